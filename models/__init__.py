@@ -1,0 +1,4 @@
+"""Pyomo models: blocks, formulations and relaxations; installed as ``mtpp_dsl.models``."""
+
+if __name__ == "models":  # a second copy of every class and registry would follow
+    raise ImportError("import mtpp_dsl.models, not models (is the repository root on sys.path?)")

@@ -1,0 +1,1 @@
+"""Parts of Pyomo models, one idea each."""

@@ -1,0 +1,1 @@
+"""Formulations whose optimum is the optimum of the problem."""

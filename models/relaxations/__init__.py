@@ -1,0 +1,1 @@
+"""Formulations that only ever give a bound."""

@@ -1,0 +1,218 @@
+"""Constraints as data: what a plan must satisfy, with nodes and devices by number.
+
+Each carries ``origin``, the place in the spec it came from, for messages. Fields hold sorted
+tuples, so that equal constraints compare equal. ``devices = None`` means every device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "Acyclic",
+    "BatchSizes",
+    "Bottleneck",
+    "BreakSymmetry",
+    "Colocate",
+    "Constraint",
+    "Contiguous",
+    "Decision",
+    "ExclusiveLinks",
+    "Finish",
+    "Forbid",
+    "Linear",
+    "Load",
+    "Makespan",
+    "Memory",
+    "On",
+    "Parts",
+    "Pin",
+    "Replicate",
+    "Separate",
+    "Start",
+    "Subgraphs",
+]
+
+Parts: TypeAlias = Literal["both", "forward"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint:
+    """Root of the constraints; ``origin`` is ``file:line``, "" for those made in Python."""
+
+    origin: str = field(default="", compare=False)
+
+    @property
+    def keyword(self) -> str:
+        """The word the language calls it by."""
+        return type(self).__name__.lower()
+
+    def __str__(self) -> str:
+        return f"{self.keyword} ({self.origin})" if self.origin else self.keyword
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acyclic(Constraint):
+    """The quotient graph has no cycle (archer2024, 2.2); of a training graph, in each part by itself.
+
+    ``parts = "forward"`` asks it of the forward part alone, as published code does.
+    """
+
+    parts: Parts = "both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contiguous(Constraint):
+    """Each device's node set is convex (tarnawski2020, Definition 3.1), in each part by itself."""
+
+    devices: tuple[int, ...] | None = None
+    parts: Parts = "both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Constraint):
+    """The memory of a device's nodes and its reserve fit into the device's memory."""
+
+    devices: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Colocate(Constraint):
+    """All *nodes* on one device."""
+
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separate(Constraint):
+    """No two of *nodes* on one device."""
+
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pin(Constraint):
+    """Every one of *nodes* on one of *devices*."""
+
+    nodes: tuple[int, ...]
+    devices: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forbid(Constraint):
+    """None of *nodes* on any of *devices*."""
+
+    nodes: tuple[int, ...]
+    devices: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subgraphs(Constraint):
+    """At most *most* contiguous pieces on each device (tarnawski2020, latency)."""
+
+    most: int
+    devices: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExclusiveLinks(Constraint):
+    """Transfers that leave one device, or reach one device, do not overlap (zhang2023, eq. 8)."""
+
+    @property
+    def keyword(self) -> str:
+        return "exclusive links"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchSizes(Constraint):
+    """A device runs batches of these sizes only (ghannane2023, 3.2)."""
+
+    sizes: tuple[int, ...]
+    devices: tuple[int, ...] | None = None
+
+    @property
+    def keyword(self) -> str:
+        return "batch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicate(Constraint):
+    """A stage may run on up to *most* copies of each of *devices* (PipeDream)."""
+
+    most: int
+    devices: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakSymmetry(Constraint):
+    """Order equal devices, by *by*: never cuts off the optimum (ghannane2023, 5.2)."""
+
+    by: Literal["tasks", "batches", "time"]
+    scope: Literal["within", "between", "both"] = "both"
+
+    @property
+    def keyword(self) -> str:
+        return "break symmetry"
+
+
+@dataclass(frozen=True)
+class On:
+    """1 when *node* is on *device*, else 0."""
+
+    node: int
+    device: int
+
+
+@dataclass(frozen=True)
+class Load:
+    """The load of *device*: its work, the I/O it pays and its overflow."""
+
+    device: int
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The largest load."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """When *node* starts."""
+
+    node: int
+
+
+@dataclass(frozen=True)
+class Finish:
+    """When *node* ends."""
+
+    node: int
+
+
+@dataclass(frozen=True)
+class Makespan:
+    """When the last node ends."""
+
+
+Decision: TypeAlias = On | Load | Bottleneck | Start | Finish | Makespan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linear(Constraint):
+    """``sum(coefficient * decision) sense rhs``, from a labelled constraint.
+
+    Attributes:
+        label: the user's name for it, with the values of its ``forall`` where it has one.
+        terms: decisions, each once, with non-zero coefficients.
+        sense: of the row.
+        rhs: right-hand side.
+    """
+
+    label: str
+    terms: tuple[tuple[Decision, float], ...]
+    sense: Literal["<=", "==", ">="]
+    rhs: float
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.origin})" if self.origin else self.label

@@ -1,0 +1,307 @@
+"""The contracts of everything that can be plugged in. A built-in has no privilege.
+
+Group names of the entry points are in :mod:`mtpp_dsl.registry`; the conformance suite is
+:mod:`mtpp_dsl.testing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, LogEntry, Result, Termination
+
+__all__ = [
+    "Availability",
+    "Backend",
+    "Feature",
+    "Format",
+    "Formulation",
+    "FormulationFamily",
+    "Generator",
+    "Limits",
+    "Method",
+    "Outcome",
+    "Progress",
+    "Reduction",
+    "Role",
+]
+
+Role = Literal["exact", "relaxation", "restriction"]
+Feature = Literal["time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long and how hard to try, and with what.
+
+    Attributes:
+        time: seconds, None for no limit.
+        gap: stop when ``(cost - bound) / cost`` is at most this.
+        threads: None leaves it to the solver.
+        seed: of everything random.
+        solver: name of the MIP back end, for methods that use one.
+        solver_options: passed through to it; an unknown one is an error.
+        start: a plan to start from.
+        write_model: where to write the MIP before solving it (.lp or .mps).
+    """
+
+    time: float | None = None
+    gap: float = 1e-6
+    threads: int | None = None
+    seed: int = 0
+    solver: str = "highs"
+    solver_options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    start: Plan | None = None
+    write_model: Path | None = None
+    _born: float = field(default_factory=monotonic, repr=False)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left since these limits were made; ``inf`` without a limit, never negative."""
+        return float("inf") if self.time is None else max(0.0, self._born + self.time - monotonic())
+
+    def within(self, seconds: float, **changes: Any) -> Limits:
+        """Return limits that start now and end after *seconds* or with these, whichever is first."""
+        seconds = min(seconds, self.remaining)
+        limit = None if seconds == float("inf") else seconds
+        return replace(self, time=limit, _born=monotonic(), **changes)
+
+
+class Progress:
+    """What is known so far; methods report to it, the terminal and Ctrl-C listen and speak through it.
+
+    A method must report every plan and bound as soon as it has it, and look at :attr:`stopped`
+    often: an interrupt then loses nothing. Costs reported with a plan are trusted for display
+    only; the caller re-evaluates the plan.
+
+    Attributes:
+        plan, cost: the best plan reported, and its cost.
+        bound: the best bound reported.
+        log: the history.
+        started: ``time.monotonic()`` at the start.
+    """
+
+    def __init__(self, listener: Callable[[Progress, str], None] | None = None) -> None:
+        self.plan: Plan | None = None
+        self.cost: float | None = None
+        self.bound: Bound | None = None
+        self.log: list[LogEntry] = []
+        self.started = monotonic()
+        self._listener = listener
+        self._stop = Event()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return monotonic() - self.started
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Ask the method to return what it has."""
+        self._stop.set()
+
+    def report_plan(self, plan: Plan, cost: float) -> None:
+        """Report a plan; kept if it is the best so far."""
+        if self.cost is None or cost < self.cost:
+            self.plan, self.cost = plan, cost
+            self._changed()
+
+    def report_bound(self, bound: Bound) -> None:
+        """Report a bound; kept if it is the best so far."""
+        if self.bound is None or bound.cost > self.bound.cost:
+            self.bound = bound
+            self._changed()
+
+    def say(self, message: str) -> None:
+        """Tell the user what is being done."""
+        if self._listener is not None:
+            self._listener(self, message)
+
+    def _changed(self) -> None:
+        self.log.append(LogEntry(self.elapsed, self.cost, None if self.bound is None else self.bound.cost))
+        self.say("")
+
+
+@runtime_checkable
+class Formulation(Protocol):
+    """A mathematical programme for a problem, as a Pyomo model.
+
+    Attributes:
+        name: how ``--method`` calls it.
+        exact: False for a relaxation or a restriction; ``role`` says which.
+        role: "exact" (its optimum is the problem's), "relaxation" (a bound only) or
+            "restriction" (a plan only).
+        summary: one line for ``mtpp methods``.
+    """
+
+    name: str
+    exact: bool
+    role: Role
+    summary: str
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        ...
+
+    def build(self, problem: Problem) -> Any:
+        """Return a ``pyomo.environ.ConcreteModel`` with one active objective to minimise.
+
+        Its attribute ``cost_scale`` (a float, 1.0 when absent) times its objective is the problem's cost.
+        """
+        ...
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        """Set the values of (some of) the model's integer variables from a plan; may do nothing."""
+        ...
+
+    def extract(self, problem: Problem, model: Any) -> Plan:
+        """Return the plan that the values of the model's variables mean."""
+        ...
+
+
+@runtime_checkable
+class FormulationFamily(Protocol):
+    """Several relaxations of which the least bound counts (archer2024, 3.3)."""
+
+    name: str
+    exact: bool
+    role: Role
+    summary: str
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        ...
+
+    def members(self, problem: Problem) -> Sequence[Formulation]:
+        """Return the formulations; the bound is the least of theirs."""
+        ...
+
+
+@runtime_checkable
+class Method(Protocol):
+    """Anything that turns a problem into a result."""
+
+    name: str
+    summary: str
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this method cannot honour the problem, or None."""
+        ...
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return a plan, a bound or both; never raises for a limit or an interrupt."""
+        ...
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a solver can be used here: found without solving, importing or taking a licence.
+
+    Attributes:
+        ok: usable as far as can be told.
+        version: of the solver, "" if unknown.
+        install: the command that installs it.
+        note: a size limit, a licence, a trap.
+    """
+
+    ok: bool
+    version: str = ""
+    install: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a MIP solver says of one model, in the model's own scale.
+
+    Attributes:
+        termination: why it stopped.
+        objective: of the incumbent whose values are now in the model's variables; None without one.
+        bound: the dual bound; None where the solver gives none. Never an incumbent.
+        nodes: of the search tree, None if unknown.
+        by: the solver and its version.
+    """
+
+    termination: Termination
+    objective: float | None
+    bound: float | None
+    nodes: int | None = None
+    by: str = ""
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A MIP solver.
+
+    Attributes:
+        name: how ``--solver`` calls it.
+        features: what it honours; asking for another is refused, not ignored.
+    """
+
+    name: str
+    features: ClassVar[frozenset[Feature]]
+
+    def available(self) -> Availability:
+        """Return whether it is installed. Never raises, never imports the solver."""
+        ...
+
+    def solve(
+        self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]
+    ) -> Outcome:
+        """Solve a Pyomo model in place.
+
+        Values already in the integer variables are the warm start, if any has one. *on_bound* is
+        called with (incumbent objective, dual bound), either None, as they improve.
+        """
+        ...
+
+
+class Reduction(Protocol):
+    """A step that makes a problem smaller and can map a plan back."""
+
+    name: str
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why it would not keep an optimum here, or None."""
+        ...
+
+    def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
+        """Return the smaller problem, and what turns its plans into plans of *problem* of no larger cost."""
+        ...
+
+
+class Generator(Protocol):
+    """A graph generator, behind ``graph from generator``: keyword parameters with defaults and annotations."""
+
+    def __call__(self, **parameters: Any) -> Graph:
+        """Return a graph; equal parameters give equal graphs."""
+        ...
+
+
+class Format(Protocol):
+    """A file format of graphs.
+
+    Attributes:
+        name: as in ``(format = msr)``.
+        suffixes: of file names, for ``mtpp convert``.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+
+    def read(self, path: Path) -> Any:
+        """Return a :class:`mtpp_dsl.formats.Workload`: the graph, and devices where the file has them."""
+        ...

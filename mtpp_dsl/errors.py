@@ -1,0 +1,87 @@
+"""Every error a user can cause or meet, and the exit code the command line gives it.
+
+::
+
+    MtppError
+    ├── SpecError           (ValueError)    the spec is wrong; carries located diagnostics
+    ├── UsageError          (ValueError)    the call is wrong: an option, a file, a plan
+    │   └── Refused                         this method cannot honour this problem; says which can
+    ├── PluginError         (LookupError)   a plug-in is unknown, ambiguous or broken
+    ├── SolverError         (RuntimeError)  a solver is missing or failed
+    └── VerificationError   (AssertionError) a plan or bound did not survive the independent check
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mtpp_dsl.source import Diagnostic
+
+__all__ = [
+    "MtppError",
+    "PluginError",
+    "Refused",
+    "SolverError",
+    "SpecError",
+    "UsageError",
+    "VerificationError",
+    "did_you_mean",
+]
+
+
+class MtppError(Exception):
+    """Root of the tree; ``exit_code`` is what the command line returns."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class SpecError(MtppError, ValueError):
+    """The text of a spec is wrong.
+
+    Attributes:
+        diagnostics: every error found, in source order, each with its place.
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n\n".join(str(diagnostic) for diagnostic in self.diagnostics))
+
+
+class UsageError(MtppError, ValueError):
+    """A call, an option or an input file (other than a spec) is wrong."""
+
+
+class Refused(UsageError):
+    """A method, formulation or solver cannot honour what the problem asks for."""
+
+
+class PluginError(MtppError, LookupError):
+    """A plug-in is unknown, named twice, or cannot be imported."""
+
+
+class SolverError(MtppError, RuntimeError):
+    """A solver is missing, unlicensed for this size, or failed."""
+
+    exit_code = 5
+
+
+class VerificationError(MtppError, AssertionError):
+    """A plan or a bound failed the independent check: a bug of ours, never the user's."""
+
+    exit_code = 7
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` when *known* has a word close to *word*, else ``""``.
+
+    >>> did_you_mean("acylic", ["acyclic", "memory"])
+    "; did you mean 'acyclic'?"
+    >>> did_you_mean("zzz", ["acyclic"])
+    ''
+    """
+    near = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,1 @@
+"""Graph generators behind ``graph from generator``."""

@@ -1,0 +1,288 @@
+"""The computation graph as immutable arrays.
+
+Nodes are numbered 0..n-1 and edges 0..m-1; edges are sorted by tail, then head, so that
+``heads[offsets[v]:offsets[v + 1]]`` are the consumers of node ``v`` (compressed sparse rows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mtpp_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["Bools", "Floats", "Graph", "Ints"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+def frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
+    """Return a read-only copy of *values* as an array of *dtype*."""
+    array: NDArray[Any] = np.array(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A directed acyclic graph of operators; build it with :meth:`create`.
+
+    Attributes:
+        names: [n] unique names.
+        tails, heads: [m] the edges, sorted by (tail, head), none twice.
+        work: [n] running time on a device of speed 1 (s, or abstract), or FLOP where
+            ``work_unit`` says so.
+        params: [n] size of the parameters (B, or abstract).
+        output: [n] size of the one tensor the node produces (B, or abstract).
+        memory: [n] what ``constraint memory`` adds up; ``params + output`` unless given.
+        sizes: [m] what an edge carries on ``links``; the tail's output unless given.
+        kinds, labels: [n] free text, "" where none was given.
+        colors: [n] colour class for ``colocate by color``, -1 for none.
+        backward: [n] True for the nodes of the backward part of a training graph.
+        times: running times by device type (or device name), each [n], where a file gives
+            them; ``inf`` marks a node the type does not support.
+        work_unit, size_unit: "s", "FLOP" or "" and "B" or "": the units of the arrays.
+        memory_unit: "B" or "".
+    """
+
+    names: tuple[str, ...]
+    tails: Ints
+    heads: Ints
+    work: Floats
+    params: Floats
+    output: Floats
+    memory: Floats
+    sizes: Floats
+    kinds: tuple[str, ...]
+    labels: tuple[str, ...]
+    colors: Ints
+    backward: Bools
+    times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
+    work_unit: str = ""
+    size_unit: str = ""
+    memory_unit: str = ""
+
+    @classmethod
+    def create(
+        cls,
+        names: Sequence[str],
+        edges: Iterable[tuple[int, int]],
+        *,
+        work: ArrayLike = 0.0,
+        params: ArrayLike = 0.0,
+        output: ArrayLike = 0.0,
+        memory: ArrayLike | None = None,
+        sizes: Sequence[float | None] | None = None,
+        kinds: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        colors: ArrayLike = -1,
+        backward: ArrayLike = False,
+        times: Mapping[str, ArrayLike] | None = None,
+        work_unit: str = "",
+        size_unit: str = "",
+        memory_unit: str | None = None,
+    ) -> Graph:
+        """Check and store a graph.
+
+        Scalars are spread over all nodes. ``memory`` entries that are NaN mean "as the rest
+        says", ``params + output``; ``sizes`` entries that are None mean the tail's output. An
+        edge given twice is kept once, with the larger size.
+
+        Raises:
+            UsageError: two nodes of one name, an edge to nowhere or onto itself, a cycle (it is
+                named), a negative or non-finite weight.
+        """
+        names = tuple(names)
+        n = len(names)
+        _check_names(names)
+        pairs = list(edges)
+        tails, heads, extra = _sorted_edges(pairs, sizes, names)
+        output = _per_node("output", output, n, names)
+        params = _per_node("params", params, n, names)
+        total = params + output
+        if memory is not None:
+            given = np.broadcast_to(np.asarray(memory, float), (n,))
+            total = np.where(np.isnan(given), total, given)
+        return cls(
+            names=names,
+            tails=frozen(tails, np.int64),
+            heads=frozen(heads, np.int64),
+            work=frozen(_per_node("work", work, n, names), np.float64),
+            params=frozen(params, np.float64),
+            output=frozen(output, np.float64),
+            memory=frozen(_per_node("memory", total, n, names), np.float64),
+            sizes=frozen(np.where(np.isnan(extra), output[tails], extra), np.float64),
+            kinds=tuple(kinds) if kinds is not None else ("",) * n,
+            labels=tuple(labels) if labels is not None else ("",) * n,
+            colors=frozen(np.broadcast_to(np.asarray(colors), (n,)), np.int64),
+            backward=frozen(np.broadcast_to(np.asarray(backward), (n,)), np.bool_),
+            times=MappingProxyType(
+                {
+                    kind: frozen(_per_node(f"time on {kind}", row, n, names, inf=True), np.float64)
+                    for kind, row in (times or {}).items()
+                }
+            ),
+            work_unit=work_unit,
+            size_unit=size_unit,
+            memory_unit=size_unit if memory_unit is None else memory_unit,
+        )._checked()
+
+    def _checked(self) -> Graph:
+        for name, column in (("kinds", self.kinds), ("labels", self.labels)):
+            if len(column) != self.n:
+                raise UsageError(f"{name} has {len(column)} entries for {self.n} nodes")
+        self.topological_order  # noqa: B018  raises on a cycle
+        return self
+
+    def __repr__(self) -> str:
+        return f"Graph(n={self.n}, m={self.m})"
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.names)
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return len(self.tails)
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Node number by name."""
+        return MappingProxyType({name: v for v, name in enumerate(self.names)})
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """[n+1] row pointers into ``heads``: consumers of v are heads[offsets[v]:offsets[v+1]]."""
+        return frozen(np.concatenate(([0], np.cumsum(np.bincount(self.tails, minlength=self.n)))), np.int64)
+
+    @cached_property
+    def by_head(self) -> Ints:
+        """[m] the edges in the order of their heads, then tails."""
+        return frozen(np.lexsort((self.tails, self.heads)), np.int64)
+
+    @cached_property
+    def offsets_in(self) -> Ints:
+        """[n+1] row pointers into ``producers``."""
+        return frozen(np.concatenate(([0], np.cumsum(np.bincount(self.heads, minlength=self.n)))), np.int64)
+
+    @cached_property
+    def producers(self) -> Ints:
+        """[m] tails by head: producers of v are producers[offsets_in[v]:offsets_in[v+1]]."""
+        return frozen(self.tails[self.by_head], np.int64)
+
+    def successors(self, v: int) -> Ints:
+        """Return the consumers of node *v*."""
+        row: Ints = self.heads[self.offsets[v] : self.offsets[v + 1]]
+        return row
+
+    def predecessors(self, v: int) -> Ints:
+        """Return the nodes whose tensors node *v* reads."""
+        row: Ints = self.producers[self.offsets_in[v] : self.offsets_in[v + 1]]
+        return row
+
+    @cached_property
+    def topological_order(self) -> Ints:
+        """[n] a topological order: among ready nodes, the one given first comes first."""
+        import heapq
+
+        waiting = np.bincount(self.heads, minlength=self.n)
+        ready = [int(v) for v in np.flatnonzero(waiting == 0)]
+        order: list[int] = []
+        while ready:
+            v = heapq.heappop(ready)
+            order.append(v)
+            for head in self.successors(v):
+                waiting[head] -= 1
+                if waiting[head] == 0:
+                    heapq.heappush(ready, int(head))
+        if len(order) < self.n:
+            raise UsageError(f"the graph has a cycle: {self._cycle(waiting > 0)}")
+        return frozen(order, np.int64)
+
+    def _cycle(self, blocked: Bools) -> str:
+        v = int(np.flatnonzero(blocked)[0])
+        seen: dict[int, int] = {}
+        while v not in seen:
+            seen[v] = len(seen)
+            v = next(int(u) for u in self.predecessors(v) if blocked[u])
+        nodes = [u for u, position in seen.items() if position >= seen[v]]
+        loop = [v, *reversed(nodes)]
+        shown = [self.names[u] for u in loop] if len(loop) <= 12 else [*(self.names[u] for u in loop[:11]), "…"]
+        return " -> ".join(shown)
+
+    def to_networkx(self) -> nx.DiGraph:
+        """Return a networkx view: a new DiGraph on node names with the arrays as attributes."""
+        import networkx as nx
+
+        view = nx.DiGraph()
+        for v, name in enumerate(self.names):
+            view.add_node(
+                name,
+                work=float(self.work[v]),
+                params=float(self.params[v]),
+                output=float(self.output[v]),
+                memory=float(self.memory[v]),
+                kind=self.kinds[v],
+                label=self.labels[v],
+                color=int(self.colors[v]),
+                backward=bool(self.backward[v]),
+            )
+        for e in range(self.m):
+            view.add_edge(self.names[self.tails[e]], self.names[self.heads[e]], size=float(self.sizes[e]))
+        return view
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise UsageError(f"two nodes are called {twice!r}")
+
+
+def _per_node(what: str, values: ArrayLike, n: int, names: Sequence[str], *, inf: bool = False) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim and array.shape != (n,):
+        raise UsageError(f"{what} has {array.shape} entries for {n} nodes")
+    array = np.broadcast_to(array, (n,))
+    bad = ~(array >= 0) | (np.isinf(array) & (not inf))
+    if bad.any():
+        v = int(np.flatnonzero(bad)[0])
+        raise UsageError(f"{what} of node {names[v]!r} is {array[v]:g}; it must be a number, zero or more")
+    return array
+
+
+def _sorted_edges(
+    pairs: list[tuple[int, int]], sizes: Sequence[float | None] | None, names: tuple[str, ...]
+) -> tuple[Ints, Ints, Floats]:
+    """Return tails, heads and given sizes (NaN: none) by (tail, head), each edge once."""
+    if sizes is not None and len(sizes) != len(pairs):
+        raise UsageError(f"sizes has {len(sizes)} entries for {len(pairs)} edges")
+    n = len(names)
+    largest: dict[tuple[int, int], float] = {}
+    for e, (u, v) in enumerate(pairs):
+        if not (0 <= u < n and 0 <= v < n):
+            raise UsageError(f"edge {u} -> {v} names a node outside 0..{n - 1}")
+        if u == v:
+            raise UsageError(f"node {names[u]!r} has an edge to itself")
+        size = None if sizes is None else sizes[e]
+        given = float("nan") if size is None else float(size)
+        if given < 0 or given == float("inf"):
+            raise UsageError(f"edge {names[u]} -> {names[v]} has size {given:g}; it must be zero or more")
+        old = largest.get((u, v), float("nan"))
+        largest[u, v] = given if np.isnan(old) else old if np.isnan(given) else max(old, given)
+    edges = np.array(sorted(largest), dtype=np.int64).reshape(-1, 2)
+    extra = np.array([largest[u, v] for u, v in edges.tolist()], dtype=np.float64)
+    return edges[:, 0], edges[:, 1], extra

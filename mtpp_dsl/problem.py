@@ -1,0 +1,304 @@
+"""What is asked: a graph, devices, what joins them, an objective and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import ClassVar, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Constraint, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.graph import Bools, Floats, Graph, frozen
+
+__all__ = [
+    "Device",
+    "Host",
+    "Interconnect",
+    "Links",
+    "Objective",
+    "Origin",
+    "Problem",
+    "Shared",
+]
+
+C = TypeVar("C", bound=Constraint)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device.
+
+    Attributes:
+        name: unique, such as ``stage[0]``.
+        type: which of the graph's time tables it uses, where there is one of that name.
+        memory: its size (B, or abstract); None for unlimited or not given.
+        reserve: the part of the memory kept free for activations.
+        speed: divides the graph's ``work``; a factor, or FLOP/s when the work is in FLOP.
+        pays_io: False for a CPU beside host memory (``io = free``).
+        unsupported: kinds of node it cannot run.
+    """
+
+    name: str
+    type: str = "accelerator"
+    memory: float | None = None
+    reserve: float = 0.0
+    speed: float = 1.0
+    pays_io: bool = True
+    unsupported: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Shared:
+    """One channel to memory: a device pays ``output / bandwidth`` once per tensor and direction.
+
+    ``overflow``: parameters beyond the device's memory are streamed, at a cost (archer2024, eq. 2).
+    """
+
+    bandwidth: float
+    overflow: bool = False
+    keyword: ClassVar[str] = "shared"
+
+
+@dataclass(frozen=True)
+class Host:
+    """As :class:`Shared`, but devices with ``io = free`` pay nothing (tarnawski2020)."""
+
+    bandwidth: float
+    overflow: bool = False
+    keyword: ClassVar[str] = "host"
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Point to point: an edge from device d to e takes ``latency[d,e] + size/bandwidth[d,e]``.
+
+    Attributes:
+        bandwidth, latency: [devices, devices]; ``bandwidth[d, e] = 0`` means no link.
+        transfers: [m, devices, devices] explicit times, which then replace the formula; None otherwise.
+    """
+
+    bandwidth: Floats
+    latency: Floats
+    transfers: Floats | None = None
+    keyword: ClassVar[str] = "links"
+
+
+Interconnect: TypeAlias = Shared | Host | Links
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is optimised; ``batch`` is the number of inputs of a batched throughput.
+
+    A plan's ``cost``, the minimised quantity behind every objective, is its bottleneck or its
+    makespan (in time); ``value`` turns a cost into what the user asked for.
+    """
+
+    name: Literal["bottleneck", "makespan", "throughput"]
+    batch: int | None = None
+
+    @property
+    def sense(self) -> Literal["minimize", "maximize"]:
+        """Whether a larger value is better."""
+        return "maximize" if self.name == "throughput" else "minimize"
+
+    @property
+    def quantity(self) -> Literal["bottleneck", "makespan"]:
+        """The cost that is minimised."""
+        if self.name == "throughput":
+            return "bottleneck" if self.batch is None else "makespan"
+        return self.name
+
+    def value(self, cost: float) -> float:
+        """Return the objective's value of a plan (or a bound) whose cost is *cost*."""
+        if self.name != "throughput":
+            return cost
+        return (self.batch or 1) / cost if cost > 0 else float("inf")
+
+    def unit(self, time_unit: str) -> str:
+        """Return the unit of the value: "s", "1/s" or ""."""
+        return f"1/{time_unit}" if self.name == "throughput" and time_unit else time_unit
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a problem came from, for results: path, digest of the text, parameters used."""
+
+    path: str | None = None
+    sha256: str | None = None
+    params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A graph to be placed on devices; immutable. Build it with :meth:`create`.
+
+    Attributes:
+        time: [n, devices] running time of each node on each device; ``inf``: not supported.
+        time_unit: "s" or "".
+        warnings: what the reader of the spec should be told.
+    """
+
+    graph: Graph
+    devices: tuple[Device, ...]
+    interconnect: Interconnect
+    objective: Objective
+    constraints: tuple[Constraint, ...]
+    time: Floats
+    time_unit: str = ""
+    origin: Origin = field(default_factory=Origin)
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def create(
+        cls,
+        graph: Graph,
+        devices: Sequence[Device],
+        interconnect: Interconnect,
+        objective: Objective | None = None,
+        constraints: Sequence[Constraint] = (),
+        *,
+        time_unit: str | None = None,
+        origin: Origin | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Problem:
+        """Check the parts against each other and compute ``time``.
+
+        Raises:
+            UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
+                that names a node or device that is not there.
+        """
+        devices = tuple(devices)
+        if not devices:
+            raise UsageError("a problem needs at least one device")
+        names = [device.name for device in devices]
+        if len(set(names)) < len(names):
+            raise UsageError(f"two devices are called {max(names, key=names.count)!r}")
+        if isinstance(interconnect, (Shared, Host)) and not interconnect.bandwidth > 0:
+            raise UsageError(f"the bandwidth is {interconnect.bandwidth:g}; it must be more than zero")
+        for device in devices:
+            if not (device.speed > 0 and device.reserve >= 0 and (device.memory is None or device.memory >= 0)):
+                raise UsageError(f"device {device.name!r}: speed must be positive, memory and reserve not negative")
+            if device.memory is not None and device.reserve > device.memory:
+                raise UsageError(f"device {device.name!r} reserves {device.reserve:g} of a memory of {device.memory:g}")
+        for constraint in constraints:
+            _check_members(constraint, graph.n, len(devices))
+        if time_unit is None:
+            time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
+        return cls(
+            graph=graph,
+            devices=devices,
+            interconnect=interconnect,
+            objective=objective or Objective("bottleneck"),
+            constraints=tuple(constraints),
+            time=_times(graph, devices),
+            time_unit=time_unit,
+            origin=origin or Origin(),
+            warnings=tuple(warnings),
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem({self.objective.sense} {self.objective.name}: {self.graph.n} nodes, {self.graph.m} edges, "
+            f"{len(self.devices)} devices, {self.interconnect.keyword}, {len(self.constraints)} constraints)"
+        )
+
+    def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
+        """Return the same problem under other constraints."""
+        return replace(self, constraints=tuple(constraints))
+
+    @property
+    def k(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+    @cached_property
+    def device_index(self) -> Mapping[str, int]:
+        """Device number by name."""
+        return MappingProxyType({device.name: d for d, device in enumerate(self.devices)})
+
+    def of(self, kind: type[C]) -> Iterator[C]:
+        """Yield the constraints of one kind."""
+        return (c for c in self.constraints if isinstance(c, kind))
+
+    @property
+    def acyclic(self) -> bool:
+        """Whether the quotient graph must be acyclic (in the forward part, at least)."""
+        return any(True for _ in self.of(Acyclic))
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether some device's node set must be convex."""
+        return any(True for _ in self.of(Contiguous))
+
+    @cached_property
+    def memory_limit(self) -> Floats:
+        """[devices] what the memory of a device's nodes may add up to under ``constraint memory``.
+
+        ``inf`` for a device without a memory or not under the constraint; the reserve is taken off.
+        """
+        limit = np.full(self.k, np.inf)
+        for constraint in self.of(Memory):
+            for d in range(self.k) if constraint.devices is None else constraint.devices:
+                memory = self.devices[d].memory
+                if memory is not None:
+                    limit[d] = memory - self.devices[d].reserve
+        return frozen(limit, np.float64)
+
+    @cached_property
+    def overflow_limit(self) -> Floats:
+        """[devices] parameters beyond this are streamed; ``inf`` where none are.
+
+        A device under ``constraint memory`` has no overflow: its limit is hard.
+        """
+        limit = np.full(self.k, np.inf)
+        if isinstance(self.interconnect, (Shared, Host)) and self.interconnect.overflow:
+            for d, device in enumerate(self.devices):
+                if device.memory is not None and np.isinf(self.memory_limit[d]):
+                    limit[d] = device.memory - device.reserve
+        return frozen(limit, np.float64)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """[n, devices] where each node may go, by support, ``pin`` and ``forbid``."""
+        allowed = np.isfinite(self.time)
+        everywhere = np.arange(self.k)
+        for pin in self.of(Pin):
+            allowed[np.ix_(np.array(pin.nodes), np.setdiff1d(everywhere, pin.devices))] = False
+        for forbid in self.of(Forbid):
+            allowed[np.ix_(np.array(forbid.nodes), np.array(forbid.devices))] = False
+        return frozen(allowed, np.bool_)
+
+    @cached_property
+    def tensor_time(self) -> Floats:
+        """[n] what one reading or writing of each node's tensor costs on ``shared`` and ``host``.
+
+        Zero for a tensor that nobody reads.
+        """
+        if isinstance(self.interconnect, Links):
+            raise UsageError("on links a transfer depends on the pair of devices")
+        read = np.diff(self.graph.offsets) > 0
+        return frozen(np.where(read, self.graph.output / self.interconnect.bandwidth, 0.0), np.float64)
+
+
+def _times(graph: Graph, devices: Sequence[Device]) -> Floats:
+    """Return [n, devices] running times: a table named after the device or its type, else work / speed."""
+    time = np.empty((graph.n, len(devices)))
+    for d, device in enumerate(devices):
+        table = graph.times.get(device.name, graph.times.get(device.type))
+        time[:, d] = (graph.work if table is None else table) / device.speed
+        if device.unsupported:
+            time[[kind in device.unsupported for kind in graph.kinds], d] = np.inf
+    return frozen(time, np.float64)
+
+
+def _check_members(constraint: Constraint, n: int, k: int) -> None:
+    nodes = getattr(constraint, "nodes", ()) or ()
+    devices = getattr(constraint, "devices", ()) or ()
+    for number, size, what in [*((v, n, "node") for v in nodes), *((d, k, "device") for d in devices)]:
+        if not 0 <= number < size:
+            raise UsageError(f"{constraint}: there is no {what} {number} (there are {size})")

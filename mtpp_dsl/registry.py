@@ -1,0 +1,95 @@
+"""Plug-ins by name: built-ins from a table of strings, third parties from entry points.
+
+Nothing is imported until it is chosen.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from mtpp_dsl.errors import PluginError, did_you_mean
+
+__all__ = ["BACKENDS", "FORMATS", "FORMULATIONS", "GENERATORS", "METHODS", "available", "load"]
+
+FORMULATIONS = "mtpp_dsl.formulations"
+METHODS = "mtpp_dsl.methods"
+BACKENDS = "mtpp_dsl.backends"
+FORMATS = "mtpp_dsl.formats"
+GENERATORS = "mtpp_dsl.generators"
+
+BUILTIN: dict[str, dict[str, str]] = {
+    FORMULATIONS: {
+        "exact": "mtpp_dsl.models.formulations.exact:Exact",
+        "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
+        "guess": "mtpp_dsl.models.relaxations.guess:Guess",
+    },
+    METHODS: {
+        "auto": "mtpp_dsl.solvers.auto:Auto",
+        "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
+        "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
+    },
+    BACKENDS: {
+        "highs": "mtpp_dsl.solvers.mip.highs:Highs",
+        "scip": "mtpp_dsl.solvers.mip.scip:Scip",
+        "cbc": "mtpp_dsl.solvers.mip.cbc:Cbc",
+        "glpk": "mtpp_dsl.solvers.mip.glpk:Glpk",
+        "gurobi": "mtpp_dsl.solvers.mip.gurobi:Gurobi",
+    },
+    FORMATS: {
+        "msr": "mtpp_dsl.formats.msr:Msr",
+        "moirai": "mtpp_dsl.formats.moirai:Moirai",
+    },
+    GENERATORS: {
+        "chain": "mtpp_dsl.generators.basic:chain",
+        "layered": "mtpp_dsl.generators.basic:layered",
+        "regal": "mtpp_dsl.generators.regal:regal",
+        "rwnn": "mtpp_dsl.generators.rwnn:rwnn",
+    },
+}
+
+_NOUN = {
+    FORMULATIONS: "formulation",
+    METHODS: "method",
+    BACKENDS: "solver",
+    FORMATS: "format",
+    GENERATORS: "generator",
+}
+
+
+@cache
+def available(group: str) -> dict[str, EntryPoint]:
+    """Return every plug-in of *group* by name, built-ins first, without importing any.
+
+    Raises:
+        PluginError: two packages claim one name.
+
+    >>> list(available(FORMATS))[0]
+    'msr'
+    """
+    found = {name: EntryPoint(name, value, group) for name, value in BUILTIN[group].items()}
+    for point in entry_points(group=group):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise PluginError(
+                f"two plug-ins call themselves {_NOUN[group]} {point.name!r}: "
+                f"{other.value} and {point.value}; uninstall or rename one"
+            )
+    return found
+
+
+def load(group: str, name: str) -> Any:
+    """Import the plug-in *name* of *group*.
+
+    Raises:
+        PluginError: no such plug-in (says what there is), or it cannot be imported (says why).
+    """
+    points = available(group)
+    if name not in points:
+        hint = did_you_mean(name, points)
+        raise PluginError(f"there is no {_NOUN[group]} {name!r}{hint} (there are: {', '.join(points)})")
+    try:
+        return points[name].load()
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"{_NOUN[group]} {name!r} ({points[name].value}) cannot be imported: {error}") from error

@@ -1,0 +1,126 @@
+"""All of an answer: plan, bound, and how they were found.
+
+Status has two axes: :class:`Result` ``status`` says what we hold, ``termination`` why the
+search stopped. Plan and bound are separate, and either may be absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from mtpp_dsl.evaluate import Evaluation
+from mtpp_dsl.plan import Plan
+
+__all__ = ["Bound", "Infeasibility", "LogEntry", "Proof", "Result", "Status", "Termination", "relative_gap"]
+
+Status: TypeAlias = Literal["optimal", "feasible", "bound", "infeasible", "unknown"]
+Termination: TypeAlias = Literal["gap", "complete", "time_limit", "interrupted", "infeasible", "limit", "error"]
+Proof: TypeAlias = Literal["checked", "trusted"]
+
+OPTIMAL_GAP = 1e-6  # the solvers' own tolerances: below this, "optimal" is what they mean by it
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What no plan can beat.
+
+    Attributes:
+        cost: no plan's cost (bottleneck or makespan, in time) is below it.
+        method: which method found it.
+        proof: "checked" if our own code re-derived it, "trusted" if it rests on a solver's word.
+        by: the solver and its version, or the algorithm.
+        detail: the certificate in words: tolerances, the argument, the source.
+    """
+
+    cost: float
+    method: str
+    proof: Proof
+    by: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """The best cost and bound known *time* seconds after the start; None where there is none."""
+
+    time: float
+    incumbent: float | None
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Infeasibility:
+    """Why no plan exists.
+
+    Attributes:
+        reason: one sentence.
+        clash: the constraints that cannot hold together, as messages show them.
+        minimal: True if dropping any one of them was shown to make a plan possible.
+    """
+
+    reason: str
+    clash: tuple[str, ...] = ()
+    minimal: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a method found.
+
+    Attributes:
+        termination: why the method stopped.
+        plan: the best plan found, or None.
+        bound: the best bound proved, or None.
+        evaluation: of the plan, by :func:`mtpp_dsl.evaluate.evaluate`; None without a plan.
+        method, solver, seed: how it was found; ``solver`` is None where no solver was used.
+        time: seconds by phase; "total", and where known "read", "build", "solve".
+        log: incumbent and bound over time.
+        infeasibility: why there is no plan, when that is proven.
+        verified: True once the independent check has passed.
+        notes: what the user should be told about this run.
+    """
+
+    termination: Termination
+    plan: Plan | None = None
+    bound: Bound | None = None
+    evaluation: Evaluation | None = None
+    method: str = ""
+    solver: str | None = None
+    seed: int = 0
+    time: Mapping[str, float] = field(default_factory=dict)
+    log: tuple[LogEntry, ...] = ()
+    infeasibility: Infeasibility | None = None
+    verified: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """The plan's bottleneck or makespan."""
+        return None if self.evaluation is None else self.evaluation.cost
+
+    @property
+    def gap(self) -> float | None:
+        """``(cost - bound) / cost``; None unless both are known."""
+        if self.cost is None or self.bound is None:
+            return None
+        return relative_gap(self.cost, self.bound.cost)
+
+    @property
+    def status(self) -> Status:
+        """What we hold."""
+        if self.infeasibility is not None:
+            return "infeasible"
+        if self.plan is not None:
+            return "optimal" if self.gap is not None and self.gap <= OPTIMAL_GAP else "feasible"
+        return "bound" if self.bound is not None else "unknown"
+
+
+def relative_gap(cost: float, bound: float) -> float:
+    """Return how far below *cost* the *bound* lies, as a share of *cost*.
+
+    >>> relative_gap(10.0, 9.5)
+    0.05
+    """
+    return 0.0 if cost <= bound else (cost - bound) / cost

@@ -1,0 +1,113 @@
+"""Text with a name, places in it, and messages about those places."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+__all__ = ["Diagnostic", "Source", "Span"]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A named text.
+
+    Attributes:
+        name: what messages call it, usually the path as the user gave it.
+        text: the whole text.
+        included_from: where the ``include`` that brought it stands, for the chain in messages.
+    """
+
+    name: str
+    text: str
+    included_from: Span | None = None
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(i + 1 for i, char in enumerate(self.text) if char == "\n")]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        r"""Return the line and the column, both from 1, of a character offset.
+
+        >>> Source("s", "ab\ncd").position(4)
+        (2, 2)
+        """
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """Return the text of line *number* (from 1), without its end."""
+        start = self._starts[number - 1]
+        stop = self.text.find("\n", start)
+        return self.text[start : stop if stop >= 0 else None].rstrip("\r")
+
+
+@dataclass(frozen=True)
+class Span:
+    """The characters ``start`` up to, not including, ``stop`` of a source."""
+
+    source: Source
+    start: int
+    stop: int
+
+    def __str__(self) -> str:
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    @property
+    def text(self) -> str:
+        """The characters themselves."""
+        return self.source.text[self.start : self.stop]
+
+    @property
+    def place(self) -> str:
+        """``file:line``, the short form that results carry."""
+        return f"{self.source.name}:{self.source.position(self.start)[0]}"
+
+    def to(self, other: Span) -> Span:
+        """Return the span from here to the end of *other*."""
+        return Span(self.source, self.start, max(self.stop, other.stop))
+
+    def excerpt(self) -> str:
+        """Return the source line with carets under the span."""
+        line, column = self.source.position(self.start)
+        text = self.source.line(line).replace("\t", " ")
+        width = max(1, min(self.stop - self.start, len(text) - column + 1))
+        gutter = f"{line:5} | "
+        return f"{gutter}{text}\n{' ' * (len(gutter) - 2)}| {' ' * (column - 1)}{'^' * width}"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message about one place.
+
+    Attributes:
+        message: what is wrong, with the offending value and, where known, the remedy.
+        span: where; None for what has no place in a text (a ``-D`` on the command line).
+        severity: errors stop, warnings do not.
+        notes: further lines, such as what was expected.
+    """
+
+    message: str
+    span: Span | None = None
+    severity: Literal["error", "warning"] = "error"
+    notes: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        if self.span is None:
+            return "\n".join([f"{self.severity}: {self.message}", *self._trailer()])
+        line, column = self.span.source.position(self.span.start)
+        stop = column + max(1, self.span.stop - self.span.start) - 1
+        columns = f"{column}" if stop == column or "\n" in self.span.text else f"{column}-{stop}"
+        head = f"{self.span.source.name}:{line}:{columns}: {self.severity}: {self.message}"
+        return "\n".join([head, self.span.excerpt(), *self._trailer()])
+
+    def _trailer(self) -> list[str]:
+        lines = [f"  = {note}" for note in self.notes]
+        origin = self.span.source.included_from if self.span else None
+        while origin is not None:
+            lines.append(f"  = included from {origin}")
+            origin = origin.source.included_from
+        return lines

@@ -1,0 +1,276 @@
+"""The independent check of plans, bounds and results.
+
+Shares nothing with models or solvers: it reads the problem and counts again, in plain Python,
+node by node and edge by edge, and not even through :mod:`mtpp_dsl.evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Bottleneck,
+    Colocate,
+    Constraint,
+    Contiguous,
+    Decision,
+    Forbid,
+    Linear,
+    Load,
+    Memory,
+    On,
+    Pin,
+    Separate,
+)
+from mtpp_dsl.errors import Refused, VerificationError
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.result import Result
+
+__all__ = ["TOLERANCE", "Violation", "check_result", "loads", "verify"]
+
+TOLERANCE = 1e-6
+"""Relative: a constraint may be missed by this share of the numbers in it, as MIP solvers do."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A constraint that a plan breaks, and how."""
+
+    constraint: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.constraint}: {self.message}"
+
+
+def verify(problem: Problem, plan: Plan) -> list[Violation]:
+    """Return every way in which *plan* breaks *problem*; empty if it is a plan.
+
+    Raises:
+        Refused: the problem has a constraint or an objective that this version cannot check.
+    """
+    if problem.objective.quantity != "bottleneck":
+        raise Refused(f"cannot verify a plan for {problem.objective.quantity} yet: schedules come with a later version")
+    unknown = next((c for c in problem.constraints if type(c) not in _CHECKS), None)
+    if unknown is not None:
+        raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
+    device = [int(d) for d in plan.assignment]
+    found = list(_support(problem, device))
+    for constraint in problem.constraints:
+        found += (
+            Violation(str(constraint), message) for message in _CHECKS[type(constraint)](problem, device, constraint)
+        )
+    return found
+
+
+def check_result(problem: Problem, result: Result) -> None:
+    """Check a result's plan, its cost and its bound against each other.
+
+    Raises:
+        VerificationError: a broken constraint, a cost that the plan does not have, or a bound above
+            the cost of a valid plan.
+    """
+    if result.plan is None:
+        return
+    broken = verify(problem, result.plan)
+    if broken:
+        raise VerificationError(
+            f"method {result.method!r} returned a plan that is none:\n"
+            + "\n".join(f"  {violation}" for violation in broken)
+        )
+    cost = max(loads(problem, [int(d) for d in result.plan.assignment]))
+    if result.cost is None or abs(result.cost - cost) > 1e-9 * max(cost, result.cost):
+        raise VerificationError(f"the plan costs {cost!r}, the evaluation says {result.cost!r}")
+    if result.bound is not None and result.bound.cost > cost * (1 + TOLERANCE):
+        raise VerificationError(
+            f"the bound {result.bound.cost!r} of {result.bound.method!r} ({result.bound.by}) is above the cost "
+            f"{cost!r} of a valid plan"
+        )
+
+
+def loads(problem: Problem, device: list[int]) -> list[float]:
+    """Return the load of every device by the definitions, tensor by tensor."""
+    link = problem.interconnect
+    if not isinstance(link, (Shared, Host)):
+        raise Refused(f"cannot verify loads on {link.keyword} yet")
+    total = [0.0] * problem.k
+    params = [0.0] * problem.k
+    graph = problem.graph
+    for v, d in enumerate(device):
+        total[d] += float(problem.time[v, d])
+        params[d] += float(graph.params[v])
+    touched: dict[int, set[int]] = defaultdict(set)
+    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+        if device[u] != device[v]:
+            touched[u] |= {device[u], device[v]}
+    for u, devices in touched.items():
+        for d in devices:
+            if isinstance(link, Shared) or problem.devices[d].pays_io:
+                total[d] += float(graph.output[u]) / link.bandwidth
+    for d, spec in enumerate(problem.devices):
+        hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
+        if link.overflow and spec.memory is not None and not hard:
+            total[d] += max(0.0, params[d] + spec.reserve - spec.memory) / link.bandwidth
+    return total
+
+
+def _support(problem: Problem, device: list[int]) -> Iterator[Violation]:
+    for v, d in enumerate(device):
+        if problem.time[v, d] == float("inf"):
+            yield Violation("support", f"{problem.devices[d].name} cannot run {problem.graph.names[v]}")
+
+
+def _acyclic(problem: Problem, device: list[int], constraint: Acyclic) -> Iterator[str]:
+    for part, nodes in _parts(problem, constraint.parts):
+        after: dict[int, set[int]] = defaultdict(set)
+        for u, v in _edges(problem, nodes):
+            if device[u] != device[v]:
+                after[device[u]].add(device[v])
+        cycle = _find_cycle(after)
+        if cycle:
+            names = " -> ".join(problem.devices[d].name for d in cycle)
+            yield f"the quotient graph{part} has the cycle {names}"
+
+
+def _contiguous(problem: Problem, device: list[int], constraint: Contiguous) -> Iterator[str]:
+    graph = problem.graph
+    for part, nodes in _parts(problem, constraint.parts):
+        after: dict[int, list[int]] = defaultdict(list)
+        for u, v in _edges(problem, nodes):
+            after[u].append(v)
+        for d in _devices(problem, constraint.devices):
+            left = [v for v in nodes if device[v] == d for v in after[v] if device[v] != d]
+            seen = set(left)
+            while left:
+                v = left.pop()
+                if device[v] == d:
+                    yield f"a path{part} leaves {problem.devices[d].name} and comes back at {graph.names[v]}"
+                    break
+                fresh = [w for w in after[v] if w not in seen]
+                seen.update(fresh)
+                left += fresh
+
+
+def _memory(problem: Problem, device: list[int], constraint: Memory) -> Iterator[str]:
+    for d in _devices(problem, constraint.devices):
+        spec = problem.devices[d]
+        if spec.memory is None:
+            continue
+        used = spec.reserve + sum(float(problem.graph.memory[v]) for v in range(problem.graph.n) if device[v] == d)
+        if used > spec.memory * (1 + TOLERANCE) and any(device[v] == d for v in range(problem.graph.n)):
+            yield f"{spec.name} needs {used:.6g} of {spec.memory:.6g}"
+
+
+def _colocate(problem: Problem, device: list[int], constraint: Colocate) -> Iterator[str]:
+    first = constraint.nodes[0]
+    for v in constraint.nodes:
+        if device[v] != device[first]:
+            names = problem.graph.names
+            where = problem.devices
+            yield f"{names[first]} is on {where[device[first]].name}, {names[v]} on {where[device[v]].name}"
+
+
+def _separate(problem: Problem, device: list[int], constraint: Separate) -> Iterator[str]:
+    seen: dict[int, int] = {}
+    for v in constraint.nodes:
+        other = seen.setdefault(device[v], v)
+        if other != v:
+            names = problem.graph.names
+            yield f"{names[other]} and {names[v]} are both on {problem.devices[device[v]].name}"
+
+
+def _pin(problem: Problem, device: list[int], constraint: Pin) -> Iterator[str]:
+    for v in constraint.nodes:
+        if device[v] not in constraint.devices:
+            yield f"{problem.graph.names[v]} is on {problem.devices[device[v]].name}"
+
+
+def _forbid(problem: Problem, device: list[int], constraint: Forbid) -> Iterator[str]:
+    for v in constraint.nodes:
+        if device[v] in constraint.devices:
+            yield f"{problem.graph.names[v]} is on {problem.devices[device[v]].name}"
+
+
+def _linear(problem: Problem, device: list[int], constraint: Linear) -> Iterator[str]:
+    total = loads(problem, device)
+
+    def value(decision: Decision) -> float:
+        match decision:
+            case On(node, on):
+                return float(device[node] == on)
+            case Load(d):
+                return total[d]
+            case Bottleneck():
+                return max(total)
+            case _:
+                raise Refused(f"cannot verify {type(decision).__name__.lower()} in a constraint yet")
+
+    parts = [coefficient * value(decision) for decision, coefficient in constraint.terms]
+    left, right = sum(parts), constraint.rhs
+    slack = TOLERANCE * max([abs(right), *(abs(part) for part in parts)])
+    excess = {"<=": left - right, ">=": right - left, "==": abs(left - right)}[constraint.sense]
+    if excess > slack:
+        yield f"{left:.6g} {constraint.sense} {right:.6g} does not hold"
+
+
+_CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str]]] = {
+    Acyclic: _acyclic,
+    Contiguous: _contiguous,
+    Memory: _memory,
+    Colocate: _colocate,
+    Separate: _separate,
+    Pin: _pin,
+    Forbid: _forbid,
+    Linear: _linear,
+}
+
+
+def _devices(problem: Problem, devices: tuple[int, ...] | None) -> Iterable[int]:
+    return range(problem.k) if devices is None else devices
+
+
+def _parts(problem: Problem, parts: str) -> Iterator[tuple[str, list[int]]]:
+    """Yield (words for messages, nodes) of the forward part and, where asked and there, the backward part."""
+    backward = problem.graph.backward.tolist()
+    if not any(backward):
+        yield "", list(range(problem.graph.n))
+        return
+    yield " of the forward part", [v for v, back in enumerate(backward) if not back]
+    if parts == "both":
+        yield " of the backward part", [v for v, back in enumerate(backward) if back]
+
+
+def _edges(problem: Problem, nodes: list[int]) -> Iterator[tuple[int, int]]:
+    inside = set(nodes)
+    for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True):
+        if u in inside and v in inside:
+            yield u, v
+
+
+def _find_cycle(after: dict[int, set[int]]) -> list[int]:
+    """Return a cycle as [a, b, ..., a], or []."""
+    waiting: dict[int, int] = defaultdict(int)
+    for heads in after.values():
+        for head in heads:
+            waiting[head] += 1
+    nodes = set(after) | set(waiting)
+    ready = [d for d in nodes if not waiting[d]]
+    while ready:
+        d = ready.pop()
+        nodes.discard(d)
+        for head in after.get(d, ()):
+            waiting[head] -= 1
+            if not waiting[head]:
+                ready.append(head)
+    if not nodes:
+        return []
+    walk = [min(nodes)]
+    before = {d: next(u for u in sorted(nodes) if d in after.get(u, ())) for d in nodes}
+    while walk[-1] not in walk[:-1]:
+        walk.append(before[walk[-1]])
+    return list(reversed(walk[walk.index(walk[-1]) :]))

@@ -1,0 +1,1 @@
+"""Combinatorial lower bounds."""

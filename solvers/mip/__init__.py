@@ -1,0 +1,1 @@
+"""MIP solvers behind one contract."""
