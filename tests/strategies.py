@@ -1,0 +1,58 @@
+"""Random small problems for Hypothesis."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from mtpp_dsl.constraints import Acyclic, Memory
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Device, Problem, Shared
+
+WEIGHTS = st.one_of(st.integers(0, 10).map(float), st.floats(0, 10, width=32), st.sampled_from([0.0, 1.0, 100.0]))
+
+
+@st.composite
+def graphs(draw: st.DrawFn, most: int = 6) -> Graph:
+    """Draw a DAG of 1..most nodes: chains, forests, disconnected parts, zero weights, huge tensors."""
+    n = draw(st.integers(1, most))
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    relabel = draw(st.permutations(range(n)))
+    return Graph.create(
+        [f"v{i}" for i in range(n)],
+        [(relabel[u], relabel[v]) for u, v in edges],
+        work=draw(st.lists(WEIGHTS, min_size=n, max_size=n)),
+        output=draw(st.lists(WEIGHTS, min_size=n, max_size=n)),
+        params=draw(st.lists(WEIGHTS, min_size=n, max_size=n)),
+    )
+
+
+@st.composite
+def plain_problems(draw: st.DrawFn, most: int = 6, most_devices: int = 3) -> Problem:
+    """Draw plain MTPP: identical devices, shared interconnect, acyclic."""
+    graph = draw(graphs(most))
+    k = draw(st.integers(1, most_devices))
+    bandwidth = draw(st.sampled_from([0.5, 1.0, 3.0]))
+    return Problem.create(graph, [Device(f"d{i}") for i in range(k)], Shared(bandwidth), constraints=[Acyclic()])
+
+
+@st.composite
+def memory_problems(draw: st.DrawFn, most: int = 5, most_devices: int = 3) -> Problem:
+    """Draw MTPP on devices that may differ in memory and speed, with a hard limit, overflow, or neither."""
+    graph = draw(graphs(most))
+    k = draw(st.integers(1, most_devices))
+    total = float(graph.memory.sum())
+    same = draw(st.booleans())
+    shapes = [
+        (draw(st.sampled_from([None, total, total / 2, total / k])), draw(st.sampled_from([1.0, 1.0, 2.0])))
+        for _ in range(1 if same else k)
+    ]
+    devices = [Device(f"d{i}", memory=shapes[i % len(shapes)][0], speed=shapes[i % len(shapes)][1]) for i in range(k)]
+    hard = draw(st.booleans())
+    overflow = draw(st.booleans())
+    return Problem.create(
+        graph,
+        devices,
+        Shared(1.0, overflow=overflow),
+        constraints=[Acyclic(), *([Memory()] if hard else [])],
+    )
