@@ -1,0 +1,1 @@
+"""Steps that make a problem smaller and can map a plan back."""
