@@ -180,6 +180,8 @@ class Problem:
             raise UsageError(f"two devices are called {max(names, key=names.count)!r}")
         if isinstance(interconnect, (Shared, Host)) and not interconnect.bandwidth > 0:
             raise UsageError(f"the bandwidth is {interconnect.bandwidth:g}; it must be more than zero")
+        if not isinstance(interconnect, Links) and interconnect.overflow and graph.memory_unit != graph.size_unit:
+            raise UsageError("overflow streams parameters, and in this graph memory and tensors have different units")
         for device in devices:
             if not (device.speed > 0 and device.reserve >= 0 and (device.memory is None or device.memory >= 0)):
                 raise UsageError(f"device {device.name!r}: speed must be positive, memory and reserve not negative")

@@ -1,0 +1,102 @@
+"""Task graphs on a few unequal devices, the published inputs of zhang2023."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mtpp_dsl.formats import Workload
+from mtpp_dsl.formats.record import Record, load, located
+from mtpp_dsl.graph import Floats, Graph, frozen
+from mtpp_dsl.problem import Device, Links
+
+__all__ = ["Moirai"]
+
+MOST_DEVICES = 1000
+
+
+class Moirai:
+    """JSON with ``devices, device_memory, tasks, transfers``; every quantity in abstract units.
+
+    ================================== ======================================================
+    in the file                        here
+    ================================== ======================================================
+    ``devices`` (K), ``device_memory`` devices ``d0 .. d(K-1)`` with these memories
+    ``tasks[].id``                     the node's name, as a string
+    ``tasks[].times`` [K]              ``times["d0"] .. times["d(K-1)"]``
+    ``tasks[].memory``                 ``memory``
+    ``tasks[].successors``             the edges
+    ``transfers[].times`` [K, K]       ``Links.transfers[e]``: sender's row, receiver's column
+    ================================== ======================================================
+
+    ``Links.transfers`` is [m, K, K] in the order of the graph's edges; an edge without a transfer costs
+    nothing, as the dummy edges out of the inputs in the published files. A transfer between nodes that no
+    edge joins, two for one edge, and one that takes time within a device are errors; no published file has
+    any. The ``id`` of a transfer is not read. The file says nothing of tensor sizes, so ``output(v)`` is 0:
+    an interconnect other than the file's own finds no communication in this graph.
+
+    ``work(v)``, which devices of other names use, is the time on ``d0``: speeds are relative to that device.
+    """
+
+    name = "moirai"
+    suffixes = (".json",)
+
+    def read(self, path: Path) -> Workload:
+        """Return the workload in *path*.
+
+        Raises:
+            UsageError: see :func:`mtpp_dsl.formats.read`.
+        """
+        file = load(path)
+        k = file.integer("devices")
+        if not 1 <= k <= MOST_DEVICES:
+            raise file.error("devices", f"expected 1 to {MOST_DEVICES}, found {k}")
+        memory = file.array("device_memory", [k])
+        tasks = file.records("tasks")
+        times = np.array([task.array("times", [k]) for task in tasks]).reshape(-1, k)
+        graph = _graph(file, tasks, times)
+        every_pair = np.ones((k, k))
+        links = Links(
+            bandwidth=frozen(every_pair, np.float64),
+            latency=frozen(0 * every_pair, np.float64),
+            transfers=_transfers(file, graph, k),
+        )
+        return Workload(graph, tuple(Device(f"d{d}", memory=float(memory[d])) for d in range(k)), links)
+
+
+def _graph(file: Record, tasks: list[Record], times: Floats) -> Graph:
+    index = file.index("tasks", "id")
+    edges = []
+    for v, task in enumerate(tasks):
+        for i, successor in enumerate(task.identifiers("successors")):
+            if successor not in index:
+                raise task.error(f"successors[{i}]", f"there is no task {successor!r}")
+            edges.append((v, index[successor]))
+    with located(file.place):
+        return Graph.create(
+            list(index),
+            edges,
+            work=times[:, 0],
+            memory=[task.number("memory") for task in tasks],
+            times={f"d{d}": times[:, d] for d in range(times.shape[1])},
+        )
+
+
+def _transfers(file: Record, graph: Graph, k: int) -> Floats:
+    """Return [m, k, k] transfer times; zero for an edge without any."""
+    position = {edge: e for e, edge in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))}
+    times = np.zeros((graph.m, k, k))
+    seen: set[int] = set()
+    for transfer in file.records("transfers"):
+        ends = transfer.identifier("source"), transfer.identifier("target")
+        edge = position.get((graph.index.get(ends[0], -1), graph.index.get(ends[1], -1)))
+        if edge is None:
+            raise transfer.error("source, target", f"no edge joins {ends[0]!r} to {ends[1]!r}")
+        if edge in seen:
+            raise transfer.error("source, target", f"a second transfer from {ends[0]!r} to {ends[1]!r}")
+        seen.add(edge)
+        times[edge] = transfer.array("times", [k, k])
+        if times[edge].diagonal().any():
+            raise transfer.error("times", "a transfer within one device takes time; the diagonal must be zero")
+    return frozen(times, np.float64)

@@ -1,0 +1,131 @@
+"""Workloads of msr-fiddle/dnn-partitioning, the published inputs of tarnawski2020."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.formats import Workload
+from mtpp_dsl.formats.record import Record, load, located
+from mtpp_dsl.graph import Bools, Graph
+from mtpp_dsl.problem import Device, Host
+
+__all__ = ["Msr"]
+
+UNEQUAL = 1e-6  # relative: costs of one producer that differ by less are rounding
+MOST_DEVICES = 10_000
+
+
+class Msr:
+    """JSON with ``maxFPGAs, maxCPUs, maxSizePerFPGA, nodes, edges`` (throughput and latency alike).
+
+    ============================ =============================================================
+    in the file                  here
+    ============================ =============================================================
+    ``nodes[].id, name``         the node's name (as a string) and its label
+    ``fpgaLatency, cpuLatency``  ``work``, and ``times["cpu"]``; abstract units
+    ``supportedOnFpga`` = false  infinite in ``times["accelerator"]``; ``work`` is the CPU's, with a warning
+    ``size``                     ``memory``, in B
+    ``colorClass``               ``colors``; -1 where missing or null
+    ``isBackwardNode``           ``backward``
+    ``edges[].cost``             ``output`` of the edge's source: a transfer time, bandwidth 1
+    ``maxFPGAs, maxSizePerFPGA`` devices ``acc[0..]`` of type accelerator with that memory
+    ``maxCPUs``                  devices ``cpu[0..]`` of type cpu, I/O free, without a limit
+    ============================ =============================================================
+
+    The interconnect is ``host`` with bandwidth 1. A file without ``maxFPGAs`` and ``maxCPUs`` has no
+    devices. Costs of one producer that differ by 1e-6 relative or less are one tensor of the larger
+    cost; other differences are an error. Other fields are not read (``edges[].size`` among them,
+    which disagrees with ``cost`` in published files and is read by no published program).
+
+    * The one ``size`` of a node is all it takes in memory, so it is ``memory(v)``; ``params(v)`` is 0,
+      without a unit, as ``output(v)`` is a time and sizes share one unit. ``overflow = stream`` is
+      therefore refused on these graphs: what would be streamed is not in the file.
+    * Each file is taken at its word: transfer costs in the published ``throughput/LayerGraphs`` are
+      1000 times smaller, relative to the same node times, than in ``latency/LayerGraphs`` and in every
+      operator graph.
+    * Published training layer graphs have a backward part that copies the forward edges in the same
+      direction, with no edge between the parts; it is read as it stands.
+    """
+
+    name = "msr"
+    suffixes = (".json",)
+
+    def read(self, path: Path) -> Workload:
+        """Return the workload in *path*.
+
+        Raises:
+            UsageError: see :func:`mtpp_dsl.formats.read`.
+        """
+        file = load(path)
+        nodes = file.records("nodes")
+        supported = np.array([node.flag("supportedOnFpga", True) for node in nodes], dtype=np.bool_)
+        graph = _graph(file, nodes, supported)
+        devices = _devices(file)
+        return Workload(graph, devices, Host(1.0) if devices else None, _warnings(file, supported))
+
+
+def _graph(file: Record, nodes: list[Record], supported: Bools) -> Graph:
+    index = file.index("nodes", "id")
+    work = [node.number("fpgaLatency" if ok else "cpuLatency") for node, ok in zip(nodes, supported, strict=True)]
+    edges, output = _edges(file, index)
+    times = {"cpu": [node.number("cpuLatency") for node in nodes]}
+    if not supported.all():
+        times["accelerator"] = np.where(supported, work, np.inf).tolist()
+    with located(file.place):
+        return Graph.create(
+            list(index),
+            edges,
+            work=work,
+            output=output,
+            memory=[node.number("size") for node in nodes],
+            labels=[node.text("name", "") for node in nodes],
+            colors=[node.integer("colorClass") if "colorClass" in node else -1 for node in nodes],
+            backward=[node.flag("isBackwardNode", False) for node in nodes],
+            times=times,
+            memory_unit="B",
+        )
+
+
+def _warnings(file: Record, supported: Bools) -> tuple[str, ...]:
+    if supported.all():
+        return ()
+    message = (
+        f"{file.place}: {np.count_nonzero(~supported)} of {supported.size} nodes are not supported on the accelerator; "
+        'devices of type "accelerator" heed that, devices of a type the file does not know take the CPU time for them'
+    )
+    return (message,)
+
+
+def _edges(file: Record, index: dict[str, int]) -> tuple[list[tuple[int, int]], list[float]]:
+    """Return the edges, and the transfer time of every node's tensor."""
+    edges: list[tuple[int, int]] = []
+    costs: list[list[float]] = [[] for _ in index]
+    for edge in file.records("edges"):
+        for field in ("sourceId", "destId"):
+            if edge.identifier(field) not in index:
+                raise edge.error(field, f"there is no node {edge.identifier(field)!r}")
+        u, v = index[edge.identifier("sourceId")], index[edge.identifier("destId")]
+        edges.append((u, v))
+        costs[u].append(edge.number("cost"))
+    for name, u in index.items():
+        if costs[u] and max(costs[u]) - min(costs[u]) > UNEQUAL * max(costs[u]):
+            raise UsageError(
+                f"{file.place}: edges: node {name!r} sends one tensor at two costs, {min(costs[u]):g} and "
+                f"{max(costs[u]):g}; every node has one output"
+            )
+    return edges, [max(row, default=0.0) for row in costs]
+
+
+def _devices(file: Record) -> tuple[Device, ...]:
+    accelerators, cpus = file.integer("maxFPGAs", 0), file.integer("maxCPUs", 0)
+    for field, count in (("maxFPGAs", accelerators), ("maxCPUs", cpus)):
+        if count > MOST_DEVICES:
+            raise file.error(field, f"{count} devices; at most {MOST_DEVICES} are read")
+    memory = file.number("maxSizePerFPGA") if accelerators else None
+    return (
+        *(Device(f"acc[{i}]", memory=memory) for i in range(accelerators)),
+        *(Device(f"cpu[{i}]", type="cpu", pays_io=False) for i in range(cpus)),
+    )

@@ -1,0 +1,173 @@
+"""JSON objects whose fields are checked as they are read, with messages that name file and field."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.graph import Floats
+
+__all__ = ["Record", "load", "located"]
+
+ABSENT: Any = object()
+LARGEST = 2**63 - 1
+
+
+def load(path: Path) -> Record:
+    """Return the object that the JSON file *path* holds.
+
+    Raises:
+        UsageError: no such file, not UTF-8, not JSON (says where), a field given twice, or no object.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: not JSON that can be read: nested too deeply") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: not JSON: {error}") from error
+    return Record(f"{path}", data)
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Put *place* before the message of an error raised inside, where it is not there yet."""
+    try:
+        yield
+    except UsageError as error:
+        if str(error).startswith(place):
+            raise
+        raise UsageError(f"{place}: {error}") from error
+
+
+class Record:
+    """A JSON object and its place, such as ``file.json: nodes[3]``."""
+
+    def __init__(self, place: str, data: object) -> None:
+        if not isinstance(data, dict):
+            raise UsageError(f"{place}: expected an object, found {_shown(data)}")
+        self.place = place
+        self.data: dict[str, Any] = data
+
+    def error(self, field: str, problem: str) -> UsageError:
+        """Return an error about a field of this object."""
+        return UsageError(f"{self.place}: {field}: {problem}")
+
+    def __contains__(self, field: str) -> bool:
+        return self.data.get(field) is not None
+
+    def number(self, field: str, default: float = ABSENT) -> float:
+        """Return a finite number, zero or more."""
+        return self._number(field, self._get(field, default))
+
+    def integer(self, field: str, default: int = ABSENT) -> int:
+        """Return a whole number, zero or more."""
+        value = self._number(field, self._get(field, default))
+        if value != int(value) or value > LARGEST:
+            raise self.error(field, f"expected a whole number, found {value!r}")
+        return int(value)
+
+    def flag(self, field: str, default: bool = ABSENT) -> bool:
+        """Return true or false, also written 1 or 0."""
+        value = self._get(field, default)
+        if value not in (0, 1) or not isinstance(value, (bool, int)):
+            raise self.error(field, f"expected true or false, found {_shown(value)}")
+        return bool(value)
+
+    def text(self, field: str, default: str = ABSENT) -> str:
+        """Return a string."""
+        value = self._get(field, default)
+        if not isinstance(value, str):
+            raise self.error(field, f"expected a string, found {_shown(value)}")
+        return value
+
+    def identifier(self, field: str) -> str:
+        """Return a whole number or a string, as a string."""
+        return self._identifier(field, self._get(field, ABSENT))
+
+    def identifiers(self, field: str) -> list[str]:
+        """Return a list of whole numbers or strings, as strings."""
+        return [self._identifier(f"{field}[{i}]", value) for i, value in enumerate(self._list(field))]
+
+    def records(self, field: str) -> list[Record]:
+        """Return a list of objects."""
+        return [Record(f"{self.place}: {field}[{i}]", value) for i, value in enumerate(self._list(field))]
+
+    def index(self, field: str, key: str) -> dict[str, int]:
+        """Return the positions of a list of objects by their identifiers, of which no two may be equal."""
+        index: dict[str, int] = {}
+        for i, record in enumerate(self.records(field)):
+            name = record.identifier(key)
+            if index.setdefault(name, i) != i:
+                raise record.error(key, f"a second {name!r}")
+        return index
+
+    def array(self, field: str, shape: Sequence[int]) -> Floats:
+        """Return nested lists of finite numbers, zero or more, as an array of *shape*."""
+        array = np.empty(shape)
+        self._fill(field, self._get(field, ABSENT), array)
+        return array
+
+    def _fill(self, field: str, value: object, array: Floats) -> None:
+        if not isinstance(value, list) or len(value) != len(array):
+            found = f"{len(value)}" if isinstance(value, list) else _shown(value)
+            raise self.error(field, f"expected a list of {len(array)} entries, found {found}")
+        for i, entry in enumerate(value):
+            if array.ndim == 1:
+                array[i] = self._number(f"{field}[{i}]", entry)
+            else:
+                self._fill(f"{field}[{i}]", entry, array[i])
+
+    def _get(self, field: str, default: object) -> Any:
+        value = self.data.get(field)
+        if value is not None:
+            return value
+        if default is ABSENT:
+            raise self.error(field, "missing" if field not in self.data else "must not be null")
+        return default
+
+    def _list(self, field: str) -> list[Any]:
+        value = self._get(field, ABSENT)
+        if not isinstance(value, list):
+            raise self.error(field, f"expected a list, found {_shown(value)}")
+        return value
+
+    def _number(self, field: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.error(field, f"expected a number, found {_shown(value)}")
+        if not 0 <= value <= 1e300 or not math.isfinite(value):
+            raise self.error(field, f"expected a number, zero or more, found {value!r}")
+        return value
+
+    def _identifier(self, field: str, value: object) -> str:
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            raise self.error(field, f"expected a whole number or a string, found {_shown(value)}")
+        return str(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"an object gives {twice!r} twice")
+    return data
+
+
+def _no_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number")
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:37]}…"
