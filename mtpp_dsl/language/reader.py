@@ -1,0 +1,234 @@
+"""Files to one list of statements: includes are followed, params get their values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.arithmetic import Mismatch, compare
+from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.parser import parse, parse_expression
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import Quantity, Value, describe
+from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.source import Diagnostic, Source, Span
+from mtpp_dsl.units import NONE, RATE, SIZE, TIME, Dimension
+
+__all__ = ["MAX_SPEC_BYTES", "bind_params", "read_source", "read_statements"]
+
+MAX_SPEC_BYTES = 64 * 2**20
+"""A larger spec is refused: it is no spec."""
+
+_TYPES: dict[str, Dimension] = {"int": NONE, "float": NONE, "time": TIME, "size": SIZE, "bandwidth": RATE}
+_TEXT_TYPES = ("string", "path")
+
+
+def read_source(path: Path, name: str, included_from: Span | None = None) -> Source:
+    """Read a text file.
+
+    Raises:
+        UsageError: it is not there, not readable, not text, or too large.
+    """
+    try:
+        if path.stat().st_size > MAX_SPEC_BYTES:
+            raise UsageError(f"{name} is larger than {MAX_SPEC_BYTES >> 20} MiB: it is no spec")
+        return Source(name, path.read_text(encoding="utf-8"), included_from)
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {name}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{name} is not a text in UTF-8") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def read_statements(source: Source, folder: Path, search: Sequence[Path] = ()) -> list[tuple[tree.Statement, Path]]:
+    """Return the statements of a text and of what it includes, each with the folder its paths start from.
+
+    A file included twice counts once. *search* is looked through after the including file's folder,
+    and then the folders of the environment variable ``MTPP_PATH``.
+
+    Raises:
+        SpecError: syntax errors of all files, a missing file, a cycle of includes.
+    """
+    extra = [Path(entry) for entry in os.environ.get("MTPP_PATH", "").split(os.pathsep) if entry]
+    reader = _Reader([*search, *extra])
+    statements = reader.read(source, folder, ())
+    if reader.diagnostics:
+        raise SpecError(reader.diagnostics)
+    return statements
+
+
+class _Reader:
+    def __init__(self, search: list[Path]) -> None:
+        self.search = search
+        self.diagnostics: list[Diagnostic] = []
+        self.done: set[Path] = set()
+
+    def read(self, source: Source, folder: Path, chain: tuple[Path, ...]) -> list[tuple[tree.Statement, Path]]:
+        try:
+            statements = parse(source)
+        except SpecError as error:
+            self.diagnostics += error.diagnostics
+            return []
+        found: list[tuple[tree.Statement, Path]] = []
+        for statement in statements:
+            if isinstance(statement, tree.IncludeStatement):
+                found += self.include(statement, folder, chain)
+            else:
+                found.append((statement, folder))
+        return found
+
+    def include(
+        self, statement: tree.IncludeStatement, folder: Path, chain: tuple[Path, ...]
+    ) -> list[tuple[tree.Statement, Path]]:
+        span = statement.path.span
+        path = self.find(statement.path.value, folder)
+        if path is None:
+            places = ", ".join(str(place) for place in [folder, *self.search])
+            self.complain(f"there is no file {statement.path.value!r}", span, f"looked in {places}")
+            return []
+        if path in chain:
+            loop = " -> ".join(step.name for step in [*chain[chain.index(path) :], path])
+            self.complain(f"files include each other: {loop}", span)
+            return []
+        if path in self.done:
+            return []
+        self.done.add(path)
+        try:
+            source = read_source(path, os.path.relpath(path), span)
+        except UsageError as error:
+            self.complain(str(error), span)
+            return []
+        return self.read(source, path.parent, (*chain, path))
+
+    def find(self, name: str, folder: Path) -> Path | None:
+        for place in [folder, *self.search]:
+            try:
+                if (place / name).is_file():
+                    return (place / name).resolve()
+            except (OSError, ValueError):  # a name that no file can have
+                return None
+        return None
+
+    def complain(self, message: str, span: Span, *notes: str) -> None:
+        self.diagnostics.append(Diagnostic(message, span, notes=notes))
+
+
+def bind_params(
+    statements: Sequence[tuple[tree.Statement, Path]], given: Mapping[str, object], scope: Scope
+) -> list[Diagnostic]:
+    """Give every param its value, in order: *given* (``-D``) first, else the default.
+
+    Values given as text are read as the language reads them; paths among them start from the
+    working folder, defaults from the folder of their file. Returns what was wrong.
+    """
+    wrong: list[Diagnostic] = []
+    last: dict[str, tuple[tree.ParamStatement, Path]] = {}
+    for statement, folder in statements:
+        if isinstance(statement, tree.ParamStatement):
+            name = statement.name.text
+            if name in last and last[name][0].span.source is statement.span.source:
+                first = last[name][0].span.place
+                wrong.append(Diagnostic(f"param {name!r} is already given at {first}", statement.name.span))
+            last.pop(name, None)
+            last[name] = (statement, folder)
+    unknown = [name for name in given if name not in last]
+    wrong += [Diagnostic(f"-D {name}: there is no param {name!r}{did_you_mean(name, last)}") for name in unknown]
+    for name, (statement, folder) in last.items():
+        try:
+            scope.params[name] = _value(statement, folder, given, scope)
+        except Complaint as complaint:
+            wrong.append(complaint.diagnostic)
+    return wrong
+
+
+def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: Scope) -> Value:
+    name = statement.name.text
+    kind = None if statement.type is None else statement.type.text
+    if statement.type is not None and kind not in (*_TYPES, *_TEXT_TYPES, "bool"):
+        known = [*_TYPES, "bool", *_TEXT_TYPES]
+        hint = did_you_mean(statement.type.text, known)
+        raise Complaint(
+            f"there is no type {statement.type.text!r}{hint}", statement.type.span, [f"types are: {', '.join(known)}"]
+        )
+    default = None if statement.default is None else evaluate(statement.default, scope)
+    if name in given:
+        value = _given(name, given[name], kind, default)
+        span: Span | None = None
+        base = Path()
+    elif default is None:
+        raise Complaint(f"param {name!r} has no value: give it with -D {name}=…", statement.name.span)
+    else:
+        assert statement.default is not None
+        value, span, base = default, statement.default.span, folder
+    typed = _typed(name, value, kind, base, span)
+    _check_domain(statement, typed, span, scope)
+    return typed
+
+
+def _given(name: str, value: object, kind: str | None, default: Value | None) -> Value:
+    """Return a value given from outside: text as the language reads it, numbers as they are."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return Quantity(value)
+    if isinstance(value, Path):
+        return str(value)
+    if not isinstance(value, str):
+        raise Complaint(f"-D {name}: cannot use a {type(value).__name__} as a value", None)
+    if kind in _TEXT_TYPES or isinstance(default, str):
+        return value
+    source = Source(f"-D {name}", value)
+    try:
+        return evaluate(parse_expression(source), Scope())
+    except SpecError as error:
+        raise Complaint(error.diagnostics[0].message, error.diagnostics[0].span) from None
+    except Complaint:
+        if kind is None:
+            return value
+        raise
+
+
+def _typed(name: str, value: Value, kind: str | None, base: Path, span: Span | None) -> Value:
+    wrong = Complaint(f"param {name!r} is of type {kind}; this is {describe(value)}", span)
+    if kind is None:
+        return value
+    if kind in _TEXT_TYPES:
+        if not isinstance(value, str):
+            raise wrong
+        return base / value if kind == "path" else value
+    if kind == "bool":
+        if not isinstance(value, bool):
+            raise wrong
+        return value
+    if isinstance(value, bool) or not isinstance(value, Quantity):
+        raise wrong
+    if value.dimension != _TYPES[kind] and not (value.dimension == NONE and kind not in ("int", "float")):
+        raise wrong
+    if kind == "int":
+        if value.value != int(value.value):
+            raise Complaint(f"param {name!r} is of type int; this is {value.value:g}", span)
+        return Quantity(int(value.value))
+    return value
+
+
+def _check_domain(statement: tree.ParamStatement, value: Value, span: Span | None, scope: Scope) -> None:
+    if statement.domain is None:
+        return
+    domain = evaluate(statement.domain, scope)
+    if not isinstance(domain, Values):
+        raise Complaint(f"a domain is a list or a range, not {describe(domain)}", statement.domain.span)
+
+    def same(member: Value) -> bool:
+        try:
+            return compare(member, "==", value)
+        except Mismatch:
+            return False
+
+    found = value in domain if isinstance(domain.items, range) else any(same(member) for member in domain)
+    if not found:
+        name, text = statement.name.text, statement.domain.span.text
+        raise Complaint(f"param {name!r} must be in {text}", span or statement.domain.span)

@@ -1,0 +1,131 @@
+"""What names mean: loop variables, params, lets, nodes, devices and their families."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as SequenceType
+from dataclasses import dataclass, field
+
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.values import DeviceRef, NodeRef, Sequence, Value
+from mtpp_dsl.problem import Device
+from mtpp_dsl.source import Diagnostic, Span
+
+__all__ = ["MAX_ITEMS", "MAX_NODES", "Complaint", "Scope"]
+
+MAX_NODES = 1_000_000
+"""A spec that would expand to more nodes is refused."""
+
+MAX_ITEMS = 10_000_000
+"""Comprehensions that would step through more items, all told, are refused."""
+
+
+class Complaint(Exception):
+    """One error found while a spec is checked; collected, never shown as such."""
+
+    def __init__(self, message: str, span: Span | None, notes: SequenceType[str] = ()) -> None:
+        super().__init__(message)
+        self.diagnostic = Diagnostic(message, span, notes=tuple(notes))
+
+
+@dataclass
+class Scope:
+    """Names of a spec; graph and devices are filled in once they are known.
+
+    Attributes:
+        params: values of the params.
+        lets: definitions, evaluated when first used.
+        graph, devices: None until they have been read.
+        time_unit: "s" or "", the dimension of loads and times.
+        steps: how many items comprehensions have stepped through.
+        values_of_lets: of those evaluated so far.
+        pending: the lets being evaluated, outermost first.
+    """
+
+    params: dict[str, Value] = field(default_factory=dict)
+    lets: dict[str, tree.LetStatement] = field(default_factory=dict)
+    graph: Graph | None = None
+    devices: tuple[Device, ...] | None = None
+    time_unit: str = ""
+    steps: int = 0
+    values_of_lets: dict[str, Value] = field(default_factory=dict)
+    pending: list[str] = field(default_factory=list)
+    _nodes: Mapping[str, int] = field(default_factory=dict)
+    _devices: Mapping[str, int] = field(default_factory=dict)
+    _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})
+
+    def set_graph(self, graph: Graph) -> None:
+        """Make the graph's nodes and families known."""
+        self.graph = graph
+        self._nodes = graph.index
+        self._families["node"] = _families(graph.names, NodeRef)
+
+    def set_devices(self, devices: tuple[Device, ...]) -> None:
+        """Make the devices and their families known."""
+        self.devices = devices
+        names = [device.name for device in devices]
+        self._devices = {name: d for d, name in enumerate(names)}
+        self._families["device"] = _families(names, DeviceRef)
+
+    def step(self, span: Span) -> None:
+        """Count one item of a comprehension.
+
+        Raises:
+            Complaint: there were too many.
+        """
+        self.steps += 1
+        if self.steps > MAX_ITEMS:
+            raise Complaint(f"the spec's comprehensions step through more than {MAX_ITEMS:,} items", span)
+
+    def node(self, name: str) -> NodeRef | None:
+        """Return the node of that name."""
+        index = self._nodes.get(name)
+        return None if index is None else NodeRef(index)
+
+    def member(self, name: str, span: Span) -> Value | None:
+        """Return the node, device or family called *name*, or None.
+
+        Raises:
+            Complaint: it is both a node and a device.
+        """
+        found: list[Value] = []
+        if name in self._nodes:
+            found.append(NodeRef(self._nodes[name]))
+        elif name in self._families["node"]:
+            found.append(self._families["node"][name])
+        if name in self._devices:
+            found.append(DeviceRef(self._devices[name]))
+        elif name in self._families["device"]:
+            found.append(self._families["device"][name])
+        if len(found) > 1:
+            raise Complaint(f"{name!r} is both a node and a device; rename one", span)
+        return found[0] if found else None
+
+    def unknown(self, name: str, span: Span, extra: SequenceType[str] = ()) -> Complaint:
+        """Return the complaint that nothing is called *name*."""
+        base = name.split("[")[0]
+        for what, families in self._families.items():
+            if base in families and base != name:
+                members = families[base]
+                names = [self._names(what)[ref.index] for ref in members if isinstance(ref, (NodeRef, DeviceRef))]
+                return Complaint(f"there is no {what} {name!r}: there are {names[0]} to {names[-1]}", span)
+        known = [*extra, *self.params, *self.lets, *self._nodes, *self._devices, *self._families["node"]]
+        known += [*self._families["device"], "nodes", "devices"]
+        return Complaint(f"nothing is called {name!r}{did_you_mean(name, known)}", span)
+
+    def _names(self, what: str) -> SequenceType[str]:
+        if what == "node":
+            return self.graph.names if self.graph is not None else ()
+        return [device.name for device in self.devices or ()]
+
+
+def _families(names: SequenceType[str], ref: type[NodeRef] | type[DeviceRef]) -> dict[str, Sequence]:
+    """Return the members of each family ``base[...]``, by base."""
+    members: dict[str, list[Value]] = {}
+    for index, name in enumerate(names):
+        base, bracket, _ = name.partition("[")
+        if bracket and name.endswith("]"):
+            members.setdefault(base, []).append(ref(index))
+    return {base: Sequence(tuple(items), "set") for base, items in members.items()}

@@ -1,0 +1,96 @@
+"""What expressions evaluate to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from mtpp_dsl.constraints import Decision
+from mtpp_dsl.units import NONE, Dimension
+
+__all__ = ["Affine", "DeviceRef", "NodeRef", "Quantity", "Sequence", "Value", "describe"]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number in base units with its dimension.
+
+    ``bare_zero``: a literal 0 without a unit, which goes with every dimension.
+    """
+
+    value: int | float
+    dimension: Dimension = NONE
+
+    @property
+    def bare_zero(self) -> bool:
+        return self.value == 0 and self.dimension == NONE
+
+
+@dataclass(frozen=True)
+class NodeRef:
+    """A node, by number."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class DeviceRef:
+    """A device, by number."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """An ordered set, a list or a range; ``range`` is kept lazy."""
+
+    items: tuple[Value, ...] | range
+    kind: str = "list"
+
+    def __iter__(self) -> Iterator[Value]:
+        if isinstance(self.items, range):
+            return (Quantity(i) for i in self.items)
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(self.items, range):
+            return isinstance(value, Quantity) and value.dimension == NONE and value.value in self.items
+        return value in self.items
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A constant plus a weighted sum of decisions, all in one dimension."""
+
+    terms: Mapping[Decision, float]
+    constant: float = 0.0
+    dimension: Dimension = field(default=NONE)
+
+
+Value: TypeAlias = Quantity | str | bool | Path | NodeRef | DeviceRef | Sequence | Affine
+
+
+def describe(value: Value) -> str:
+    """Return what kind of thing a value is, for messages."""
+    match value:
+        case bool():
+            return "true or false"
+        case str():
+            return "a string"
+        case Path():
+            return "a path"
+        case Quantity(dimension=dimension):
+            return str(dimension)
+        case NodeRef():
+            return "a node"
+        case DeviceRef():
+            return "a device"
+        case Sequence(kind=kind):
+            return f"a {kind}"
+        case Affine():
+            return "an expression over decisions"
