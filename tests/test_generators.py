@@ -1,0 +1,230 @@
+"""Generated graphs: what they promise, and what is said of wrong parameters."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtpp_dsl import registry
+from mtpp_dsl.errors import PluginError, UsageError
+from mtpp_dsl.generators import Parameter, generate, signature
+from mtpp_dsl.generators.basic import chain, layered
+from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.graph import Graph
+
+NAMES = sorted(registry.BUILTIN[registry.GENERATORS])
+SEEDS = st.integers(0, 10**6)
+
+
+def same(one: Graph, other: Graph) -> bool:
+    return one.names == other.names and all(
+        np.array_equal(getattr(one, field), getattr(other, field))
+        for field in ("tails", "heads", "work", "params", "output", "memory")
+    )
+
+
+def edges(graph: Graph) -> list[tuple[int, int]]:
+    return list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", [0, 1, 12345])
+def test_seed_decides(name: str, seed: int) -> None:
+    """Equal parameters give equal graphs, another seed another graph."""
+    assert same(generate(name, seed=seed), generate(name, seed=seed))
+    assert not same(generate(name, seed=seed), generate(name, seed=seed + 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_matters(name: str) -> None:
+    """No parameter is accepted and then ignored: each can change the graph."""
+    other = {"model": "ws", "dependence": "weak", "reading": "own-memory", "p": 0.9, "spread": 0.1}
+    base = {"modules": 2} if name == "rwnn" else {}
+    for parameter in signature(name):
+        value = other.get(parameter.name) or (parameter.default or 0) * 2 + 1  # type: ignore[operator]
+        assert not same(generate(name, **{**base, parameter.name: value}), generate(name, **base)), parameter.name
+
+
+@given(st.integers(1, 40), SEEDS)
+def test_chain(nodes: int, seed: int) -> None:
+    """A chain has its nodes in a row, with weights within the spread."""
+    graph = chain(nodes, work=4.0, spread=0.25, seed=seed)
+    assert edges(graph) == [(v, v + 1) for v in range(nodes - 1)]
+    assert ((graph.work >= 3) & (graph.work <= 5)).all()
+    assert (graph.work_unit, graph.size_unit) == ("", "")
+
+
+@given(st.integers(1, 40), st.integers(1, 8), st.sampled_from([0.0, 0.3, 1.0]), SEEDS)
+def test_layered(nodes: int, width: int, p: float, seed: int) -> None:
+    """Every node beyond the first layer reads the layer before: all of it at p = 1, one node at p = 0."""
+    graph = layered(nodes, width, p, seed=seed)
+    assert graph.n == nodes
+    for v in range(nodes):
+        reads = graph.predecessors(v).tolist()
+        assert all(u // width == v // width - 1 for u in reads)
+        if v >= width:
+            assert 1 <= len(reads) <= width
+            assert p > 0 or len(reads) == 1
+            assert p < 1 or len(reads) == width
+
+
+@given(st.integers(5, 60), st.sampled_from(["er", "ba", "ws", "sbm"]), SEEDS)
+def test_regal_costs(nodes: int, model: str, seed: int) -> None:
+    """A node costs at least what it reads and writes (literal), or about that (own-memory), on one topology."""
+    literal, own = (regal(nodes, model, reading, seed) for reading in ("literal", "own-memory"))
+    assert edges(literal) == edges(own)
+    assert literal.output.tolist() == own.output.tolist()
+    io = np.array([own.output[v] + own.output[own.predecessors(v)].sum() for v in range(nodes)])
+    r = own.work / io - 1
+    np.testing.assert_allclose(literal.work, io + np.abs(r) * own.output.sum(), rtol=1e-9)
+
+
+def test_regal_statistics() -> None:
+    """Sizes are near 50 ± 10, r near 0 ± 0.1, and the order of the nodes is random, not that of the base graph."""
+    graph = regal(3000, "ba", "own-memory", seed=3)
+    assert graph.output.mean() == pytest.approx(50, abs=1)
+    assert graph.output.std() == pytest.approx(10, abs=1)
+    io = np.array([graph.output[v] + graph.output[graph.predecessors(v)].sum() for v in range(graph.n)])
+    assert (graph.work / io - 1).std() == pytest.approx(0.1, abs=0.01)
+    assert (graph.tails < graph.heads).mean() == pytest.approx(0.5, abs=0.05)
+    assert graph.m == 2 * (3000 - 2)
+
+
+RWNN = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(["er", "ws", "ba"]),
+        "nodes": st.integers(6, 14),
+        "modules": st.integers(1, 4),
+        "channels": st.integers(1, 4),
+        "dependence": st.sampled_from(["strong", "weak"]),
+        "seed": SEEDS,
+    }
+)
+
+
+@given(RWNN)
+def test_rwnn_modules_and_channels(given: dict[str, object]) -> None:
+    """There are nodes times modules nodes, and edges between modules are the channels to the next, no more."""
+    graph = generate("rwnn", **given)
+    size, modules, channels = (int(str(given[name])) for name in ("nodes", "modules", "channels"))
+    assert graph.n == size * modules
+    assert graph.labels[-1] == f"module {modules - 1}, node {size - 1}"
+    crossing = [(u, v) for u, v in edges(graph) if u // size != v // size]
+    assert len(crossing) == channels * (modules - 1)
+    assert all(v // size == u // size + 1 for u, v in crossing)
+    for ends in (sorted(u for u, _ in crossing), sorted(v for _, v in crossing)):
+        assert len(set(ends)) == len(ends)
+
+
+@given(RWNN)
+def test_rwnn_strong_dependence(given: dict[str, object]) -> None:
+    """Under strong dependence every node of a later module follows a channel, of an earlier one precedes one."""
+    graph = generate("rwnn", **{**given, "dependence": "strong"})
+    modules, channels = (int(str(given[name])) for name in ("modules", "channels"))
+    read = set(graph.heads.tolist())
+    reads = set(graph.tails.tolist())
+    for v in range(graph.n):
+        assert v in read or v < channels
+        assert v in reads or v >= graph.n - channels
+    if channels == 1 and modules > 1:
+        view = nx.Graph(edges(graph))
+        assert len(list(nx.bridges(view))) >= modules - 1
+        assert nx.is_connected(view)
+
+
+def test_rwnn_weak_dependence_adds_nothing() -> None:
+    """Under weak dependence a module is the bare random graph: some modules have parts that hang on no channel."""
+    graphs = [rwnn(modules=3, dependence="weak", seed=seed) for seed in range(20)]
+    loose = [set(range(10, 30)) - set(graph.heads.tolist()) for graph in graphs]
+    assert all(loose)
+
+
+def test_rwnn_base_graphs() -> None:
+    """ws has 2 edges per node and ba 5 per node after the first; er 0.2 of all pairs, or p of them."""
+    assert rwnn("ws", nodes=32, dependence="weak").m == 64
+    assert rwnn("ba", nodes=32, dependence="weak").m == 5 * (32 - 5)
+    assert rwnn("er", nodes=300, dependence="weak").m == pytest.approx(0.2 * 300 * 299 / 2, rel=0.03)
+    assert rwnn("er", p=0.5, nodes=300, dependence="weak").m == pytest.approx(0.5 * 300 * 299 / 2, rel=0.03)
+
+
+def test_rwnn_units() -> None:
+    """Running times are seconds and sizes bytes, so that a spec may give its links in bytes per second."""
+    graph = rwnn()
+    assert (graph.work_unit, graph.size_unit, graph.memory_unit) == ("s", "B", "B")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("chain", {"nodes": 0}, "nodes must be at least 1, not 0"),
+        ("chain", {"nodes": 1_000_001}, "this would make 1,000,001 nodes; at most 1,000,000 are made"),
+        ("chain", {"node": 3}, "generator 'chain' has no parameter 'node'; did you mean 'nodes'?"),
+        ("chain", {"nodes": 2.5}, "generator 'chain': nodes must be a whole number, not 2.5"),
+        ("chain", {"nodes": "3"}, "nodes must be a whole number, not '3'"),
+        ("chain", {"nodes": True}, "nodes must be a whole number, not True"),
+        ("chain", {"work": float("nan")}, "work must be a number, not nan"),
+        ("chain", {"work": float("inf")}, "work must be a number, not inf"),
+        ("chain", {"work": -1}, "work must be at least 0, not -1"),
+        ("chain", {"spread": 2}, "spread must lie between 0 and 1, not 2"),
+        ("chain", {"seed": -1}, "seed must be at least 0"),
+        ("layered", {"width": 0}, "width must be at least 1"),
+        ("layered", {"nodes": 1_000_000, "width": 100_000}, "some 45,000,450,000 edges; at most 10,000,000"),
+        ("regal", {"model": "err"}, "model must be one of er, ba, ws, sbm, not 'err'; did you mean 'er'?"),
+        ("regal", {"reading": "own"}, "reading must be one of literal, own-memory"),
+        ("regal", {"nodes": 1_000_000}, "some 24,999,975,000 edges"),
+        ("regal", {"model": "sbm", "nodes": 3}, "nodes (sbm has 4 blocks) must be at least 4"),
+        ("regal", {"model": 3}, "model must be a string, not 3"),
+        ("rwnn", {"nodes": 1000, "modules": 1001}, "this would make 1,001,000 nodes"),
+        ("rwnn", {"model": "ba", "p": 0.2}, "p means nothing to the model ba"),
+        ("rwnn", {"model": "ba", "nodes": 5}, "nodes (ba joins every node to 5) must be at least 6"),
+        ("rwnn", {"model": "ws", "nodes": 4}, "nodes (ws joins 4 neighbours) must be at least 5"),
+        ("rwnn", {"channels": 11}, "channels must be at most nodes (10), not 11"),
+        ("rwnn", {"dependence": "strongly"}, "dependence must be one of strong, weak"),
+        ("rwnn", {"p": 1.5}, "p must lie between 0 and 1"),
+    ],
+)
+def test_wrong_parameters(name: str, values: dict[str, object], message: str) -> None:
+    """A wrong parameter is an error that says what is right, at once, whatever the size asked for."""
+    with pytest.raises(UsageError) as caught:
+        generate(name, **values)
+    assert message in str(caught.value)
+
+
+def test_numbers_convert_without_loss() -> None:
+    """A spec's arithmetic may give 3.0 or 6/2 for a count, and 1 for a float."""
+    assert generate("chain", nodes=3.0).n == 3
+    assert generate("chain", nodes=Fraction(6, 2)).n == 3
+    assert same(generate("chain", work=Fraction(1, 2)), generate("chain", work=0.5))
+    assert generate("chain", seed=2**70).n == 16
+
+
+def test_signature() -> None:
+    """A signature gives names, types and defaults; an optional parameter has the default None."""
+    assert signature("chain")[0] == Parameter("nodes", int, 16)
+    assert Parameter("p", float, None) in signature("rwnn")
+
+
+def test_unknown_generator() -> None:
+    """An unknown generator is named, with a near one."""
+    with pytest.raises(PluginError, match="there is no generator 'chian'; did you mean 'chain'"):
+        generate("chian")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda nodes=3: chain(nodes), "its parameter 'nodes' needs a default and an annotation"),
+        (lambda: 3, "returned a int, not a Graph"),
+    ],
+)
+def test_generators_that_break_the_contract(monkeypatch: pytest.MonkeyPatch, function: object, message: str) -> None:
+    """A plug-in that does not keep to the contract is named, not half obeyed."""
+    monkeypatch.setattr(registry, "load", lambda *_: function)
+    with pytest.raises(PluginError, match=message):
+        generate("acme")
