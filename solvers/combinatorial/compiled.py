@@ -1,0 +1,57 @@
+"""Loops that must be loops: plain Python for small inputs, compiled by numba for large ones.
+
+A kernel is a function of numbers and numpy arrays that calls no other function of ours. numba is imported, and
+the kernel compiled, when an input is first large enough; the machine code is kept on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, ParamSpec, TypeVar
+
+__all__ = ["Kernel"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Kernel(Generic[P, R]):
+    """One Python source that runs as it stands or compiled.
+
+    Args:
+        function: the kernel.
+        threshold: the number of steps from which compiling pays; see :meth:`pick`.
+    """
+
+    def __init__(self, function: Callable[P, R], threshold: float) -> None:
+        self.plain = function
+        self._threshold = threshold
+        self._compiled: Callable[P, R] | None = None
+
+    def pick(self, steps: float, say: Callable[[str], None]) -> Callable[P, R]:
+        """Return the plain function if it would run fewer than ``threshold`` *steps*, else the compiled one.
+
+        Args:
+            steps: of the innermost loop, over all calls to come.
+            say: told when numba has to be loaded.
+        """
+        if self._compiled is None and steps < self._threshold:
+            return self.plain
+        return self.compiled(say)
+
+    def compiled(self, say: Callable[[str], None]) -> Callable[P, R]:
+        """Return the compiled function."""
+        if self._compiled is None:
+            say("preparing compiled code (takes some seconds, once)")
+            self._compiled = _jit(self.plain)
+        return self._compiled
+
+
+def _jit(function: Callable[P, R]) -> Callable[P, R]:
+    import numba
+
+    try:
+        compiled: Callable[P, R] = numba.njit(cache=True)(function)
+    except RuntimeError:  # no folder that can be written to for the cache
+        compiled = numba.njit(function)
+    return compiled

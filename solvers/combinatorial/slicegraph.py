@@ -1,0 +1,181 @@
+"""Slice good topological orders, then move nodes across the borders (archer2024, section 4)."""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.graph import Graph, Ints
+from mtpp_dsl.plan import Plan, device_order
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.result import Result, Termination
+from mtpp_dsl.solvers.combinatorial.devices import classify, fits
+from mtpp_dsl.solvers.combinatorial.local_search import improve
+from mtpp_dsl.solvers.combinatorial.orders import orders
+from mtpp_dsl.solvers.combinatorial.slicer import Slicer
+from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
+
+__all__ = ["SliceGraph"]
+
+ORDERS = 20
+STARTS = 3
+MOVES_PER_NODE = 2_000
+WORTHWHILE = 1e-6
+"""Orders of large graphs are sliced to the end only if they are better by this share."""
+HONOURS = (Acyclic, Contiguous, Memory, Pin, Forbid)
+
+
+class SliceGraph:
+    """Method ``slicegraph``: optimal slices of some topological orders, improved by moving nodes.
+
+    Every plan has an acyclic quotient graph, over forward and backward nodes together.
+
+    Args:
+        orders: how many topological orders to slice.
+        starts: how many of the best slicings to improve.
+        moves: how many moves to try per node and start.
+    """
+
+    name = "slicegraph"
+    summary = "best slices of good topological orders, improved by moving nodes (archer2024, section 4)"
+
+    def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:
+        self.orders = orders
+        self.starts = starts
+        self.moves = moves
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why slicing cannot honour the problem, or None."""
+        if problem.objective.quantity != "bottleneck":
+            return f"slicegraph minimises a bottleneck, not a {problem.objective.quantity}"
+        if isinstance(problem.interconnect, Links):
+            return "slicegraph knows the shared and host interconnects, not links"
+        other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
+        return None if other is None else f"slicegraph cannot honour 'constraint {other.keyword}'; exact can"
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found, if any; no bound."""
+        search = _Search(problem, limits, progress)
+        search.slice_orders(self.orders)
+        search.improve_best(self.starts, self.moves)
+        plan = search.best
+        return Result(
+            termination=search.termination,
+            plan=plan,
+            evaluation=None if plan is None else evaluate(problem, plan),
+            method=self.name,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+            notes=_notes(problem, found=plan is not None),
+        )
+
+
+def _notes(problem: Problem, *, found: bool) -> tuple[str, ...]:
+    notes = []
+    if not problem.acyclic:
+        notes.append("slicegraph looks only at plans whose quotient graph is acyclic, which the problem does not ask")
+    elif problem.graph.backward.any():
+        notes.append("slicegraph looks only at plans that are acyclic over forward and backward nodes together")
+    if not found:
+        notes.append("no slice of the orders tried is a plan; this does not prove that there is none")
+    return tuple(notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A plan, and the device of each of its blocks in order, unused devices last."""
+
+    cost: float
+    plan: Plan
+    sequence: tuple[int, ...]
+
+
+class _Search:
+    """One run: what is known so far, and whether to stop."""
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+        self._problem, self._limits, self._progress = problem, limits, progress
+        self._devices = classify(problem)
+        self._slicer = Slicer(problem.graph, self._devices, progress.say)
+        self._found: list[_Candidate] = []
+        self.termination: Termination = "complete"
+
+    @property
+    def best(self) -> Plan | None:
+        return self._found[0].plan if self._found else None
+
+    def slice_orders(self, count: int) -> None:
+        """Take the plan to start from, if it has an order, and slice that order and *count* others, each once."""
+        start = self._limits.start
+        if start is not None:
+            sequence = device_order(self._problem, start.assignment)
+            if sequence is not None and fits(self._problem, start.assignment):
+                self._add(start.assignment, sequence)
+                self._slice(_induced(self._problem.graph, _ranks(sequence)[start.assignment]))
+        seen: set[bytes] = set()
+        for order in islice(orders(self._problem.graph, self._devices.tensor, self._limits.seed), count):
+            if self._stopped():
+                return
+            if order.tobytes() not in seen:
+                seen.add(order.tobytes())
+                self._slice(order)
+
+    def improve_best(self, starts: int, moves: int) -> None:
+        """Anneal from the best plans so far, and slice the orders that come out."""
+        graph = self._problem.graph
+        random = np.random.default_rng(self._limits.seed)
+        for start in self._found[:starts]:
+            if self._stopped():
+                return
+            blocks = improve(
+                graph,
+                self._devices,
+                _ranks(start.sequence)[start.plan.assignment],
+                self._devices.kind[list(start.sequence)],
+                moves=moves * graph.n,
+                random=random,
+                stopped=self._stopped,
+                say=self._progress.say,
+            )
+            self._add(np.array(start.sequence)[blocks], start.sequence)
+            self._slice(_induced(graph, blocks))
+
+    def _stopped(self) -> bool:
+        if self._progress.stopped:
+            self.termination = "interrupted"
+        elif self._limits.remaining <= 0:
+            self.termination = "time_limit"
+        return self.termination != "complete"
+
+    def _slice(self, order: Ints) -> None:
+        if self._stopped():
+            return
+        below = np.inf if self._slicer.dense or not self._found else self._found[0].cost * (1 - WORTHWHILE)
+        sliced = self._slicer.slice(order, below, self._stopped)
+        if sliced is not None:
+            self._add(*assignment_of(sliced.blocks, order, self._devices))
+
+    def _add(self, assignment: Ints, sequence: tuple[int, ...]) -> None:
+        if any(np.array_equal(assignment, known.plan.assignment) for known in self._found):
+            return
+        plan = Plan.create(self._problem, assignment, sequence)
+        cost = evaluate(self._problem, plan).cost
+        insort(self._found, _Candidate(cost, plan, sequence), key=lambda candidate: candidate.cost)
+        self._progress.report_plan(plan, cost)
+
+
+def _ranks(sequence: tuple[int, ...]) -> Ints:
+    return np.argsort(np.array(sequence))
+
+
+def _induced(graph: Graph, blocks: Ints) -> Ints:
+    """Return a topological order in which the blocks follow one another."""
+    order = graph.topological_order
+    return order[np.argsort(blocks[order], kind="stable")]

@@ -1,0 +1,98 @@
+"""Slices orders, one after another, by whichever way suits the size of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from mtpp_dsl.graph import Graph, Ints
+from mtpp_dsl.solvers.combinatorial.covering import Cover
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
+from mtpp_dsl.solvers.combinatorial.slicing import Slicing, Stages, any_order, fixed_order, slice_order
+
+__all__ = ["DENSE", "Slicer"]
+
+DENSE = 1500
+"""Up to so many nodes all segment costs are held at once."""
+
+ANY_ORDER = 2e8
+"""The dense programme tries every order of the device classes while it visits no more entries than this."""
+
+
+class Slicer:
+    """Slices topological orders of one graph on one set of devices.
+
+    Args:
+        graph: the graph.
+        devices: its device classes.
+        say: told when code has to be compiled.
+        dense: up to so many nodes, use the programme on all segment costs.
+
+    Attributes:
+        dense: whether it does.
+    """
+
+    def __init__(self, graph: Graph, devices: DeviceClasses, say: Callable[[str], None], *, dense: int = DENSE) -> None:
+        self._graph, self._devices, self._say = graph, devices, say
+        self.dense = graph.n <= dense
+        self._any = _any_order(graph, devices) if self.dense else None
+
+    def slice(self, order: Ints, below: float = np.inf, stopped: Callable[[], bool] = lambda: False) -> Slicing | None:
+        """Return the best slicing of *order* found, or None if none of cost less than *below* was found.
+
+        It is optimal for devices of one class, and for several where all their orders are
+        tried; else for the best of a few orders of the devices.
+        """
+        best: Slicing | None = None
+        for found in self._slicings(order, below, stopped):
+            if found is not None and found.cost < below:
+                best, below = found, found.cost
+        return best
+
+    def _slicings(self, order: Ints, below: float, stopped: Callable[[], bool]) -> Iterator[Slicing | None]:
+        if self.dense:
+            costs = SegmentCosts(self._graph, self._devices, order)
+            if self._any is not None:
+                yield slice_order(costs, self._any)
+                return
+        for kinds in device_sequences(self._devices, order):
+            if stopped():
+                return
+            if self.dense:
+                yield slice_order(costs, fixed_order(kinds))
+            else:
+                found = Cover(self._graph, self._devices, order, kinds, self._say).slice(below, stopped)
+                below = below if found is None else found.cost
+                yield found
+
+
+def _any_order(graph: Graph, devices: DeviceClasses) -> Stages | None:
+    members = [len(group) for group in devices.members]
+    entries = np.prod([count + 1.0 for count in members]) * len(members) * (graph.n + 1.0) ** 2
+    if len(members) == 1:
+        return fixed_order([0] * members[0])
+    return any_order(members) if entries <= ANY_ORDER else None
+
+
+def device_sequences(devices: DeviceClasses, order: Ints) -> list[tuple[int, ...]]:
+    """Return a few orders in which to lay devices of different classes along *order*, as classes.
+
+    As declared, by speed, by memory, each both ways, and by where along the order the nodes are that a
+    class may take and some other may not.
+    """
+    finite = np.isfinite(devices.time)
+    speed = np.where(finite, devices.time, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
+    place = np.empty(len(order))
+    place[order] = np.arange(len(order))
+    choosy = finite & ~finite.all(axis=1, keepdims=True)
+    middle = np.where(choosy, place[:, None], 0.0).sum(axis=0) / np.maximum(choosy.sum(axis=0), 1)
+    declared = devices.kind.tolist()
+    keys = (np.arange(len(devices.members)), middle, speed, devices.memory)
+    found: dict[tuple[int, ...], None] = {tuple(declared): None, tuple(declared[::-1]): None}
+    for key in keys:
+        ascending = sorted(declared, key=lambda kind: (float(key[kind]), kind))
+        found.setdefault(tuple(ascending))
+        found.setdefault(tuple(ascending[::-1]))
+    return list(found)
