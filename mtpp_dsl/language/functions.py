@@ -152,9 +152,15 @@ def _mod(_: Scope, left: Value, right: Value) -> Value:
     return Quantity(a.value % b.value)
 
 
+def _params(scope: Scope, value: Value) -> Value:
+    if scope.graph is not None and scope.graph.memory_unit != scope.graph.size_unit:
+        raise Mismatch("this graph's file gives no sizes of parameters; memory(v) is what a node takes")
+    return _graph_array("params", "size_unit")(scope, value)
+
+
 FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     "work": (_graph_array("work", "work_unit"), ("node",)),
-    "params": (_graph_array("params", "size_unit"), ("node",)),
+    "params": (_params, ("node",)),
     "output": (_graph_array("output", "size_unit"), ("node",)),
     "memory": (_memory, ("node or device",)),
     "kind": (_text("kinds"), ("node",)),

@@ -1,0 +1,309 @@
+"""Statements to a :class:`~mtpp_dsl.problem.Problem`, with every complaint collected."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from mtpp_dsl.constraints import Constraint, Memory
+from mtpp_dsl.errors import MtppError, SpecError, did_you_mean
+from mtpp_dsl.formats import Workload
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
+from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
+from mtpp_dsl.language.lower_graph import UnitKeeper, lower_graph, read_file
+from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.reader import bind_params, read_source, read_statements
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import Quantity, Value
+from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Origin, Problem, Shared
+from mtpp_dsl.source import Diagnostic, Source, Span
+from mtpp_dsl.units import TIME
+
+__all__ = ["LANGUAGE_VERSION", "load"]
+
+LANGUAGE_VERSION = 1
+
+S = TypeVar("S", bound=tree.Statement)
+T = TypeVar("T")
+
+
+def load(
+    spec: str | os.PathLike[str], params: Mapping[str, object] | None = None, search: Sequence[Path] = ()
+) -> Problem:
+    """Read and check a spec.
+
+    Args:
+        spec: a path, or the text itself (recognised by a newline or a ``{``).
+        params: values for its ``param`` statements, as ``-D`` gives them.
+        search: folders where ``include`` looks after the including file's own.
+
+    Raises:
+        SpecError: with every error found, each in its place.
+        UsageError: the file is missing or unreadable.
+    """
+    if isinstance(spec, str) and ("\n" in spec or "{" in spec):
+        source, folder, path = Source("<text>", spec), Path(), None
+    else:
+        path = Path(spec)
+        source, folder = read_source(path, str(path)), path.parent
+    try:
+        statements = read_statements(source, folder, search)
+        return _Lowering(source, statements, dict(params or {}), path).problem()
+    except RecursionError:
+        raise SpecError([Diagnostic("the spec is nested too deeply", Span(source, 0, 0))]) from None
+
+
+class _Lowering:
+    """Goes through the kinds of statements in the order in which they depend on each other."""
+
+    def __init__(
+        self,
+        source: Source,
+        statements: list[tuple[tree.Statement, Path]],
+        params: dict[str, object],
+        path: Path | None,
+    ) -> None:
+        self.source, self.path = source, path
+        self.statements = statements
+        self.given = params
+        self.scope = Scope()
+        self.wrong: list[Diagnostic] = []
+        self.memory = UnitKeeper("sizes")
+        self.notes: list[str] = []
+
+    def problem(self) -> Problem:
+        self.attempt(self.version)
+        self.wrong += bind_params(self.statements, self.given, self.scope)
+        self.define_lets()
+        self.stop_if_wrong()
+        workload, interconnect = self.workload()
+        self.stop_if_wrong()
+        self.scope.set_graph(workload.graph)
+        devices = self.devices(workload.devices)
+        self.stop_if_wrong()
+        self.scope.set_devices(devices)
+        joined = self.attempt(self.interconnect, interconnect)
+        objective = self.attempt(self.objective)
+        self.stop_if_wrong()
+        assert joined is not None
+        assert objective is not None
+        constraints = self.constraints(objective)
+        for name in self.scope.lets:
+            self.attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
+        self.stop_if_wrong()
+        self.warn_of_idle_memory(constraints, joined)
+        try:
+            return Problem.create(
+                workload.graph,
+                devices,
+                joined,
+                objective,
+                constraints,
+                time_unit=self.scope.time_unit,
+                origin=self.origin(),
+                warnings=[*workload.warnings, *self.notes],
+            )
+        except MtppError as error:
+            raise SpecError([Diagnostic(str(error), Span(self.source, 0, 0))]) from None
+
+    # helpers
+
+    def attempt(self, function: Callable[..., T], *arguments: object) -> T | None:
+        """Call *function*; a complaint is noted and gives None."""
+        try:
+            return function(*arguments)
+        except Complaint as complaint:
+            self.wrong.append(complaint.diagnostic)
+            return None
+
+    def stop_if_wrong(self) -> None:
+        if self.wrong:
+            raise SpecError(self.wrong)
+
+    def of(self, kind: type[S]) -> list[tuple[S, Path]]:
+        return [(s, folder) for s, folder in self.statements if isinstance(s, kind)]
+
+    def last(self, found: Sequence[tuple[S, Path]], what: str) -> tuple[S, Path] | None:
+        """Return the statement that counts: the last one. Two in one file are an error."""
+        for (first, _), (second, _) in itertools.pairwise(found):
+            if first.span.source is second.span.source:
+                self.wrong.append(Diagnostic(f"{what} is already given at {first.span.place}", second.span))
+        return found[-1] if found else None
+
+    def missing(self, what: str, example: str) -> Complaint:
+        stop = len(self.source.text.rstrip())
+        return Complaint(
+            f"the spec has no {what}", Span(self.source, max(0, stop - 1), stop), [f"for example: {example}"]
+        )
+
+    # the kinds of statements
+
+    def version(self) -> None:
+        for statement, _ in self.of(tree.VersionStatement):
+            if statement.version.value != LANGUAGE_VERSION:
+                raise Complaint(
+                    f"this is language version {LANGUAGE_VERSION}; the spec is written in {statement.version.value:g}",
+                    statement.version.span,
+                )
+
+    def define_lets(self) -> None:
+        for statement, _ in self.of(tree.LetStatement):
+            name = statement.name.text
+            old = self.scope.lets.get(name)
+            if old is not None and old.span.source is statement.span.source:
+                self.wrong.append(Diagnostic(f"{name!r} is already defined at {old.span.place}", statement.name.span))
+            if name in self.scope.params:
+                self.wrong.append(Diagnostic(f"{name!r} is a param already", statement.name.span))
+            self.scope.lets[name] = statement
+
+    def workload(self) -> tuple[Workload, Interconnect | None]:
+        """Return the graph that counts, with the devices and interconnect that an import brought."""
+        imported = self.last(self.of(tree.ImportStatement), "an import")
+        graphs = [
+            (s, folder)
+            for s, folder in self.statements
+            if isinstance(s, (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator))
+        ]
+        graph = self.last(graphs, "the graph")
+        brought = Workload(Graph.create([], []))
+        if imported is not None:
+            brought = self.attempt(self.read_import, *imported) or brought
+        elif graph is None:
+            self.wrong.append(self.missing("graph", "graph { node a (work = 1 ms) }").diagnostic)
+        if graph is None:
+            return brought, brought.interconnect
+        own = self.attempt(lower_graph, *graph, self.scope, self.wrong)
+        found = own.graph if own is not None else brought.graph
+        warnings = (*brought.warnings, *(own.warnings if own is not None else ()))
+        return Workload(found, brought.devices, brought.interconnect, warnings), brought.interconnect
+
+    def read_import(self, statement: tree.ImportStatement, folder: Path) -> Workload:
+        return read_file(statement.path, statement.options, folder, self.scope)
+
+    def devices(self, imported: tuple[Device, ...]) -> tuple[Device, ...]:
+        devices = {device.name: device for device in imported}
+        fresh: dict[Source, set[str]] = {}
+        for statement, _ in self.of(tree.DeviceStatement):
+            declared = fresh.setdefault(statement.span.source, set())
+            self.attempt(declare_devices, statement, devices, declared, self.scope, self.memory)
+        if not devices and not self.wrong:
+            self.wrong.append(self.missing("device", "device gpu[4] (memory = 16 GiB)").diagnostic)
+        for statement, _ in self.of(tree.DeviceStatement)[:1]:
+            assert self.scope.graph is not None
+            self.attempt(memory_units, self.scope.graph, self.memory, statement.span)
+        return tuple(devices.values())
+
+    def interconnect(self, imported: Interconnect | None) -> Interconnect:
+        graph = self.scope.graph
+        assert graph is not None
+        found = self.last(self.of(tree.InterconnectStatement), "the interconnect")
+        links = [statement for statement, _ in self.of(tree.LinkStatement)]
+        if found is None:
+            if links and imported is None:
+                channel = Channel("links", None, None, False, links[0].span)
+            elif imported is not None and not links:
+                self.scope.time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
+                return imported
+            elif imported is not None:
+                raise Complaint("say 'interconnect links' to replace what the import brought", links[0].span)
+            else:
+                raise self.missing("interconnect", "interconnect shared (bandwidth = 8 GiB/s)")
+        else:
+            channel = lower_interconnect(found[0], self.scope)
+        joined, time = lower_links(channel, links, self.scope, graph)
+        self.check_times(time == TIME, channel.span)
+        self.check_io(joined, channel.span)
+        return joined
+
+    def check_times(self, channel_in_seconds: bool, span: Span) -> None:
+        """Hold the times of transfers against the times of nodes."""
+        graph = self.scope.graph
+        assert graph is not None
+        work_in_seconds = graph.work_unit in ("s", "FLOP")
+        works = bool(graph.work.any() or graph.times)
+        transfers = bool(graph.output.any() or graph.sizes.any())
+        if works and transfers and work_in_seconds != channel_in_seconds:
+            one, two = ("in s", "without a unit") if work_in_seconds else ("without a unit", "in s")
+            raise Complaint(
+                f"running times are {one}, but transfers take times {two}: all times carry units, or none do", span
+            )
+        self.scope.time_unit = "s" if (work_in_seconds if works else channel_in_seconds) else ""
+
+    def check_io(self, joined: Interconnect, span: Span) -> None:
+        assert self.scope.devices is not None
+        free = [device.name for device in self.scope.devices if not device.pays_io]
+        if free and not isinstance(joined, Host):
+            raise Complaint(
+                f"{free[0]} has io = free, which means something on interconnect host only, not on {joined.keyword}",
+                span,
+            )
+
+    def objective(self) -> Objective:
+        found = self.last(self.of(tree.ObjectiveStatement), "the objective")
+        if found is None:
+            raise self.missing("objective", "minimize bottleneck")
+        statement = found[0]
+        senses = {"bottleneck": "minimize", "makespan": "minimize", "throughput": "maximize"}
+        name = statement.name.text
+        if name not in senses:
+            hint = did_you_mean(name, senses)
+            raise Complaint(
+                f"there is no objective {name!r}{hint}", statement.name.span, [f"objectives are: {', '.join(senses)}"]
+            )
+        if statement.sense != senses[name]:
+            raise Complaint(f"a plan should {senses[name]} {name}, not {statement.sense} it", statement.span)
+        options = Options(statement.options, ("batch",) if name == "throughput" else (), name, self.scope)
+        batch = options.whole("batch")
+        if batch is not None and batch < 1:
+            raise Complaint(f"a batch has one input or more; this has {batch}", options.span("batch"))
+        match name:
+            case "bottleneck":
+                return Objective("bottleneck")
+            case "makespan":
+                return Objective("makespan")
+            case _:
+                return Objective("throughput", batch)
+
+    def constraints(self, objective: Objective) -> list[Constraint]:
+        found: list[Constraint] = []
+        labels: dict[str, tree.LabelledConstraint] = {}
+        for statement, _ in self.statements:
+            if isinstance(statement, tree.ConstraintStatement):
+                new = self.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
+                found += [constraint for constraint in new or () if constraint not in found]
+            elif isinstance(statement, tree.LabelledConstraint):
+                label = statement.label.text
+                if label in labels:
+                    place = labels[label].span.place
+                    self.wrong.append(Diagnostic(f"label {label!r} is already used at {place}", statement.label.span))
+                labels[label] = statement
+                found += self.attempt(lambda s=statement: list(lower_labelled(s, self.scope, objective))) or ()
+        return found
+
+    def warn_of_idle_memory(self, constraints: Sequence[Constraint], joined: Interconnect) -> None:
+        streams = isinstance(joined, (Shared, Host)) and joined.overflow
+        if self.memory.dimension is not None and not streams and not any(isinstance(x, Memory) for x in constraints):
+            self.notes.append(
+                f"{self.memory.first} is given, but nothing keeps to it: say 'constraint memory', "
+                "or 'overflow = stream' on the interconnect"
+            )
+
+    def origin(self) -> Origin:
+        sources = dict.fromkeys([self.source, *(statement.span.source for statement, _ in self.statements)])
+        digest = hashlib.sha256("".join(source.text for source in sources).encode()).hexdigest()
+        params = {name: _plain(value) for name, value in self.scope.params.items()}
+        return Origin(None if self.path is None else str(self.path), digest, MappingProxyType(params))
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, Quantity):
+        return value.value
+    return value if isinstance(value, (str, bool)) else str(value)

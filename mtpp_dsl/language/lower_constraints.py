@@ -1,0 +1,284 @@
+"""``constraint`` statements to constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, cast
+
+from mtpp_dsl import constraints as c
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.arithmetic import Mismatch, subtract
+from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
+from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
+from mtpp_dsl.problem import Objective
+from mtpp_dsl.source import Span
+
+__all__ = ["lower_constraint", "lower_labelled"]
+
+_SENSES = {"<=": "<=", ">=": ">=", "==": "=="}
+
+
+def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Iterator[c.Constraint]:
+    """Yield the constraints that a statement means, one per step of its comprehension.
+
+    Raises:
+        Complaint: members that are no nodes or devices, an option or amount that makes no sense.
+    """
+    allowed = {
+        "acyclic": ("parts",),
+        "contiguous": ("parts",),
+        "break": ("scope",),
+    }.get(statement.rule.text, ())
+    options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope)
+    for local in iterate(statement.clauses, scope):
+        yield from _RULES[statement.rule.text](statement, scope, local, options)
+
+
+def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: Objective) -> Iterator[c.Linear]:
+    """Yield the rows of a labelled constraint; rows that hold whatever the plan are left out.
+
+    Raises:
+        Complaint: not an inequality, not linear, or a decision that the objective does not have.
+    """
+    label = statement.label.text
+    for suffix, local in _quantified(statement.quantifiers, scope, {}):
+        for body in _inequalities(statement.body):
+            row = _row(body, scope, local)
+            _check_decisions(row, body.span, objective)
+            operator = cast('Literal["<=", "==", ">="]', _SENSES[body.operator])
+            linear = c.Linear(
+                label=f"{label}[{suffix}]" if suffix else label,
+                terms=tuple((decision, w) for decision, w in row.terms.items() if w != 0),
+                sense=operator,
+                rhs=-row.constant,
+                origin=statement.span.place,
+            )
+            if linear.terms or not _holds(linear):
+                yield linear
+
+
+def _quantified(
+    quantifiers: tuple[tree.Quantifier, ...], scope: Scope, local: Locals, suffix: str = ""
+) -> Iterator[tuple[str, Locals]]:
+    if not quantifiers:
+        yield suffix, local
+        return
+    head, *rest = quantifiers
+    domain = evaluate(head.binder.domain, scope, local)
+    if not isinstance(domain, Sequence):
+        raise Complaint(f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.binder.span)
+    for item in domain:
+        scope.step(head.span)
+        step = {**local, head.binder.name.text: item}
+        if head.condition is None or truth(head.condition, scope, step):
+            name = _shown(item, scope)
+            yield from _quantified(tuple(rest), scope, step, f"{suffix}, {name}" if suffix else name)
+
+
+def _shown(value: Value, scope: Scope) -> str:
+    match value:
+        case NodeRef(index) if scope.graph is not None:
+            return scope.graph.names[index]
+        case DeviceRef(index) if scope.devices is not None:
+            return scope.devices[index].name
+        case Quantity(number):
+            return f"{number:g}"
+        case _:
+            return str(value)
+
+
+def _inequalities(body: tree.Expression) -> Iterator[tree.Compare]:
+    """Yield the inequalities of ``a <= b`` or ``a <= b <= c`` (or several joined by ``and``)."""
+    if isinstance(body, tree.Logic) and body.operator == "and":
+        for operand in body.operands:
+            yield from _inequalities(operand)
+        return
+    if not isinstance(body, tree.Compare):
+        raise Complaint("a labelled constraint is an inequality: '<=', '>=' or '=='", body.span)
+    if body.operator not in _SENSES:
+        remedy = {"<": "; write '<='", ">": "; write '>='"}.get(body.operator, "")
+        raise Complaint(
+            f"a constraint over decisions uses '<=', '>=' or '==', not {body.operator!r}{remedy}", body.span
+        )
+    yield body
+
+
+def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
+    left, right = evaluate(body.left, scope, local), evaluate(body.right, scope, local)
+    try:
+        row = subtract(left, right)
+    except Mismatch as error:
+        raise Complaint(str(error).replace("add", "compare"), body.span) from None
+    return row if isinstance(row, Affine) else Affine({}, float(row.value), row.dimension)
+
+
+def _check_decisions(row: Affine, span: Span, objective: Objective) -> None:
+    timed = [d for d in row.terms if isinstance(d, (c.Start, c.Finish, c.Makespan))]
+    if timed and objective.quantity == "bottleneck":
+        word = type(timed[0]).__name__.lower()
+        raise Complaint(f"{word} has no meaning where {objective.name} is the objective: a plan has no schedule", span)
+
+
+def _holds(row: c.Linear) -> bool:
+    return {"<=": row.rhs >= 0, ">=": row.rhs <= 0, "==": row.rhs == 0}[row.sense]
+
+
+# The rules
+
+
+def _acyclic(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:
+    yield c.Acyclic(parts=_parts(options), origin=s.span.place)
+
+
+def _contiguous(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+    yield c.Contiguous(devices=_on(s, scope, local), parts=_parts(options), origin=s.span.place)
+
+
+def _parts(options: Options) -> c.Parts:
+    return cast("c.Parts", options.word("parts", ("both", "forward")) or "both")
+
+
+def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    devices = _on(s, scope, local)
+    assert scope.devices is not None
+    chosen = [scope.devices[d] for d in (range(len(scope.devices)) if devices is None else devices)]
+    without = [device.name for device in chosen if device.memory is None]
+    if len(without) == len(chosen) or (devices is not None and without):
+        raise Complaint(f"device {without[0]!r} has no memory to keep to; give it (memory = …)", s.span)
+    yield c.Memory(devices=devices, origin=s.span.place)
+
+
+def _colocate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    if s.by is None:
+        yield c.Colocate(nodes=_nodes(s, scope, local, least=2), origin=s.span.place)
+        return
+    assert scope.graph is not None
+    columns: dict[str, list[object]] = {
+        "color": [color if color >= 0 else None for color in scope.graph.colors.tolist()],
+        "kind": [kind or None for kind in scope.graph.kinds],
+        "label": [label or None for label in scope.graph.labels],
+    }
+    if s.by.text not in columns:
+        hint = did_you_mean(s.by.text, columns)
+        raise Complaint(f"nodes are colocated by {', '.join(columns)}, not {s.by.text!r}{hint}", s.by.span)
+    groups: dict[object, list[int]] = {}
+    for v, value in enumerate(columns[s.by.text]):
+        if value is not None:
+            groups.setdefault(value, []).append(v)
+    if not groups:
+        raise Complaint(f"no node has a {s.by.text}", s.by.span)
+    for group in groups.values():
+        if len(group) > 1:
+            yield c.Colocate(nodes=tuple(group), origin=s.span.place)
+
+
+def _separate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    yield c.Separate(nodes=_nodes(s, scope, local, least=2), origin=s.span.place)
+
+
+def _pin(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    make = c.Pin if s.rule.text == "pin" else c.Forbid
+    devices = _on(s, scope, local)
+    assert devices is not None
+    yield make(nodes=_nodes(s, scope, local), devices=devices, origin=s.span.place)
+
+
+def _subgraphs(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    yield c.Subgraphs(most=_amount(s, scope, local), devices=_on(s, scope, local), origin=s.span.place)
+
+
+def _exclusive(s: tree.ConstraintStatement, _: Scope, __: Locals, ___: Options) -> Iterator[c.Constraint]:
+    yield c.ExclusiveLinks(origin=s.span.place)
+
+
+def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    assert s.amount is not None
+    values = evaluate(s.amount, scope, local)
+    if not isinstance(values, Sequence) or not len(values):
+        raise Complaint(f"batch sizes are a list of whole numbers; this is {describe(values)}", s.amount.span)
+    sizes = set()
+    for value in values:
+        number = value.value if isinstance(value, Quantity) and not value.dimension.size else 0
+        if number < 1 or number != int(number):
+            shown = f"{number:g}" if isinstance(value, Quantity) else describe(value)
+            raise Complaint(f"a batch size is a whole number, one or more; this is {shown}", s.amount.span)
+        sizes.add(int(number))
+    yield c.BatchSizes(sizes=tuple(sorted(sizes)), devices=_on(s, scope, local), origin=s.span.place)
+
+
+def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    devices = _members(s.members, scope, local, DeviceRef)
+    yield c.Replicate(most=_amount(s, scope, local), devices=devices, origin=s.span.place)
+
+
+def _break(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:
+    assert s.by is not None
+    choices = ("tasks", "batches", "time")
+    if s.by.text not in choices:
+        hint = did_you_mean(s.by.text, choices)
+        raise Complaint(f"symmetry is broken by {', '.join(choices)}, not {s.by.text!r}{hint}", s.by.span)
+    by = cast('Literal["tasks", "batches", "time"]', s.by.text)
+    within = cast(
+        'Literal["within", "between", "both"]', options.word("scope", ("within", "between", "both")) or "both"
+    )
+    yield c.BreakSymmetry(by=by, scope=within, origin=s.span.place)
+
+
+_RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], Iterator[c.Constraint]]] = {
+    "acyclic": _acyclic,
+    "contiguous": _contiguous,
+    "memory": _memory,
+    "colocate": _colocate,
+    "separate": _separate,
+    "pin": _pin,
+    "forbid": _pin,
+    "subgraphs": _subgraphs,
+    "exclusive": _exclusive,
+    "batch": _batch,
+    "replicate": _replicate,
+    "break": _break,
+}
+
+
+def _amount(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> int:
+    assert s.amount is not None
+    amount = whole(s.amount, scope, local, "the amount")
+    if amount < 1:
+        raise Complaint(f"the amount must be one or more; this is {amount}", s.amount.span)
+    return amount
+
+
+def _on(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> tuple[int, ...] | None:
+    return None if s.devices is None else _members(s.devices, scope, local, DeviceRef)
+
+
+def _nodes(s: tree.ConstraintStatement, scope: Scope, local: Locals, least: int = 1) -> tuple[int, ...]:
+    nodes = _members(s.members, scope, local, NodeRef)
+    if len(nodes) < least:
+        raise Complaint(f"{s.rule.text!r} needs at least {least} nodes", s.span)
+    return nodes
+
+
+def _members(
+    members: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
+) -> tuple[int, ...]:
+    """Return the numbers of the nodes or devices that expressions name, sorted."""
+    what = "node" if kind is NodeRef else "device"
+    found: set[int] = set()
+    for member in members:
+        value = evaluate(member, scope, local)
+        for item in value if isinstance(value, Sequence) else (value,):
+            if isinstance(item, str):
+                known = scope.member(item, member.span)
+                if known is None:
+                    raise scope.unknown(item, member.span)
+                item = known
+            if not isinstance(item, kind):
+                raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span)
+            found.add(item.index)
+    if not found:
+        raise Complaint(f"there is no {what} in this set", members[0].span)
+    return tuple(sorted(found))

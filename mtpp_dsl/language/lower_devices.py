@@ -1,0 +1,236 @@
+"""``device``, ``interconnect`` and ``link`` statements to devices and what joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.graph import Graph, frozen
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.expressions import Locals, evaluate, iterate
+from mtpp_dsl.language.lower_graph import UnitKeeper, expand_family
+from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.scope import MAX_NODES, Complaint, Scope
+from mtpp_dsl.language.values import DeviceRef, Quantity, describe
+from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.problem import Device, Host, Interconnect, Links, Shared
+from mtpp_dsl.source import Span
+from mtpp_dsl.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension
+
+__all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
+
+_DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported")
+MAX_DEVICES = 100_000
+
+
+@dataclass(frozen=True)
+class Channel:
+    """An interconnect as read: its kind, its bandwidth and latency, with their places."""
+
+    kind: str
+    bandwidth: Quantity | None
+    latency: Quantity | None
+    overflow: bool
+    span: Span
+
+
+def declare_devices(
+    statement: tree.DeviceStatement, devices: dict[str, Device], fresh: set[str], scope: Scope, memory: UnitKeeper
+) -> None:
+    """Add the devices of a statement to *devices*, by name.
+
+    A device or family that an import brought is replaced; what the statement does not say stays as
+    imported. *fresh* holds the names that statements have declared.
+    """
+    base = statement.name.text
+    old = [name for name in devices if name == base or name.startswith(f"{base}[")]
+    declared = sorted(name for name in old if name in fresh)
+    if declared:
+        raise Complaint(f"device {declared[0]!r} is already declared", statement.name.span)
+    template = devices[old[0]] if old else Device(base)
+    members = list(expand_family(base, statement.family, scope, {}))
+    if len(members) + len(devices) > min(MAX_DEVICES, MAX_NODES):
+        raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span)
+    new = {}
+    for name, local in members:
+        if name in new:
+            raise Complaint(f"device {name!r} is declared twice", statement.name.span)
+        new[name] = _device(name, statement, devices.get(name, template), scope, local, memory)
+    kept = {name: device for name, device in devices.items() if name not in old}
+    devices.clear()
+    devices.update({**kept, **new})
+    fresh.update(new)
+
+
+def _device(
+    name: str, statement: tree.DeviceStatement, base: Device, scope: Scope, local: Locals, keeper: UnitKeeper
+) -> Device:
+    options = Options(statement.options, _DEVICE_OPTIONS, "a device", scope, local)
+    memory, reserve = options.quantity("memory", (SIZE, NONE)), options.quantity("reserve", (SIZE, NONE))
+    for what, value in (("memory", memory), ("reserve", reserve)):
+        if value is not None:
+            keeper.add(value, f"{what} of {name}", options.span(what))
+    speed = options.quantity("speed", (NONE, COMPUTE))
+    if speed is not None:
+        flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
+        if (speed.dimension == COMPUTE) != flops:
+            wanted = "in FLOP/s, as the work is in FLOP" if flops else "a factor without a unit, as the work is a time"
+            raise Complaint(f"the speed of {name} must be {wanted}", options.span("speed"))
+        if speed.value == 0:
+            raise Complaint(f"the speed of {name} must be more than zero", options.span("speed"))
+    device = replace(
+        base,
+        name=name,
+        type=options.text("type") or base.type,
+        memory=base.memory if memory is None else float(memory.value),
+        reserve=base.reserve if reserve is None else float(reserve.value),
+        speed=base.speed if speed is None else float(speed.value),
+        unsupported=frozenset(options.texts("unsupported")) or base.unsupported,
+    )
+    io = options.word("io", ("paid", "free"))
+    return device if io is None else replace(device, pays_io=io == "paid")
+
+
+def memory_units(graph: Graph, keeper: UnitKeeper, span: Span) -> None:
+    """Hold the memories of devices (noted by *keeper*) against the memory of nodes.
+
+    Raises:
+        Complaint: one is in B and the other has no unit.
+    """
+    if not graph.memory.any() or keeper.dimension is None:
+        return
+    if keeper.unit != graph.memory_unit:
+        have = "in B" if graph.memory_unit else "without a unit"
+        raise Complaint(
+            f"{keeper.first} is {keeper.dimension}, but the graph's sizes are {have}: "
+            "all sizes of a problem carry units, or none do",
+            span,
+        )
+
+
+def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> Channel:
+    """Read an ``interconnect`` statement."""
+    kind = statement.name.text
+    options = {
+        "shared": ("bandwidth", "overflow"),
+        "host": ("bandwidth", "overflow"),
+        "links": ("bandwidth", "latency"),
+    }
+    if kind not in options:
+        raise Complaint(
+            f"there is no interconnect {kind!r}{did_you_mean(kind, options)}",
+            statement.name.span,
+            [f"interconnects are: {', '.join(options)}"],
+        )
+    given = Options(statement.options, options[kind], f"interconnect {kind}", scope)
+    bandwidth = given.quantity("bandwidth", (RATE, NONE))
+    if kind != "links" and bandwidth is None:
+        raise Complaint(f"interconnect {kind} needs a bandwidth", statement.span)
+    if bandwidth is not None and bandwidth.value == 0:
+        raise Complaint("the bandwidth must be more than zero", given.span("bandwidth"))
+    return Channel(
+        kind=kind,
+        bandwidth=bandwidth,
+        latency=given.quantity("latency", (TIME, NONE)),
+        overflow=given.word("overflow", ("none", "stream")) == "stream",
+        span=statement.span,
+    )
+
+
+def lower_links(
+    channel: Channel, statements: Sequence[tree.LinkStatement], scope: Scope, graph: Graph
+) -> tuple[Interconnect, Dimension]:
+    """Return the interconnect and the dimension that its bandwidths (or latencies) give to time."""
+    assert scope.devices is not None
+    if channel.kind != "links":
+        if statements:
+            raise Complaint(f"'link' goes with interconnect links, not {channel.kind}", statements[0].span)
+        assert channel.bandwidth is not None
+        make = Shared if channel.kind == "shared" else Host
+        time = _check_rate(channel.bandwidth, channel.span, graph)
+        if channel.overflow and graph.memory_unit != graph.size_unit:
+            raise Complaint(
+                "overflow = stream needs the size of the nodes' parameters; this graph has none", channel.span
+            )
+        return make(float(channel.bandwidth.value), channel.overflow), time
+    table = LinkTable(len(scope.devices), graph)
+    if channel.bandwidth is not None or channel.latency is not None:
+        everywhere = [(d, e) for d in range(len(scope.devices)) for e in range(len(scope.devices)) if d != e]
+        table.set(everywhere, channel.bandwidth, channel.latency, channel.span)
+    for statement in statements:
+        for local in iterate(statement.clauses, scope):
+            _link(statement, local, table, scope)
+    return table.links(), table.time
+
+
+class LinkTable:
+    """Bandwidths and latencies between devices as ``link`` statements give them."""
+
+    def __init__(self, k: int, graph: Graph) -> None:
+        self.bandwidth = np.zeros((k, k))
+        self.latency = np.zeros((k, k))
+        self.graph = graph
+        self.time = NONE
+
+    def set(
+        self, pairs: Iterable[tuple[int, int]], bandwidth: Quantity | None, latency: Quantity | None, span: Span
+    ) -> None:
+        """Join every pair (from, to); no bandwidth means that only the latency counts."""
+        if bandwidth is not None:
+            self.time = _check_rate(bandwidth, span, self.graph)
+            if bandwidth.value == 0:
+                raise Complaint("the bandwidth must be more than zero; leave the link out for none", span)
+        if latency is not None and latency.dimension != NONE:
+            self.time = TIME
+        for d, e in pairs:
+            self.bandwidth[d, e] = np.inf if bandwidth is None else float(bandwidth.value)
+            self.latency[d, e] = 0.0 if latency is None else float(latency.value)
+
+    def links(self) -> Links:
+        """Return the interconnect."""
+        return Links(frozen(self.bandwidth, np.float64), frozen(self.latency, np.float64))
+
+
+def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope: Scope) -> None:
+    options = Options(statement.options, ("bandwidth", "latency"), "a link", scope, local)
+    ends = [_ends(end, scope, local) for end in (statement.first, statement.second)]
+    pairs = [(d, e) for d in ends[0] for e in ends[1] if d != e]
+    if not pairs:
+        raise Complaint("a link joins two different devices", statement.span)
+    if statement.both_ways:
+        pairs += [(e, d) for d, e in pairs]
+    bandwidth = options.quantity("bandwidth", (RATE, NONE))
+    latency = options.quantity("latency", (TIME, NONE))
+    if bandwidth is None and latency is None:
+        raise Complaint("a link needs a bandwidth, a latency or both", statement.span)
+    table.set(pairs, bandwidth, latency, statement.span)
+
+
+def _ends(end: tree.Name | tree.Text, scope: Scope, local: Locals) -> list[int]:
+    value = scope.member(end.value, end.span) if isinstance(end, tree.Text) else evaluate(end, scope, local)
+    items = list(value) if isinstance(value, Values) else [value]
+    found = [item.index for item in items if isinstance(item, DeviceRef)]
+    if len(found) < len(items):
+        what = "an unknown name" if value is None else describe(value)
+        raise Complaint(f"a link joins devices; this is {what}", end.span)
+    return found
+
+
+def _check_rate(bandwidth: Quantity, span: Span, graph: Graph) -> Dimension:
+    """Return the dimension of size / bandwidth, a time or a number.
+
+    Raises:
+        Complaint: sizes carry units and the bandwidth does not, or the other way round.
+    """
+    sizes = bool(graph.output.any() or graph.sizes.any())
+    if sizes and (bandwidth.dimension == RATE) != (graph.size_unit == "B"):
+        have = "in B" if graph.size_unit == "B" else "without a unit"
+        raise Complaint(
+            f"the bandwidth is {bandwidth.dimension}, but the nodes' outputs are {have}",
+            span,
+            ["a bandwidth is in B/s (or GiB/s, Gbit/s, …) when sizes carry units, and a plain number when none do"],
+        )
+    return TIME if bandwidth.dimension == RATE else NONE

@@ -1,0 +1,99 @@
+"""Options between parentheses, read by name, dimension and choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.expressions import Locals, evaluate, number, whole
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import Quantity, describe
+from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.source import Span
+from mtpp_dsl.units import Dimension
+
+__all__ = ["Options"]
+
+
+class Options:
+    """The options of one statement, in one step of its comprehension."""
+
+    def __init__(
+        self,
+        given: Sequence[tree.Option],
+        known: Iterable[str],
+        owner: str,
+        scope: Scope,
+        local: Locals | None = None,
+    ) -> None:
+        self.scope, self.local, self.owner = scope, local or {}, owner
+        self.options: dict[str, tree.Option] = {}
+        known = tuple(known)
+        for option in given:
+            name = option.name.text
+            if name not in known:
+                listed = f"{owner} takes: {', '.join(known)}" if known else f"{owner} takes no options"
+                raise Complaint(
+                    f"{owner} has no option {name!r}{did_you_mean(name, known)}", option.name.span, [listed]
+                )
+            if name in self.options:
+                raise Complaint(f"option {name!r} is given twice", option.name.span)
+            self.options[name] = option
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.options
+
+    def span(self, name: str) -> Span:
+        """Return the place of an option's value."""
+        return self.options[name].value.span
+
+    def quantity(self, name: str, dimensions: Sequence[Dimension]) -> Quantity | None:
+        """Return an option that is a number, zero or more, in one of *dimensions*; a bare 0 always fits."""
+        if name not in self.options:
+            return None
+        value = number(self.options[name].value, self.scope, self.local, name)
+        if value.dimension not in dimensions and not value.bare_zero:
+            wanted = " or ".join(str(dimension) for dimension in dimensions)
+            raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name))
+        if value.value < 0:
+            raise Complaint(f"{name} must not be negative; this is {value.value:g}", self.span(name))
+        return value
+
+    def whole(self, name: str) -> int | None:
+        """Return an option that is a whole number."""
+        if name not in self.options:
+            return None
+        return whole(self.options[name].value, self.scope, self.local, name)
+
+    def text(self, name: str) -> str | None:
+        """Return an option that is a string."""
+        if name not in self.options:
+            return None
+        value = evaluate(self.options[name].value, self.scope, self.local)
+        if not isinstance(value, str):
+            raise Complaint(f"{name} must be a string; this is {describe(value)}", self.span(name))
+        return value
+
+    def word(self, name: str, choices: Sequence[str]) -> str | None:
+        """Return an option that is one of *choices*, written bare or as a string."""
+        if name not in self.options:
+            return None
+        value = self.options[name].value
+        bare = isinstance(value, tree.Name) and not value.subscripts and value.name not in self.scope.params
+        word = value.name if isinstance(value, tree.Name) and bare else self.text(name)
+        if word not in choices:
+            hint = did_you_mean(str(word), choices)
+            raise Complaint(f"{name} is one of {', '.join(choices)}{hint}", self.span(name))
+        return word
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return an option that is a string or a list of strings; () when absent."""
+        if name not in self.options:
+            return ()
+        value = evaluate(self.options[name].value, self.scope, self.local)
+        items = list(value) if isinstance(value, Values) else [value]
+        for item in items:
+            if not isinstance(item, str):
+                raise Complaint(f"{name} must be a list of strings; it holds {describe(item)}", self.span(name))
+        return tuple(item for item in items if isinstance(item, str))
