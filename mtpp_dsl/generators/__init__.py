@@ -18,7 +18,7 @@ from mtpp_dsl import registry
 from mtpp_dsl.errors import PluginError, UsageError, did_you_mean
 from mtpp_dsl.graph import Graph
 
-__all__ = ["Parameter", "generate", "signature"]
+__all__ = ["Parameter", "generate", "parameters", "signature"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def signature(name: str) -> tuple[Parameter, ...]:
     Raises:
         PluginError: there is none, or it does not keep to the contract.
     """
-    return _parameters(name, registry.load(registry.GENERATORS, name))
+    return parameters(name, registry.load(registry.GENERATORS, name))
 
 
 def generate(name: str, **values: object) -> Graph:
@@ -62,7 +62,7 @@ def generate(name: str, **values: object) -> Graph:
     Graph(n=3, m=2)
     """
     function = registry.load(registry.GENERATORS, name)
-    known = {parameter.name: parameter for parameter in _parameters(name, function)}
+    known = {parameter.name: parameter for parameter in parameters(name, function)}
     for word in values:
         if word not in known:
             hint = did_you_mean(word, known)
@@ -73,7 +73,12 @@ def generate(name: str, **values: object) -> Graph:
     return graph
 
 
-def _parameters(name: str, function: Callable[..., object]) -> tuple[Parameter, ...]:
+def parameters(name: str, function: Callable[..., object]) -> tuple[Parameter, ...]:
+    """Return the parameters of *function*, a generator called *name*.
+
+    Raises:
+        PluginError: one has no default, or an annotation other than int, float, str or bool.
+    """
     hints = get_type_hints(function)
     found = []
     for word, parameter in inspect.signature(function).parameters.items():

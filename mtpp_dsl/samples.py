@@ -1,0 +1,170 @@
+"""Small problems of every kind, and their optima by trying everything: what conformance is tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from mtpp_dsl.constraints import (
+    Acyclic,
+    BatchSizes,
+    Bottleneck,
+    Colocate,
+    Constraint,
+    Contiguous,
+    ExclusiveLinks,
+    Forbid,
+    Linear,
+    Load,
+    Memory,
+    On,
+    Pin,
+    Replicate,
+    Separate,
+    Subgraphs,
+)
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.generators.basic import layered
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.verify import loads, verify
+
+__all__ = ["large", "optimum", "small", "verifiable"]
+
+ACYCLIC = Acyclic()
+
+
+@cache
+def small() -> dict[str, Problem]:
+    """Return problems of at most six nodes and three devices by name."""
+    return {**_plain(), **_constrained(), **_unusual()}
+
+
+@cache
+def large() -> Problem:
+    """Return a problem that no exact method solves at once: 120 nodes on 6 devices."""
+    return Problem.create(layered(120, 6, seed=1), _devices(6), Shared(0.5), constraints=[ACYCLIC])
+
+
+@cache
+def optimum(name: str) -> float | None:
+    """Return the least cost of any plan of the small problem *name*; None if it has no plan.
+
+    Raises:
+        Refused: this version cannot verify plans of that problem.
+    """
+    problem = small()[name]
+    return min((max(loads(problem, plan.assignment.tolist())) for plan in _plans(problem)), default=None)
+
+
+def _plans(problem: Problem) -> Iterator[Plan]:
+    for assignment in product(range(problem.k), repeat=problem.graph.n):
+        plan = Plan.create(problem, assignment)
+        if not verify(problem, plan):
+            yield plan
+
+
+def verifiable(problem: Problem) -> bool:
+    """Return whether this version can verify plans of *problem*."""
+    try:
+        plan = Plan.create(problem, [0] * problem.graph.n)
+        verify(problem, plan)
+        loads(problem, plan.assignment.tolist())
+    except Refused:
+        return False
+    return True
+
+
+def _devices(k: int, memory: float | None = None, reserve: float = 0.0) -> list[Device]:
+    return [Device(f"d[{i}]", memory=memory, reserve=reserve) for i in range(k)]
+
+
+def _diamond(scale: float = 1.0, size: float = 1.0, work_unit: str = "", size_unit: str = "") -> Graph:
+    """Return a graph of six nodes in which one tensor has three readers."""
+    return Graph.create(
+        ["a", "b", "c", "d", "e", "f"],
+        [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 5), (4, 5)],
+        work=np.array([2, 3, 4, 3, 2, 5]) * scale,
+        output=np.array([2, 1, 0.5, 3, 1, 4]) * size,
+        params=np.array([4, 1, 6, 2, 3, 5]) * size,
+        kinds=["in", "conv", "conv", "conv", "add", "out"],
+        work_unit=work_unit,
+        size_unit=size_unit,
+    )
+
+
+def _plain() -> dict[str, Problem]:
+    chain = Graph.create("abcde", [(0, 1), (1, 2), (2, 3), (3, 4)], work=[1, 5, 2, 4, 3], output=[1, 9, 0.5, 2, 7])
+    pieces = Graph.create("abcde", [(0, 1), (2, 3)], work=[3, 0, 2, 2, 0], output=[1, 1, 0, 5, 2])
+    nothing = Graph.create("abc", [(0, 1), (1, 2)])
+    seconds = _diamond(1e-5, 2.0**20, "s", "B")
+    return {
+        "chain": Problem.create(chain, _devices(2), Shared(1.0), constraints=[ACYCLIC]),
+        "diamond": Problem.create(_diamond(), _devices(3), Shared(2.0), constraints=[ACYCLIC]),
+        "one node": Problem.create(Graph.create("a", [], work=2.0), _devices(3), Shared(1.0), constraints=[ACYCLIC]),
+        "one device": Problem.create(_diamond(), _devices(1), Shared(1.0), constraints=[ACYCLIC]),
+        "pieces": Problem.create(pieces, _devices(3), Shared(1.0), constraints=[ACYCLIC]),
+        "nothing": Problem.create(nothing, _devices(2), Shared(1.0), constraints=[ACYCLIC]),
+        "seconds": Problem.create(seconds, _devices(2), Shared(2.0**37), constraints=[ACYCLIC]),
+        "dear tensors": Problem.create(_diamond(1, 100), _devices(2), Shared(1.0), constraints=[ACYCLIC]),
+        "throughput": Problem.create(_diamond(), _devices(2), Shared(2.0), Objective("throughput"), [ACYCLIC]),
+    }
+
+
+def _constrained() -> dict[str, Problem]:
+    def on(k: int, *constraints: Constraint, memory: float | None = None, overflow: bool = False) -> Problem:
+        devices = _devices(k, memory, 1.0 if memory else 0.0)
+        return Problem.create(_diamond(), devices, Shared(4.0, overflow), constraints=constraints)
+
+    balance = [
+        Linear(label="balance", terms=((Load(d), 1.0), (Bottleneck(), -0.9)), sense=">=", rhs=0.0) for d in range(2)
+    ]
+    few = Linear(label="few", terms=tuple((On(v, 0), 1.0) for v in range(4)), sense="<=", rhs=1.0)
+    return {
+        "memory": on(3, ACYCLIC, Memory(), memory=18.0),
+        "too little memory": on(2, ACYCLIC, Memory(), memory=14.0),
+        "overflow": on(2, ACYCLIC, memory=8.0, overflow=True),
+        "pinned": on(3, ACYCLIC, Pin(nodes=(2,), devices=(1, 2)), Forbid(nodes=(5,), devices=(0,))),
+        "together": on(3, ACYCLIC, Colocate(nodes=(1, 2)), Separate(nodes=(0, 3, 5))),
+        "impossible": on(2, ACYCLIC, Colocate(nodes=(0, 5)), Separate(nodes=(0, 5))),
+        "balanced": on(2, ACYCLIC, *balance),
+        "few": on(2, ACYCLIC, few),
+        "anything goes": on(2),
+        "subgraphs": on(2, Subgraphs(most=1)),
+        "batches": on(2, ACYCLIC, BatchSizes(sizes=(1, 2))),
+        "replicas": on(2, ACYCLIC, Replicate(most=2)),
+    }
+
+
+def _unusual() -> dict[str, Problem]:
+    crossed = Graph.create("abcd", [(0, 2), (3, 1)], work=[5, 5, 4, 4], output=0.25)
+    training = Graph.create(
+        "abcdef",
+        [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)],
+        work=[1, 2, 3, 3, 2, 1],
+        output=[1, 1, 1, 1, 1, 1],
+        backward=[False, False, False, True, True, True],
+    )
+    unsupported = Graph.create(
+        "abc", [(0, 1), (1, 2)], work=[1, 9, 1], output=1.0, times={"fast": [1.0, float("inf"), 1.0]}
+    )
+    mixed = [Device("gpu", "fast"), Device("cpu", speed=0.5, pays_io=False)]
+    pair = np.ones((2, 2))
+    links = Links(bandwidth=pair, latency=pair)
+    ends = Colocate(nodes=(0, 5))
+    pairs = [Colocate(nodes=(0, 1)), Colocate(nodes=(2, 3))]
+    return {
+        "convex": Problem.create(crossed, _devices(2), Shared(1.0), constraints=[Contiguous(), *pairs]),
+        "convex and acyclic": Problem.create(crossed, _devices(2), Shared(1.0), constraints=[ACYCLIC, *pairs]),
+        "training": Problem.create(training, _devices(3), Shared(4.0), constraints=[ACYCLIC, ends]),
+        "forward": Problem.create(training, _devices(3), Shared(4.0), constraints=[Acyclic(parts="forward"), ends]),
+        "unsupported": Problem.create(unsupported, mixed, Shared(1.0), constraints=[ACYCLIC]),
+        "host": Problem.create(unsupported, mixed, Host(1.0), constraints=[ACYCLIC]),
+        "makespan": Problem.create(_diamond(), _devices(2), links, Objective("makespan"), [ExclusiveLinks()]),
+        "batch throughput": Problem.create(_diamond(), _devices(2), links, Objective("throughput", batch=4)),
+        "links": Problem.create(_diamond(), _devices(2), links),
+    }

@@ -1,0 +1,292 @@
+"""The conformance suite: what every plug-in must keep to, ours and yours.
+
+::
+
+    from mtpp_dsl.testing import check_formulation
+
+    def test_acme():
+        check_formulation(Acme())
+
+Each function raises AssertionError with the law that is broken, on what problem, and by what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from pkgutil import resolve_name
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any, get_args
+
+from mtpp_dsl import generators, registry
+from mtpp_dsl.contracts import (
+    Availability,
+    Backend,
+    Feature,
+    Formulation,
+    FormulationFamily,
+    Generator,
+    Limits,
+    Method,
+    Outcome,
+    Progress,
+    Role,
+)
+from mtpp_dsl.errors import MtppError, Refused, UsageError, VerificationError
+from mtpp_dsl.formats import Workload
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, Termination
+from mtpp_dsl.samples import large, optimum, small, verifiable
+from mtpp_dsl.verify import TOLERANCE, check_result, loads, verify
+
+__all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
+
+LIMITS = Limits(time=60.0, threads=1)
+PROMPT = 10.0
+"""Seconds that an interrupt or the end of a limit may take on a busy machine."""
+
+
+def check_formulation(formulation: Formulation | FormulationFamily, solver: str = "highs") -> None:
+    """Check a formulation by solving it with *solver*.
+
+    Its attributes agree; it accepts or refuses with a reason; what it answers is verified; a bound is
+    never above the optimum; an exact one reaches and proves the optimum; a restriction claims no bound.
+    """
+    family = isinstance(formulation, FormulationFamily)
+    _law(family or isinstance(formulation, Formulation), f"{formulation!r} lacks a part of the contract Formulation")
+    _law(formulation.role in get_args(Role), f"role is {formulation.role!r}, none of {get_args(Role)}")
+    _law(formulation.exact == (formulation.role == "exact"), "exact must be True if and only if the role is exact")
+    _law(not family or formulation.role == "relaxation", "a family's least bound is a relaxation")
+    _attributes(formulation)
+    mip = resolve_name("mtpp_dsl.solvers.mip.method:MipMethod")
+    results = _check_solving(formulation, lambda: mip(formulation, solver))
+    for name, result in results.items():
+        best = optimum(name)
+        if best is None:
+            continue
+        if formulation.role == "restriction":
+            _law(result.bound is None, f"{name}: a restriction has no bound to give, and it gave {result.bound}")
+        else:
+            _law(result.bound is not None, f"{name}: solved, and there is no bound")
+        if formulation.role == "exact":
+            _law(result.status == "optimal", f"{name}: exact, and the status is {result.status!r}")
+    _check_limits(mip(formulation, solver))
+
+
+def check_method(method: Method) -> None:
+    """Check a method on problems whose optima are known.
+
+    It accepts or refuses with a reason; its plans are plans and cost what it says; its bounds are never
+    above the optimum; the same seed gives the same answer; it stops when asked and when its time is up.
+    """
+    _law(isinstance(method, Method), f"{method!r} lacks a part of the contract Method")
+    _attributes(method)
+    _check_solving(method, lambda: method)
+    _check_limits(method)
+
+
+def check_backend(backend: Backend) -> None:
+    """Check a MIP solver on models of known optima; of one that is not installed, that it says so.
+
+    Values in the model are the incumbent's; a bound is never above the optimum; infeasible models are
+    proven so; unknown options are errors; it stops when asked and when its time is up.
+    """
+    _law(isinstance(backend, Backend), f"{backend!r} lacks a part of the contract Backend")
+    _law(backend.features <= set(get_args(Feature)), f"features {backend.features} beyond {get_args(Feature)}")
+    _attributes(backend, summary=False)
+    state = backend.available()
+    _law(isinstance(state, Availability), "available() must return an Availability")
+    formulation = registry.load(registry.FORMULATIONS, "exact")()
+    if not state.ok:
+        _law(bool(state.install), "a solver that is not there must say how to install it")
+        return
+    for name, problem in small().items():
+        if formulation.accepts(problem) is None:
+            model = formulation.build(problem)
+            outcome = backend.solve(model, LIMITS, Progress(), _ignore)
+            _check_outcome(name, outcome, optimum(name), formulation, model)
+    _check_backend_limits(backend, formulation)
+
+
+def check_format(reader: Any, samples: Iterable[Path]) -> None:
+    """Check a file format on *samples*, files it must read, and on files that no format can.
+
+    Reading twice gives the same graph; a file that is missing, empty or garbage is a UsageError that names it.
+    """
+    _attributes(reader, summary=False)
+    suffixes = reader.suffixes
+    _law(isinstance(suffixes, tuple) and all(s.startswith(".") for s in suffixes), f"suffixes {suffixes!r}: ('.json',)")
+    paths = list(samples)
+    _law(bool(paths), "no samples to read")
+    for path in paths:
+        one, other = reader.read(path), reader.read(path)
+        _law(isinstance(one, Workload), f"{path}: read() returned a {type(one).__name__}, not a Workload")
+        _law(_equal(one.graph, other.graph) and one.devices == other.devices, f"{path}: read twice, two workloads")
+        _law((one.interconnect is None) <= (not one.devices), f"{path}: devices, and nothing that joins them")
+    with TemporaryDirectory() as folder:
+        for name, content in (("missing", None), ("empty", b""), ("garbage", b"\x00\xff{[<")):
+            path = Path(folder, name).with_suffix(suffixes[0])
+            if content is not None:
+                path.write_bytes(content)
+            error = _error(partial(reader.read, path))
+            _law(isinstance(error, UsageError), f"a {name} file: expected a UsageError, got {error!r}")
+            _law(path.name in str(error), f"a {name} file: the message does not name it: {error}")
+
+
+def check_generator(name: str, generator: Generator) -> None:
+    """Check a graph generator.
+
+    Every parameter has a default and a plain type; the defaults make a graph, the same one each time.
+    """
+    _law(re.fullmatch(r"[a-z][a-z0-9_]*", name) is not None, f"{name!r} is no name that a spec can say")
+    generators.parameters(name, generator)
+    one, other = generator(), generator()
+    _law(isinstance(one, Graph), f"returned a {type(one).__name__}, not a Graph")
+    _law(_equal(one, other), "two calls, two graphs: randomness must come from a seed")
+
+
+def _check_solving(asked: Any, method: Callable[[], Method]) -> dict[str, Result]:
+    """Solve every small problem that is accepted, check the answers, and return those of problems with a plan."""
+    results: dict[str, Result] = {}
+    for name, problem in small().items():
+        reason = asked.accepts(problem)
+        _law(reason is None or (isinstance(reason, str) and bool(reason.strip())), f"{name}: accepts gave {reason!r}")
+        if reason is not None:
+            continue
+        _law(verifiable(problem), f"{name}: accepted, and nothing can verify an answer")
+        result = method().solve(problem, LIMITS, Progress())
+        _check_answer(name, problem, result, optimum(name))
+        again = method().solve(problem, LIMITS, Progress())
+        _law(_answer(result) == _answer(again), f"{name}: two runs with one seed, two answers")
+        results[name] = result
+    _law(bool(results), "refuses every sample problem, so that nothing could be checked")
+    return results
+
+
+def _check_answer(name: str, problem: Problem, result: Result, best: float | None) -> None:
+    _law(isinstance(result, Result), f"{name}: returned a {type(result).__name__}, not a Result")
+    _law(result.termination in get_args(Termination), f"{name}: termination {result.termination!r}")
+    broken = [] if result.plan is None else verify(problem, result.plan)
+    _law(not broken, f"{name}: the plan is none: {'; '.join(map(str, broken))}")
+    try:
+        check_result(problem, result)
+    except VerificationError as error:
+        raise AssertionError(f"{name}: {error}") from error
+    if best is None:
+        _law(result.status in ("infeasible", "unknown", "bound"), f"{name}: no plan exists; status {result.status!r}")
+        return
+    _law(result.infeasibility is None, f"{name}: called infeasible, and a plan of cost {best} exists")
+    _law(result.status in ("optimal", "feasible", "bound", "unknown"), f"{name}: status {result.status!r}")
+    bounds = [entry.bound for entry in result.log] + ([result.bound.cost] if result.bound is not None else [])
+    for bound in bounds:
+        _law(
+            bound is None or bound <= best * (1 + TOLERANCE),
+            f"{name}: the bound {bound!r} is above the optimum {best!r}",
+        )
+
+
+def _check_limits(method: Method) -> None:
+    """Check that a method stops when it was asked to before it began, and when its time is up."""
+    problem = large()
+    if method.accepts(problem) is not None:
+        return
+    for what, limits, progress in _endings():
+        began = monotonic()
+        result = method.solve(problem, limits, progress)
+        took = monotonic() - began
+        _law(took <= PROMPT, f"{what}: came back after {took:.1f} s")
+        _law(result.plan is None or not verify(problem, result.plan), f"{what}: the plan is none")
+        check_result(problem, result)
+        _law(result.status != "infeasible", f"{what}: called infeasible; everything on one device is a plan")
+
+
+def _endings() -> Iterator[tuple[str, Limits, Progress]]:
+    """Yield two ways in which a search is ended: stopped before it began, and by its limit."""
+    progress = Progress()
+    progress.stop()
+    yield "stopped before it began", LIMITS.within(60.0), progress
+    yield "given a second", Limits(time=1.0), Progress()
+
+
+def _check_outcome(name: str, outcome: Outcome, best: float | None, formulation: Formulation, model: Any) -> None:
+    _law(isinstance(outcome, Outcome), f"{name}: returned a {type(outcome).__name__}, not an Outcome")
+    if best is None:
+        _law(outcome.objective is None, f"{name}: infeasible, and there is an incumbent {outcome.objective}")
+        _law(outcome.termination == "infeasible", f"{name}: infeasible, and it says {outcome.termination!r}")
+        return
+    scale = getattr(model, "cost_scale", 1.0)
+    _law(outcome.termination in ("gap", "complete"), f"{name}: solved, and it says {outcome.termination!r}")
+    _law(outcome.objective is not None, f"{name}: solved, and there is no incumbent")
+    if outcome.bound is not None:
+        _law(
+            outcome.bound * scale <= best * (1 + TOLERANCE) + TOLERANCE * scale,
+            f"{name}: the bound {outcome.bound * scale!r} is above the optimum {best!r}",
+        )
+    problem = small()[name]
+    plan = formulation.extract(problem, model)
+    broken = verify(problem, plan)
+    _law(not broken, f"{name}: the values in the model are no plan: {'; '.join(map(str, broken))}")
+    cost = max(loads(problem, plan.assignment.tolist()))
+    _law(cost <= best * (1 + 1e-4) + TOLERANCE * scale, f"{name}: the values cost {cost!r}, the optimum is {best!r}")
+
+
+def _check_backend_limits(backend: Backend, formulation: Formulation) -> None:
+    def refusal(limits: Limits) -> Exception | None:
+        return _error(lambda: backend.solve(formulation.build(small()["chain"]), limits, Progress(), _ignore))
+
+    error = refusal(LIMITS.within(60.0, solver_options={"no_such_option": 1}))
+    _law(isinstance(error, MtppError), f"an unknown option must be an error of ours, not {error!r}")
+    for feature, limits in (("threads", Limits(threads=2)), ("time_limit", Limits(time=60.0))):
+        if feature not in backend.features:
+            error = refusal(limits)
+            _law(isinstance(error, Refused), f"without the feature {feature} it must refuse, not {error!r}")
+    for what, limits, progress in _endings():
+        model = formulation.build(large())
+        began = monotonic()
+        outcome = backend.solve(model, limits, progress, _ignore)
+        took = monotonic() - began
+        _law(took <= PROMPT, f"{what}: came back after {took:.1f} s")
+        _law(outcome.termination != "infeasible", f"{what}: called infeasible; everything on one device is a plan")
+
+
+def _attributes(plugin: Any, *, summary: bool = True) -> None:
+    name = getattr(plugin, "name", None)
+    _law(isinstance(name, str) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) is not None, f"name is {name!r}")
+    if summary:
+        text = getattr(plugin, "summary", None)
+        _law(
+            isinstance(text, str) and text == text.strip() != "" and "\n" not in text, f"summary is {text!r}: one line"
+        )
+
+
+def _answer(result: Result) -> tuple[object, ...]:
+    plan = None if result.plan is None else tuple(result.plan.assignment.tolist())
+    return plan, result.cost, None if result.bound is None else result.bound.cost, result.status
+
+
+def _equal(one: Graph, other: Graph) -> bool:
+    columns = ("tails", "heads", "work", "params", "output", "memory", "sizes", "colors", "backward")
+    return (one.names, one.kinds, one.labels) == (other.names, other.kinds, other.labels) and all(
+        getattr(one, column).tolist() == getattr(other, column).tolist() for column in columns
+    )
+
+
+def _error(action: Callable[[], object]) -> Exception | None:
+    try:
+        action()
+    except Exception as error:
+        return error
+    return None
+
+
+def _ignore(incumbent: float | None, bound: float | None) -> None:
+    pass
+
+
+def _law(holds: bool, message: str) -> None:
+    if not holds:
+        raise AssertionError(message)

@@ -1,0 +1,133 @@
+"""Who may import whom: at the top of a module, in a function, and for types alone."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.tree import files
+
+MODULES = {name: path for path, name in files().items()}
+DATA = {
+    "constraints",
+    "contracts",
+    "errors",
+    "evaluate",
+    "graph",
+    "plan",
+    "problem",
+    "result",
+    "source",
+    "symmetry",
+    "units",
+}
+BELOW = {  # what a part of the core may import beside the data and itself
+    "registry": set(),
+    "verify": set(),
+    "report": {"registry", "verify"},
+    "formats": {"registry"},
+    "generators": {"registry"},
+    "samples": {"generators", "verify"},
+    "testing": {"registry", "formats", "generators", "samples", "verify"},
+    "language": {"registry", "formats", "generators"},
+}
+SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield what a file imports, wherever in it; ``from package import module`` yields the module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            module = node.module or ""
+            inner = [f"{module}.{alias.name}" for alias in node.names]
+            yield from (name if name in MODULES else module for name in inner)
+
+
+IMPORTS = {name: sorted(set(imports(path))) for name, path in MODULES.items()}
+
+
+def part(name: str) -> str:
+    """Return the part of mtpp_dsl a module belongs to, "" for mtpp_dsl itself."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def ours(name: str) -> list[str]:
+    """Return the parts of mtpp_dsl that a module imports."""
+    return [part(other) for other in IMPORTS[name] if other.split(".")[0] == "mtpp_dsl"]
+
+
+def of(*parts: str) -> list[str]:
+    return [name for name in MODULES if part(name) in parts]
+
+
+@pytest.mark.parametrize("name", of(*DATA))
+def test_data_imports_data(name: str) -> None:
+    """Data and contracts know nothing of the language, of plug-ins or of reports."""
+    assert set(ours(name)) <= DATA
+
+
+@pytest.mark.parametrize("name", of(*BELOW))
+def test_core_imports_downward(name: str) -> None:
+    """Each part of the core imports only what stands below it."""
+    assert set(ours(name)) <= DATA | BELOW[part(name)] | {part(name)}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if part(name) not in ("models", "solvers")])
+def test_core_reaches_models_and_solvers_by_name_only(name: str) -> None:
+    """The core and the command line import no model, no solver, no Pyomo: the registry does, when asked."""
+    assert not {"models", "solvers"} & set(ours(name))
+    assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
+
+
+@pytest.mark.parametrize("name", of("models"))
+def test_models_import_no_solver(name: str) -> None:
+    """Models are built from the core and Pyomo; no solver is in sight."""
+    assert set(ours(name)) <= DATA | {"models", "registry"}
+    assert not SOLVER_PACKAGES & {other.split(".")[0] for other in IMPORTS[name]}
+
+
+@pytest.mark.parametrize("name", of("solvers"))
+def test_solvers_import_no_model(name: str) -> None:
+    """Solvers take any formulation by contract; Pyomo and MIP packages appear in solvers/mip alone."""
+    assert set(ours(name)) <= DATA | {"solvers", "registry", "verify", "generators"}
+    if not name.startswith("mtpp_dsl.solvers.mip"):
+        assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
+
+
+def test_every_part_has_a_layer() -> None:
+    """A new top-level module of mtpp_dsl is given its place here."""
+    top = {"", "api", "cli", "run", "__main__", "grammars", "models", "solvers"}
+    assert {part(name) for name in MODULES} <= DATA | set(BELOW) | top
+
+
+def test_nothing_imports_the_command_line() -> None:
+    """The command line stands on top."""
+    users = [name for name in MODULES if "cli" in ours(name) and part(name) not in ("cli", "__main__")]
+    assert users == []
+
+
+def test_imports_have_no_cycle() -> None:
+    """No two modules need each other, not even inside functions."""
+    graph = {name: [other for other in found if other in MODULES and other != name] for name, found in IMPORTS.items()}
+    list(TopologicalSorter(graph).static_order())
+
+
+def test_core_starts_light() -> None:
+    """Reading a spec and checking a plan loads neither Pyomo, a solver, numba, scipy nor networkx."""
+    names = of(*DATA, *BELOW)
+    code = (
+        f"import importlib, sys\nfor name in {names!r}: importlib.import_module(name)\n"
+        "heavy = {'pyomo', 'highspy', 'numba', 'scipy', 'networkx', 'pyscipopt', 'gurobipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
