@@ -1,0 +1,28 @@
+# make install: everything into .venv    make demo: solve a first spec    make test: what CI runs
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CONSTRAINTS := .ci/constraints.txt
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
+
+.PHONY: install demo test
+
+install: $(STAMP)
+
+# setuptools builds the editable install from the environment itself: nothing unpinned is downloaded
+$(STAMP): pyproject.toml $(CONSTRAINTS)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mtpp needs Python 3.11 or later: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip setuptools
+	$(PIP) --no-build-isolation --group dev --editable '.[gurobi,scip]'
+	touch $@
+
+demo: install
+	$(BIN)/mtpp solve examples/quickstart.mtpp
+
+test: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/python -m tests.tools.typecheck
+	$(BIN)/pytest

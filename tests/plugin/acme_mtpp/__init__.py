@@ -1,0 +1,1 @@
+"""Somebody else's plug-ins."""

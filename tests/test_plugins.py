@@ -1,0 +1,113 @@
+"""Somebody else's package: installed beside ours, found, held to the contracts, and solved with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl import registry
+from mtpp_dsl.errors import PluginError
+from tests.tree import ROOT
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install tests/plugin into a folder of its own."""
+    folder = tmp_path_factory.mktemp("plugin")
+    shutil.copytree(ROOT / "tests" / "plugin", folder / "source", ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    options = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(folder / "site")]
+    command = [sys.executable, "-m", "pip", "install", *options, str(folder / "source")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+def run(site: Path, *arguments: str, command: str | Path = sys.executable) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [command, *arguments],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_found(site: Path) -> None:
+    """Plug-ins are found by their entry points, after the built-ins, without being imported."""
+    code = (
+        "import sys; from mtpp_dsl.registry import *\n"
+        "found = [name for group in (FORMULATIONS, METHODS, GENERATORS) for name in available(group)]\n"
+        "print(*sorted(name for name in found if name.startswith('acme')))\n"
+        "assert 'acme_mtpp' not in sys.modules"
+    )
+    done = run(site, "-c", code)
+    assert done.stdout.split() == ["acme-broken", "acme-first-fit", "acme-work", "acme_star"], done.stderr
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "check_formulation(load(FORMULATIONS, 'acme-work')())",
+        "check_method(load(METHODS, 'acme-first-fit')())",
+        "check_generator('acme_star', load(GENERATORS, 'acme_star'))",
+    ],
+)
+def test_conformance(site: Path, check: str) -> None:
+    """The public suite runs on them as on ours."""
+    done = run(site, "-c", f"from mtpp_dsl.registry import *; from mtpp_dsl.testing import *; {check}")
+    assert done.returncode == 0, done.stderr
+
+
+SPEC = """
+mtpp 1
+graph from generator acme_star (readers = 7, work = 2)
+device d[3]
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+constraint acyclic
+"""
+
+
+@pytest.mark.parametrize("method", ["acme-first-fit", "acme-work"])
+def test_solve(site: Path, tmp_path: Path, method: str) -> None:
+    """A spec may name their generator, and --method their method or formulation."""
+    spec = tmp_path / "star.mtpp"
+    spec.write_text(SPEC)
+    done = run(site, "solve", str(spec), "--method", method, command=Path(sys.executable).parent / "mtpp")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_broken(site: Path) -> None:
+    """A plug-in that cannot be imported is named with the reason, and only when it is asked for."""
+    done = run(site, "-c", "from mtpp_dsl.registry import *; load(METHODS, 'acme-broken')")
+    assert (
+        "PluginError: method 'acme-broken' (acme_mtpp.nowhere:Broken) cannot be imported: "
+        "No module named 'acme_mtpp.nowhere'" in done.stderr
+    )
+
+
+def test_typo(site: Path) -> None:
+    """An unknown name is answered with a near one, theirs too."""
+    done = run(site, "-c", "from mtpp_dsl.registry import *; load(METHODS, 'acme-firstfit')")
+    assert "there is no method 'acme-firstfit'; did you mean 'acme-first-fit'?" in done.stderr
+
+
+def test_clash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two packages that claim one name are both named; nothing is chosen silently."""
+    theirs = EntryPoint("regal", "acme_mtpp.generator:star", registry.GENERATORS)
+    monkeypatch.setattr(registry, "entry_points", lambda **_: [theirs])
+    registry.available.cache_clear()
+    try:
+        with pytest.raises(
+            PluginError, match=r"two plug-ins call themselves generator 'regal': .*:regal and acme_mtpp"
+        ):
+            registry.available(registry.GENERATORS)
+    finally:
+        registry.available.cache_clear()
