@@ -27,6 +27,7 @@ __all__ = [
     "Formulation",
     "FormulationFamily",
     "Generator",
+    "Gives",
     "Limits",
     "Method",
     "Outcome",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 Role = Literal["exact", "relaxation", "restriction"]
+Gives = Literal["plan", "bound", "plan and bound"]
 Feature = Literal["time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"]
 
 
@@ -85,6 +87,7 @@ class Progress:
 
     Attributes:
         plan, cost: the best plan reported, and its cost.
+        held: the least cost of a plan that a solver holds and hands over when it stops.
         bound: the best bound reported.
         log: the history.
         started: ``time.monotonic()`` at the start.
@@ -93,6 +96,7 @@ class Progress:
     def __init__(self, listener: Callable[[Progress, str], None] | None = None) -> None:
         self.plan: Plan | None = None
         self.cost: float | None = None
+        self.held: float | None = None
         self.bound: Bound | None = None
         self.log: list[LogEntry] = []
         self.started = monotonic()
@@ -119,6 +123,12 @@ class Progress:
             self.plan, self.cost = plan, cost
             self._changed()
 
+    def report_cost(self, cost: float) -> None:
+        """Report the cost of a plan that a solver holds; :meth:`report_plan` follows when it stops."""
+        if self.held is None or cost < self.held:
+            self.held = cost
+            self._changed()
+
     def report_bound(self, bound: Bound) -> None:
         """Report a bound; kept if it is the best so far."""
         if self.bound is None or bound.cost > self.bound.cost:
@@ -130,8 +140,13 @@ class Progress:
         if self._listener is not None:
             self._listener(self, message)
 
+    @property
+    def incumbent(self) -> float | None:
+        """The least cost known of any plan."""
+        return min((cost for cost in (self.cost, self.held) if cost is not None), default=None)
+
     def _changed(self) -> None:
-        self.log.append(LogEntry(self.elapsed, self.cost, None if self.bound is None else self.bound.cost))
+        self.log.append(LogEntry(self.elapsed, self.incumbent, None if self.bound is None else self.bound.cost))
         self.say("")
 
 
@@ -192,10 +207,17 @@ class FormulationFamily(Protocol):
 
 @runtime_checkable
 class Method(Protocol):
-    """Anything that turns a problem into a result."""
+    """Anything that turns a problem into a result.
+
+    Attributes:
+        name: how ``--method`` calls it.
+        summary: one line for ``mtpp methods``.
+        gives: what a successful run returns.
+    """
 
     name: str
     summary: str
+    gives: Gives
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this method cannot honour the problem, or None."""

@@ -1,0 +1,57 @@
+"""The largest load, which the objective pushes down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import pyomo.environ as pyo
+
+from mtpp_dsl.models.components import constrain
+
+__all__ = ["Loads", "bottleneck", "exactly", "load_variables"]
+
+Loads: TypeAlias = Callable[[Any], Any]
+
+
+def load_variables(model: Any, load: Loads) -> Loads:
+    """Give every load a variable of its own, for rows that name loads: ``l[d] = load(d)``; returns ``l``."""
+    model.l = pyo.Var(model.D, domain=pyo.NonNegativeReals)
+    constrain(model, "loads", model.D, rule=lambda m, d: m.l[d] == load(d))
+    return lambda d: model.l[d]
+
+
+def bottleneck(model: Any, load: Loads, floor: float, *, shares: Sequence[float] | None = None) -> Any:
+    """Add the bottleneck T, its rows and the objective; returns T.
+
+    Formula: minimise T; ``shares[d] T >= load(d)``; ``T >= floor``.
+    Source -> target: ``minimize bottleneck`` -> a variable and one row per part.
+    Exact while nothing but the objective moves T (else add :func:`exactly`).
+    Reference: archer2024, eq. 5 and 6; with *shares*, 3.3.
+
+    Args:
+        model: with ``D``.
+        load: the load of a part.
+        floor: a lower bound, all in the model's unit.
+        shares: how many blocks a part stands for; 1 each unless given, a part of 0 is left out.
+    """
+    model.T = pyo.Var(bounds=(floor, None))
+    counts = [1.0] * len(model.D) if shares is None else list(shares)
+    model.counted = pyo.Set(initialize=[d for d, share in enumerate(counts) if share])
+    model.share = pyo.Param(model.counted, initialize={d: counts[d] for d in model.counted})
+    constrain(model, "largest", model.counted, rule=lambda m, d: m.share[d] * m.T >= load(d))
+    model.objective = pyo.Objective(expr=model.T)
+    return model.T
+
+
+def exactly(model: Any, load: Loads, most: float) -> None:
+    """Hold T down to some device's load, for rows that push it up.
+
+    Formula: ``T <= load(d) + most (1 - a[d])``, ``sum_d a[d] = 1``.
+    Source -> target: T is the largest load -> binaries ``a`` that name a device whose load it is.
+    Exact, given that T is at least every load. *most* bounds every load from above.
+    """
+    part = model.argmax = pyo.Block(concrete=True)
+    part.a = pyo.Var(model.D, domain=pyo.Binary)
+    part.one = pyo.Constraint(expr=sum(part.a[d] for d in model.D) == 1)
+    constrain(part, "at_most", model.D, rule=lambda b, d: load(d) + most * (1 - b.a[d]) >= model.T)

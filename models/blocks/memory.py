@@ -1,0 +1,39 @@
+"""What a device's nodes take fits into its memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.models.blocks.assignment import On
+from mtpp_dsl.models.components import constrain
+from mtpp_dsl.problem import Problem
+
+__all__ = ["memory"]
+
+
+def memory(model: Any, problem: Problem, on: On) -> None:
+    """Add the hard memory limits, in shares of each device's limit.
+
+    Formula: ``sum_v (memory(v) / limit(d)) on(v,d) <= 1``; ``on(v,d) = 0`` where ``memory(v) > limit(d)``.
+    Source -> target: ``constraint memory`` -> a row per limited device.
+    Exact. Reference: tarnawski2020, section 3; the reserve is taken off the limit.
+    """
+    need, limits = problem.graph.memory, problem.memory_limit
+    limited = np.flatnonzero(np.isfinite(limits)).tolist()
+    if not limited:
+        return
+    part = model.memory = pyo.Block(concrete=True)
+    too_large = [(v, d) for d in limited for v in np.flatnonzero(need > limits[d] * (1 + 1e-6)).tolist()]
+    part.never = pyo.Set(initialize=too_large, dimen=2)
+    constrain(part, "too_large", part.never, rule=lambda _, v, d: on(v, d) == 0)
+    roomy = [d for d in limited if limits[d] > 0]
+    part.D = pyo.Set(initialize=roomy)
+    part.share = pyo.Param(
+        model.V,
+        part.D,
+        initialize={(v, d): float(min(need[v] / limits[d], 2.0)) for d in roomy for v in range(problem.graph.n)},
+    )
+    constrain(part, "fits", part.D, rule=lambda b, d: sum(b.share[v, d] * on(v, d) for v in model.V) <= 1)

@@ -1,0 +1,52 @@
+"""Which tensors a part pays for: it holds some, not all, of the producer and its consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import pyomo.environ as pyo
+
+from mtpp_dsl.models.blocks.assignment import On
+from mtpp_dsl.models.components import constrain
+
+__all__ = ["Cut", "tensor_cut"]
+
+Cut: TypeAlias = Callable[[Any], Any]
+
+
+def tensor_cut(model: Any, on: On, parts: Sequence[int], exact: Sequence[int] = ()) -> Cut:
+    """Add what each of *parts* pays for tensors; returned as ``cut(d)``, an expression in the model's unit.
+
+    Formula: ``c[u,d] >= on(v,d) - on(u,d)`` and ``c[u,d] >= on(u,d) - on(v,d)`` for every edge (u,v).
+    Source -> target: the shared interconnect -> continuous ``c`` on ``U × parts``.
+    Exact while nothing but the objective moves c: it is then pushed down onto the larger of the two. For the
+    parts in *exact* the members M of a tensor's net (producer and consumers) add
+    ``c[u,d] <= sum_{w in M} on(w,d)`` and ``c[u,d] <= sum_{w in M} (1 - on(w,d))``, which make c the indicator.
+    Reference: archer2024, eq. 9 and 10, which these rows dominate (``y_vb >= x_vb``).
+    """
+    part = model.cut = pyo.Block(concrete=True)
+    part.D = pyo.Set(initialize=list(parts))
+    part.c = pyo.Var(model.U, part.D, bounds=(0, 1))
+    constrain(part, "into", model.EU, part.D, rule=lambda b, u, v, d: b.c[u, d] >= on(v, d) - on(u, d))
+    constrain(part, "out_of", model.EU, part.D, rule=lambda b, u, v, d: b.c[u, d] >= on(u, d) - on(v, d))
+    if exact:
+        _indicators(model, part, on, exact)
+    return lambda d: sum(model.size[u] * part.c[u, d] for u in model.U)
+
+
+def _indicators(model: Any, part: Any, on: On, exact: Sequence[int]) -> None:
+    nets: dict[int, list[int]] = {u: [u] for u in model.U}
+    for u, v in model.EU:
+        nets[u].append(v)
+    part.exact = pyo.Set(initialize=list(exact))
+    part.net = pyo.Set(model.U, initialize=nets)
+    part.pins = pyo.Param(model.U, initialize={u: len(net) for u, net in nets.items()})
+    constrain(part, "some", model.U, part.exact, rule=lambda b, u, d: b.c[u, d] <= sum(on(w, d) for w in b.net[u]))
+    constrain(
+        part,
+        "not_all",
+        model.U,
+        part.exact,
+        rule=lambda b, u, d: b.c[u, d] <= b.pins[u] - sum(on(w, d) for w in b.net[u]),
+    )

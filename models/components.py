@@ -1,0 +1,55 @@
+"""Constraints by rule, compiled once as a template where Pyomo can, row by row where it cannot."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyomo.core.base.constraint as pyomo_constraint
+import pyomo.environ as pyo
+
+__all__ = ["constrain", "impossible"]
+
+
+def constrain(block: Any, name: str, *sets: Any, rule: Callable[..., Any]) -> None:
+    """Add the constraint *name* over *sets* to *block*.
+
+    A rule without Python data or ``if`` on its indices is kept as one template, which makes the
+    matrix several times faster to build. Any other rule is expanded; there is no third outcome, as
+    Pyomo raises on what it cannot template.
+    """
+    for on in (True, False):
+        try:
+            with _templates(on):
+                setattr(block, name, pyo.Constraint(*sets, rule=rule))
+        except Exception:
+            block.del_component(name)
+            if not on:
+                raise
+        else:
+            return
+
+
+def impossible(block: Any, name: str) -> None:
+    """Add to *block* a row that no values satisfy, for what is known to have no plan."""
+    part = pyo.Block(concrete=True)
+    block.add_component(name, part)
+    part.never = pyo.Var(bounds=(0, 0))
+    part.row = pyo.Constraint(expr=part.never >= 1)
+
+
+@contextmanager
+def _templates(on: bool) -> Iterator[None]:
+    """Turn templates on or off; on, silence Pyomo's log of the rules it cannot template."""
+    old = pyomo_constraint.TEMPLATIZE_CONSTRAINTS
+    log = logging.getLogger("pyomo.core")
+    disabled = log.disabled
+    pyomo_constraint.TEMPLATIZE_CONSTRAINTS = on
+    log.disabled = on
+    try:
+        yield
+    finally:
+        pyomo_constraint.TEMPLATIZE_CONSTRAINTS = old
+        log.disabled = disabled

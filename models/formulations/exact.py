@@ -1,0 +1,187 @@
+"""The exact mixed-integer programme of max-throughput partitioning (archer2024, 3.1 and Figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Linear, Load, Memory, On, Pin, Separate
+from mtpp_dsl.constraints import Bottleneck as LargestLoad
+from mtpp_dsl.contracts import Role
+from mtpp_dsl.models import relabel
+from mtpp_dsl.models.blocks import assignment, linear
+from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, exactly, load_variables
+from mtpp_dsl.models.blocks.graph import graph_data
+from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.order import device_order, prefix_order
+from mtpp_dsl.models.blocks.overflow import overflow
+from mtpp_dsl.models.blocks.placement import by_first_use, colocate, separate
+from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
+from mtpp_dsl.models.blocks.work import work
+from mtpp_dsl.models.scaling import Scale, scale_of
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.symmetry import interchangeable
+
+__all__ = ["Exact"]
+
+HONOURED = (Acyclic, Memory, Colocate, Separate, Pin, Forbid, Linear)
+
+
+class Exact:
+    """Every plan, and nothing else: devices of any speeds and memories on a shared interconnect.
+
+    Interchangeable devices under ``acyclic`` are numbered in the order of the quotient graph, as in Figure 3.
+    Devices that can be told apart get a linear order of their own, one for each part of a training graph; without
+    ``acyclic`` there is none.
+    """
+
+    name = "exact"
+    exact = True
+    role: Role = "exact"
+    summary = "the optimal plan and its proof, by mixed-integer programming (archer2024, Figure 3)"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        if problem.objective.quantity != "bottleneck":
+            return f"method 'exact' minimises a bottleneck, not a {problem.objective.quantity}"
+        if not isinstance(problem.interconnect, Shared):
+            return f"method 'exact' models a shared interconnect, not {problem.interconnect.keyword}"
+        for constraint in problem.constraints:
+            if not isinstance(constraint, HONOURED):
+                return f"method 'exact' cannot honour constraint {constraint}" + _instead(constraint.keyword)
+            if isinstance(constraint, Linear):
+                for decision, _ in constraint.terms:
+                    if not isinstance(decision, (On, Load, LargestLoad)):
+                        word = type(decision).__name__.lower()
+                        return f"constraint {constraint} speaks of {word}(), which a bottleneck has not"
+        return None
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        scale = scale_of(problem)
+        if linear.names_loads(problem):
+            scale = Scale(scale.unit, scale.floor, float("inf"))
+        model = pyo.ConcreteModel(name="exact")
+        model.cost_scale = scale.unit
+        graph_data(model, problem, problem.k, scale.tensor_costs(problem))
+        on = self._assign(model, problem)
+        load, most = self._loads(model, problem, on, scale)
+        bottleneck(model, load, scale.floor / scale.unit)
+        memory(model, problem, on)
+        colocate(model, problem, on)
+        separate(model, problem, on)
+        if any(problem.of(Linear)):
+            if linear.pushed_up(problem).bottleneck:
+                exactly(model, load, most)
+            linear.linear(model, problem, on, load, scale.unit)
+        return model
+
+    def _assign(self, model: Any, problem: Problem) -> assignment.On:
+        """Add where nodes run and what ``acyclic`` asks of it."""
+        classes = interchangeable(problem)
+        parts = acyclic_parts(problem)
+        if in_order(problem):
+            on = assignment.prefixes(model)
+            prefix_order(model)
+            return on
+        on = assignment.assigned(model, problem.allowed)
+        for number, edges in enumerate(parts):
+            swaps = classes if number == 0 else [(d,) for d in range(problem.k)]
+            device_order(model, f"order_{number}", edges, on, swaps)
+        if not parts:
+            by_first_use(model, classes)
+        return on
+
+    def _loads(self, model: Any, problem: Problem, on: assignment.On, scale: Scale) -> tuple[Loads, float]:
+        """Add the loads; return them and a number that none exceeds, in the model's unit."""
+        exact = sorted(linear.pushed_up(problem).loads)
+        time = np.where(np.isfinite(problem.time), problem.time, 0.0) / scale.unit
+        compute = work(model, on, time)
+        cut = tensor_cut(model, on, range(problem.k), exact)
+        over = overflow(model, problem, on, scale.unit, exact)
+
+        def load(d: Any) -> Any:
+            return compute(d) + cut(d) + over(d)
+
+        streamed = problem.graph.params.sum() / problem.interconnect.bandwidth / scale.unit
+        most = float(time.sum(axis=0).max() + scale.tensor_costs(problem).sum() + streamed)
+        return (load_variables(model, load) if linear.names_loads(problem) else load), most
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        """Set the binaries that say where nodes run from *plan*, and the orders of the devices.
+
+        A plan whose quotient graph has a cycle where it must have none sets nothing.
+        """
+        classes, parts, k = interchangeable(problem), acyclic_parts(problem), problem.k
+        where = plan.assignment
+        if parts:
+            order = relabel.quotient_order(where, parts[0], k)
+            rank = None if order is None else np.argsort(order)
+        else:
+            rank = np.array([next(iter(np.flatnonzero(where == d)), problem.graph.n) for d in range(k)])
+        if rank is None:
+            return
+        where = relabel.canonical(where, rank.tolist(), classes)
+        orders = [relabel.quotient_order(where, edges, k) for edges in parts]
+        if None in orders:
+            return
+        if in_order(problem):
+            for (v, b), variable in model.y.items():
+                if not variable.fixed:
+                    variable.set_value(int(where[v] < b))
+            return
+        for (v, d), variable in model.x.items():
+            if not variable.fixed:
+                variable.set_value(int(where[v] == d))
+        for number, order in enumerate(orders):
+            position = np.argsort(order)  # type: ignore[arg-type]
+            for (d, e), variable in model.component(f"order_{number}").o.items():
+                variable.set_value(int(position[d] < position[e]))
+
+    def extract(self, problem: Problem, model: Any) -> Plan:
+        """Return the plan that the values of the model's variables mean."""
+        where = np.zeros(problem.graph.n, dtype=np.int64)
+        if in_order(problem):
+            for (v, _), variable in model.y.items():
+                where[v] += (variable.value or 0) < 0.5
+            where -= 1
+        else:
+            share = np.zeros((problem.graph.n, problem.k))
+            for (v, d), variable in model.x.items():
+                share[v, d] = variable.value or 0.0
+            where = share.argmax(axis=1)
+        return Plan.create(problem, where)
+
+
+def acyclic_parts(problem: Problem) -> list[Sequence[tuple[int, int]]]:
+    """Return, for each part of the graph that must be split without a cycle, its edges."""
+    asked = {constraint.parts for constraint in problem.of(Acyclic)}
+    if not asked:
+        return []
+    graph, back = problem.graph, problem.graph.backward
+    edges = np.stack([graph.tails, graph.heads], axis=1)
+    if not back.any():
+        return [[(u, v) for u, v in edges.tolist()]]
+    sides = [False, True] if "both" in asked else [False]
+    return [
+        [(u, v) for u, v in edges[(back[graph.tails] == side) & (back[graph.heads] == side)].tolist()] for side in sides
+    ]
+
+
+def in_order(problem: Problem) -> bool:
+    """Return whether the model numbers the devices in the order of the quotient graph (Figure 3)."""
+    return (
+        problem.k > 1
+        and problem.acyclic
+        and not problem.graph.backward.any()
+        and len(interchangeable(problem)) == 1
+        and bool(problem.allowed.all())
+    )
+
+
+def _instead(keyword: str) -> str:
+    return "; method 'dpl' solves contiguous splits" if keyword == "contiguous" else ""

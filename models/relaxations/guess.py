@@ -1,0 +1,53 @@
+"""Guess which block is the heavy one (archer2024, 3.3): the least of k bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mtpp_dsl.contracts import Role
+from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, refusal, three_superblocks
+from mtpp_dsl.problem import Problem
+
+__all__ = ["Guess", "GuessAt"]
+
+
+class Guess:
+    """The bounds of all k guesses; a plan's heavy block stands somewhere, so the least is a bound."""
+
+    name = "guess"
+    exact = False
+    role: Role = "relaxation"
+    summary = "the least of k lower bounds, one for each place of the heavy block (archer2024, 3.3)"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        return refusal(self.name, problem)
+
+    def members(self, problem: Problem) -> Sequence[GuessAt]:
+        """Return the guesses 1..k."""
+        return [GuessAt(j, problem.k) for j in range(1, problem.k + 1)]
+
+
+class GuessAt(BoundOnly):
+    """The guess that block j of k holds its share of the work.
+
+    The j-1 blocks before it cost at most j-1 bottlenecks together, the k-j after it at most k-j.
+    """
+
+    exact = False
+    role: Role = "relaxation"
+    summary = "a lower bound for plans whose heavy block stands at one place"
+
+    def __init__(self, j: int, k: int) -> None:
+        self.j = j
+        self.k = k
+        self.name = f"guess-j{j}"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        return refusal("guess", problem)
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""
+        return three_superblocks(problem, self.name, Shares(before=self.j - 1, after=self.k - self.j))

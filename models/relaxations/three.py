@@ -1,0 +1,103 @@
+"""Three superblocks: what comes before one block of a plan, the block, and what comes after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.models.blocks.assignment import prefixes
+from mtpp_dsl.models.blocks.bottleneck import bottleneck
+from mtpp_dsl.models.blocks.graph import graph_data
+from mtpp_dsl.models.blocks.order import prefix_order
+from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
+from mtpp_dsl.models.blocks.work import work
+from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.scaling import least_work, scale_of
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem, Shared
+
+__all__ = ["AFTER", "BEFORE", "MIDDLE", "BoundOnly", "Shares", "refusal", "three_superblocks"]
+
+BEFORE, MIDDLE, AFTER = range(3)
+
+NARROWING = (Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
+"""Constraints that only take plans away: a bound without them is a bound with them."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How many of the k blocks stand before and after the middle one; None: not counted."""
+
+    before: int | None
+    after: int | None
+
+
+class BoundOnly:
+    """The half of the contract that a relaxation has no use for."""
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        """Do nothing: the models are small."""
+
+    def extract(self, problem: Problem, model: Any) -> Plan:
+        """Raise UsageError: a relaxation has no plan."""
+        raise UsageError(f"{model.name!r} is a relaxation: it gives a bound for {problem!r}, no plan")
+
+
+def refusal(name: str, problem: Problem) -> str | None:
+    """Return why method *name* has no bound for *problem*, or None."""
+    if problem.objective.quantity != "bottleneck":
+        return f"method {name!r} bounds a bottleneck, not a {problem.objective.quantity}"
+    if not isinstance(problem.interconnect, Shared):
+        return f"method {name!r} bounds loads on a shared interconnect, not {problem.interconnect.keyword}"
+    if not problem.acyclic or problem.graph.backward.any():
+        return (
+            f"method {name!r} needs 'constraint acyclic' over a graph without a backward part: it numbers the blocks "
+            "in the order of the quotient graph; method 'exact' does not"
+        )
+    for constraint in problem.constraints:
+        if not isinstance(constraint, NARROWING):
+            return f"method {name!r} is not proven under constraint {constraint}"
+    return None
+
+
+def three_superblocks(problem: Problem, name: str, shares: Shares) -> Any:
+    """Return the model; ``cost_scale`` times its objective is a lower bound.
+
+    Formula: Figure 3 for three blocks, with ``sum_v work(v) x[v,middle] >= L`` (14), ``T >= block_middle`` and, where
+    *shares* counts them, ``before T >= block_before`` and ``after T >= block_after``.
+    Source -> target: acyclic plans on a shared interconnect -> three superblocks.
+    Relaxation. Every node takes its time on the fastest device that may run it, and memory, overflow and every
+    constraint but ``acyclic`` are dropped: each makes plans cheaper or more. Of any plan, some block holds L of this
+    work; it is the middle. A superblock costs no more than its blocks together: a tensor that crosses its border
+    is paid by one of them.
+    Reference: archer2024, 3.2 and 3.3.
+    """
+    scale, fastest = scale_of(problem), least_work(problem)
+    model = pyo.ConcreteModel(name=name)
+    model.cost_scale = scale.unit
+    graph_data(model, problem, 3, scale.tensor_costs(problem))
+    on = prefixes(model)
+    prefix_order(model)
+    counts = {BEFORE: shares.before, MIDDLE: 1, AFTER: shares.after}
+    counted = [part for part, count in counts.items() if count]
+    cut = tensor_cut(model, on, counted)
+    compute = work(model, on, np.repeat(fastest[:, None] / scale.unit, 3, axis=1))
+    bottleneck(
+        model,
+        lambda d: compute(d) + cut(d),
+        scale.floor / scale.unit,
+        shares=[counts[part] or 0 for part in (BEFORE, MIDDLE, AFTER)],
+    )
+    heavy = scale.floor / scale.unit * (1 - 1e-9)
+    if heavy:
+        constrain(model, "heavy", rule=lambda _: compute(MIDDLE) >= heavy)
+    for part, empty in ((BEFORE, shares.before == 0), (AFTER, shares.after == 0)):
+        if empty:
+            for v in model.V:
+                model.y[v, 1 if part == BEFORE else 2].fix(0 if part == BEFORE else 1)
+    return model

@@ -1,0 +1,72 @@
+"""The unit of a model's costs, and what is known of them before any solver runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem import Problem
+
+__all__ = ["FINEST", "TARGET", "Scale", "least_work", "scale_of"]
+
+TARGET = 100.0
+"""What the simple lower bound becomes: a solver's absolute tolerance of 1e-6 is then 1e-8 of the cost."""
+
+FINEST = 1e-6
+"""Costs below this share of the largest are not told apart, so that no coefficient exceeds 1e8."""
+
+HARMLESS = (Acyclic, Contiguous, Colocate, Forbid, Memory, Pin)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a model measures cost.
+
+    Attributes:
+        unit: the model's costs times this are the problem's.
+        floor: no plan costs less (archer2024, Lemma 3.3), in the problem's unit.
+        ceiling: the best plans cost less than this, in the problem's unit; ``inf`` where unknown. No
+            coefficient need be larger: a tensor that costs more is not cut by a best plan, with either cost.
+    """
+
+    unit: float
+    floor: float
+    ceiling: float
+
+    def tensor_costs(self, problem: Problem) -> Floats:
+        """Return [n] what one payment of each tensor is in the model."""
+        cost: Floats = np.minimum(problem.tensor_time, self.ceiling) / self.unit
+        return cost
+
+
+def least_work(problem: Problem) -> Floats:
+    """Return [n] the time of each node on the device that runs it fastest; 0 where none may."""
+    time = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
+    return np.where(np.isfinite(time), time, 0.0)
+
+
+def scale_of(problem: Problem) -> Scale:
+    """Return the scale of the models of *problem*, a bottleneck on ``shared``."""
+    work = least_work(problem)
+    floor = max(work.max(initial=0.0), work.sum() / problem.k)
+    ceiling = _ceiling(problem)
+    streamed = (
+        np.maximum(problem.graph.params.sum() - problem.overflow_limit, 0.0).max() / problem.interconnect.bandwidth
+    )
+    tensors = np.minimum(problem.tensor_time, ceiling).max(initial=0.0)
+    unit = max(floor, FINEST * max(streamed, tensors)) / TARGET
+    return Scale(unit=float(unit) or 1.0, floor=float(floor), ceiling=float(ceiling))
+
+
+def _ceiling(problem: Problem) -> float:
+    """Return a little more than the cost of everything on one device, if some device may have everything."""
+    if not all(isinstance(constraint, HARMLESS) for constraint in problem.constraints):
+        return float("inf")
+    graph = problem.graph
+    over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.interconnect.bandwidth
+    fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
+    costs = np.where(fits, problem.time.sum(axis=0) + over, np.inf)
+    return float(1.1 * costs.min())

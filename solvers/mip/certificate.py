@@ -1,0 +1,29 @@
+"""Bounds of MIP solvers, with what they rest on in words."""
+
+from __future__ import annotations
+
+from mtpp_dsl.result import Bound
+from mtpp_dsl.solvers.mip.one import FEASIBILITY, Proven
+
+__all__ = ["bound_of"]
+
+
+def bound_of(proven: Proven, method: str, solver: str, scale: float, argument: str = "") -> Bound:
+    """Return the bound that a solver's dual bound is, or the one its model starts from.
+
+    Args:
+        proven: the bound.
+        method: whose model it is.
+        solver: name and version.
+        scale: the model's unit of cost.
+        argument: why the model's bound is one of the problem; "" for an exact model.
+    """
+    if not proven.by_solver:
+        detail = "the model's own lower bound on its objective, before any search (archer2024, Lemma 3.3)"
+        return Bound(proven.cost, method, "trusted", "the bounds of the variables", detail)
+    detail = (
+        f"{argument}the solver's dual bound of model {method!r}, whose unit of cost is {scale:.6g}, less its "
+        f"feasibility tolerance of {FEASIBILITY:g} units; never an incumbent. It rests on the solver's word and on "
+        "its tolerances (feasibility and integrality 1e-6, in the model's units)"
+    )
+    return Bound(proven.cost, method, "trusted", solver, detail)

@@ -1,0 +1,76 @@
+"""Which constraints of an infeasible problem clash: a deletion filter over the problem's own constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mtpp_dsl.constraints import Constraint, Linear
+from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
+from mtpp_dsl.infeasible import quick
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Infeasibility
+from mtpp_dsl.solvers.mip.one import solve_one
+
+__all__ = ["explain", "items"]
+
+ALL = 30.0
+EACH = 5.0
+"""Seconds for the whole filter, and for each of its questions."""
+
+
+def explain(
+    problem: Problem, formulation: Formulation, backend: Backend, limits: Limits, progress: Progress
+) -> Infeasibility:
+    """Return constraints of *problem*, known to be infeasible, that cannot hold together.
+
+    Each is dropped in turn, and stays dropped if the rest is still infeasible. ``minimal`` is True if every
+    question was answered in time: then the rest minus any one of them has a plan.
+    """
+    budget = limits.within(ALL, gap=1.0, start=None, write_model=None)
+    kept = items(problem.constraints)
+    minimal = True
+    for item in list(kept):
+        rest = [other for other in kept if other is not item]
+        constraints = [constraint for group in rest for constraint in group]
+        if progress.stopped or budget.remaining <= 0:
+            minimal = False
+            break
+        answer = _feasible(problem.with_constraints(constraints), formulation, backend, budget, progress)
+        if answer is False:
+            kept = rest
+        minimal &= answer is not None
+    if not kept:
+        return Infeasibility("no plan exists, whatever the constraints: some node has no device that can run it")
+    number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
+    return Infeasibility(f"{number} hold", tuple(_shown(group) for group in kept), minimal)
+
+
+def items(constraints: Sequence[Constraint]) -> list[tuple[Constraint, ...]]:
+    """Return *constraints* in the groups in which they were written: a statement and all that it expands to."""
+    groups: dict[Any, list[Constraint]] = {}
+    for number, constraint in enumerate(constraints):
+        label = constraint.label.split("[")[0] if isinstance(constraint, Linear) else ""
+        written = (label, constraint.origin) if label or constraint.origin else number
+        groups.setdefault((type(constraint), written), []).append(constraint)
+    return [tuple(group) for group in groups.values()]
+
+
+def _shown(group: Sequence[Constraint]) -> str:
+    first = group[0]
+    if len(group) == 1 or not isinstance(first, Linear):
+        return str(first)
+    where = f" ({first.origin})" if first.origin else ""
+    return f"{first.label.split('[')[0]}{where}"
+
+
+def _feasible(
+    problem: Problem, formulation: Formulation, backend: Backend, budget: Limits, progress: Progress
+) -> bool | None:
+    """Return whether *problem* has a plan, or None if that took too long to tell."""
+    if quick(problem) is not None:
+        return False
+    solved = solve_one(formulation, backend, problem, budget.within(EACH), progress, lambda *_: None)
+    if solved.outcome.termination == "infeasible":
+        return False
+    return True if solved.outcome.objective is not None else None

@@ -1,0 +1,107 @@
+"""A family of relaxations: every member solved, the least bound kept (archer2024, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Termination
+from mtpp_dsl.solvers.mip.one import Proven, Solved, solve_one
+from mtpp_dsl.solvers.mip.write import member_path
+
+__all__ = ["FamilySolved", "solve_family"]
+
+
+@dataclass(frozen=True)
+class FamilySolved:
+    """What became of a family.
+
+    Attributes:
+        proven: the least of the members' bounds, ``inf`` if no member has a solution; None if some
+            member has no bound.
+        termination: "gap" if every member counted was solved, else why the first was not.
+        by: the solver and its version.
+        scale: the unit of the member whose bound is the least.
+        build, solve: seconds, over all members.
+        note: which member is the least, and how many were cut short.
+    """
+
+    proven: Proven | None
+    termination: Termination
+    by: str
+    scale: float
+    build: float
+    solve: float
+    note: str
+
+
+class _Watch(Progress):
+    """Stops a member when the whole is stopped, or when its bound can no longer be the least."""
+
+    def __init__(self, whole: Progress) -> None:
+        super().__init__()
+        self.whole = whole
+        self.passed = False
+
+    @property
+    def stopped(self) -> bool:
+        return self.passed or self.whole.stopped
+
+
+def solve_family(
+    family: FormulationFamily, backend: Backend, problem: Problem, limits: Limits, progress: Progress
+) -> FamilySolved:
+    """Solve the members one after the other, each given an equal share of the time that is left.
+
+    A member is left as soon as its bound passes the least of those before it: it cannot be the least.
+    A member cut short by its time counts with its dual bound.
+    """
+    members = list(family.members(problem))
+    solved: list[tuple[Formulation, Solved, bool]] = []
+    least = inf
+    for number, member in enumerate(members):
+        watch = _Watch(progress)
+        share = limits.remaining / (len(members) - number)
+        path = limits.write_model and member_path(limits.write_model, family.name, member.name)
+        result = solve_one(
+            member,
+            backend,
+            problem,
+            limits.within(share, write_model=path),
+            watch,
+            _teller(watch, least),
+        )
+        solved.append((member, result, watch.passed))
+        cost = -inf if result.proven is None else result.proven.cost
+        least = min(least, cost)
+        progress.say(f"{member.name}: {'no bound' if result.proven is None else f'bound {cost:.6g}'}")
+    return _least(solved)
+
+
+def _teller(watch: _Watch, least: float) -> Callable[[float | None, Proven | None], None]:
+    def tell(_: float | None, proven: Proven | None) -> None:
+        watch.passed |= proven is not None and proven.cost >= least
+
+    return tell
+
+
+def _least(solved: list[tuple[Formulation, Solved, bool]]) -> FamilySolved:
+    worst, result, _ = min(solved, key=lambda entry: -inf if entry[1].proven is None else entry[1].proven.cost)
+    short = [
+        entry.outcome.termination
+        for _, entry, passed in solved
+        if not passed and entry.outcome.termination not in ("gap", "complete", "infeasible")
+    ]
+    left = f", {len(short)} of {len(solved)} cut short" if short else ""
+    return FamilySolved(
+        proven=result.proven,
+        termination=short[0] if short else "gap",
+        by=result.outcome.by,
+        scale=result.scale,
+        build=sum(entry.build for _, entry, _ in solved),
+        solve=sum(entry.solve for _, entry, _ in solved),
+        note=f"the least is that of {worst.name}{left}",
+    )

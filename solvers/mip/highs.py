@@ -1,0 +1,184 @@
+"""HiGHS, the default back end: from pip, without size limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any, ClassVar
+
+import highspy
+
+from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
+from mtpp_dsl.errors import SolverError
+from mtpp_dsl.result import Termination
+from mtpp_dsl.solvers.mip.bridge import Bridge, TriviallyInfeasible, set_options
+from mtpp_dsl.solvers.mip.limits import check, package
+
+__all__ = ["Highs"]
+
+RESERVED = frozenset(
+    {"log_to_console", "mip_rel_gap", "objective_bound", "output_flag", "random_seed", "threads", "time_limit"}
+)
+GRACE = 5.0
+"""Seconds after an interrupt before a run that does not answer, as in presolve, is left behind."""
+
+TERMINATION: dict[Any, Termination] = {
+    highspy.HighsModelStatus.kOptimal: "gap",
+    highspy.HighsModelStatus.kTimeLimit: "time_limit",
+    highspy.HighsModelStatus.kInterrupt: "interrupted",
+    highspy.HighsModelStatus.kInfeasible: "infeasible",
+    highspy.HighsModelStatus.kIterationLimit: "limit",
+    highspy.HighsModelStatus.kSolutionLimit: "limit",
+    highspy.HighsModelStatus.kObjectiveTarget: "limit",
+    highspy.HighsModelStatus.kMemoryLimit: "limit",
+}
+
+_lock = Lock()
+_active = 0
+
+
+class Highs:
+    """Solve with HiGHS through ``highspy``."""
+
+    name = "highs"
+    features: ClassVar[frozenset[Feature]] = frozenset(
+        {"time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"}
+    )
+
+    def available(self) -> Availability:
+        """Return whether highspy is installed."""
+        return package("highspy", "pip install highspy")
+
+    def solve(
+        self, model: Any, limits: Limits, progress: Progress, on_bound: Callable[[float | None, float | None], None]
+    ) -> Outcome:
+        """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
+        check(self, limits)
+        by = f"highs {highspy.Highs().version()}"
+        try:
+            bridge = Bridge(model)
+        except TriviallyInfeasible:
+            return Outcome("infeasible", None, None, by=by)
+        _configure(bridge.highs, limits)
+        bridge.set_start()
+        run = _Run(bridge, progress, on_bound)
+        if not run.finish(limits):
+            return Outcome(run.stopped_by, None, run.bound, by=by)
+        return _outcome(bridge, by)
+
+
+class _Run:
+    """One run on a thread of its own, so that the caller's thread can watch and interrupt it.
+
+    HiGHS calls back on its own thread; what it says is kept here and passed on by the caller's.
+    """
+
+    def __init__(
+        self, bridge: Bridge, progress: Progress, on_bound: Callable[[float | None, float | None], None]
+    ) -> None:
+        self.highs = bridge.highs
+        self.progress = progress
+        self.on_bound = on_bound
+        self.incumbent: float | None = None
+        self.bound: float | None = None
+        self.interrupt = False
+        self.stopped_by: Termination = "interrupted"
+
+    def finish(self, limits: Limits) -> bool:
+        """Run to the end; return False if HiGHS had to be left behind, still at work."""
+        global _active
+        with _lock:
+            if not _active:  # else the number of threads of the first run would be that of all
+                highspy.Highs.resetGlobalScheduler(True)
+            _active += 1
+        self._listen()
+        thread = Thread(target=self._run, name="highs", daemon=True)
+        thread.start()
+        deadline = monotonic() + limits.remaining + GRACE
+        told: tuple[float | None, float | None] = (None, None)
+        while thread.is_alive():
+            thread.join(0.05)
+            known = (self.incumbent, self.bound)
+            if known != told:
+                told = known
+                self.on_bound(*known)
+            if self.progress.stopped and not self.interrupt:
+                self.interrupt = True
+                deadline = monotonic() + GRACE
+            if monotonic() > deadline:
+                self.stopped_by = "interrupted" if self.progress.stopped else "time_limit"
+                return False
+        return True
+
+    def _run(self) -> None:
+        global _active
+        try:
+            self.highs.run()
+        finally:
+            with _lock:
+                _active -= 1
+
+    def _listen(self) -> None:
+        def improved(event: Any) -> None:
+            self._note(event.data_out.objective_function_value, event.data_out.mip_dual_bound)
+
+        def poll(event: Any) -> None:
+            self._note(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
+            if self.interrupt:
+                event.data_in.user_interrupt = True
+
+        def stop(event: Any) -> None:
+            if self.interrupt:
+                event.data_in.user_interrupt = True
+
+        self.highs.cbMipImprovingSolution += improved
+        self.highs.cbMipInterrupt += poll
+        self.highs.cbSimplexInterrupt += stop
+        self.highs.cbIpmInterrupt += stop
+
+    def _note(self, incumbent: float, bound: float) -> None:
+        if _real(incumbent) and (self.incumbent is None or incumbent < self.incumbent):
+            self.incumbent = incumbent
+        if _real(bound) and (self.bound is None or bound > self.bound):
+            self.bound = bound
+
+
+def _real(value: float) -> bool:
+    return isfinite(value) and abs(value) < highspy.kHighsInf
+
+
+def _configure(highs: Any, limits: Limits) -> None:
+    set_options(highs, limits.solver_options, reserved=RESERVED)
+    ours: dict[str, Any] = {"mip_rel_gap": limits.gap, "random_seed": limits.seed % 2**31}
+    if limits.time is not None:
+        ours["time_limit"] = max(limits.remaining, 0.01)
+    if limits.threads is not None:
+        ours["threads"] = limits.threads
+    if "mip_abs_gap" not in limits.solver_options:
+        ours["mip_abs_gap"] = 0.0
+    set_options(highs, ours)
+
+
+def _outcome(bridge: Bridge, by: str) -> Outcome:
+    highs, info = bridge.highs, bridge.highs.getInfo()
+    status = highs.getModelStatus()
+    if status == highspy.HighsModelStatus.kUnboundedOrInfeasible and bridge.bounded:
+        status = highspy.HighsModelStatus.kInfeasible
+    if status == highspy.HighsModelStatus.kModelEmpty:
+        status = highspy.HighsModelStatus.kOptimal
+    termination = TERMINATION.get(status)
+    if termination is None:
+        raise SolverError(f"HiGHS stopped with {highs.modelStatusToString(status)!r}; try another --solver or --seed")
+    if termination == "infeasible":
+        return Outcome(termination, None, None, by=by)
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    objective = info.objective_function_value if found else None
+    if bridge.integer.any():
+        bound = info.mip_dual_bound if _real(info.mip_dual_bound) else None
+    else:
+        bound = objective if termination == "gap" else None
+    if found:
+        bridge.load()
+    return Outcome(termination, objective, bound, nodes=info.mip_node_count, by=by)

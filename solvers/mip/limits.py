@@ -1,0 +1,39 @@
+"""What every back end checks before it starts, so that nothing asked for is silently ignored."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from mtpp_dsl.contracts import Availability, Backend, Limits
+from mtpp_dsl.errors import Refused, SolverError
+
+__all__ = ["check", "package"]
+
+
+def check(backend: Backend, limits: Limits) -> None:
+    """Refuse what *backend* cannot do.
+
+    A start that it cannot take is no error: the plan is known and kept without it.
+
+    Raises:
+        SolverError: it is not installed; says how to.
+        Refused: threads or a seed for a solver that takes none.
+    """
+    here = backend.available()
+    if not here.ok:
+        note = f" ({here.note})" if here.note else ""
+        raise SolverError(f"solver {backend.name!r} is not installed{note}; install it with: {here.install}")
+    if limits.threads not in (None, 1) and "threads" not in backend.features:
+        raise Refused(f"solver {backend.name!r} runs on one thread; drop --threads, or use highs")
+    if limits.seed and "seed" not in backend.features:
+        raise Refused(f"solver {backend.name!r} takes no seed; drop --seed, or use highs")
+    if limits.time is not None and "time_limit" not in backend.features:
+        raise Refused(f"solver {backend.name!r} takes no time limit; drop --time-limit, or use highs")
+
+
+def package(name: str, install: str, note: str = "") -> Availability:
+    """Return whether the Python package *name* is installed, without importing it."""
+    try:
+        return Availability(ok=True, version=version(name), install=install, note=note)
+    except PackageNotFoundError:
+        return Availability(ok=False, install=install, note=note)

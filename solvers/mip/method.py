@@ -1,0 +1,193 @@
+"""A formulation and a MIP solver make a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf, isinf
+from typing import Any
+
+from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.registry import BACKENDS, load
+from mtpp_dsl.result import Bound, Infeasibility, Result, Termination
+from mtpp_dsl.solvers.mip.certificate import bound_of
+from mtpp_dsl.solvers.mip.conflict import explain
+from mtpp_dsl.solvers.mip.family import solve_family
+from mtpp_dsl.solvers.mip.limits import check
+from mtpp_dsl.solvers.mip.one import Proven, solve_one
+from mtpp_dsl.verify import verify
+
+__all__ = ["MipMethod"]
+
+
+class MipMethod:
+    """Solve a formulation, or a family of relaxations, with a MIP solver.
+
+    Args:
+        formulation: what to solve.
+        backend: name of the solver; None takes it from the limits of each call.
+    """
+
+    def __init__(self, formulation: Formulation | FormulationFamily, backend: str | None = None) -> None:
+        self.formulation = formulation
+        self.backend = backend
+        self.name = formulation.name
+        self.summary = formulation.summary
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why the formulation cannot honour *problem*, or None."""
+        return self.formulation.accepts(problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return a plan and a bound; of a relaxation, a bound.
+
+        Raises:
+            Refused: the formulation or the solver cannot honour what is asked.
+            SolverError: the solver is missing or failed.
+        """
+        reason = self.accepts(problem)
+        if reason is not None:
+            raise Refused(reason)
+        name = self.backend or limits.solver
+        backend: Backend = load(BACKENDS, name)()
+        check(backend, limits)
+        run = _Run(self.formulation, backend, problem, limits, progress, seed=limits.seed)
+        impossible = quick(problem)
+        if impossible is not None:
+            return run.result("infeasible", infeasibility=impossible)
+        run.take_start()
+        return run.family() if isinstance(self.formulation, FormulationFamily) else run.single()
+
+
+@dataclass
+class _Run:
+    """One call of :meth:`MipMethod.solve`."""
+
+    formulation: Any
+    backend: Backend
+    problem: Problem
+    limits: Limits
+    progress: Progress
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.notes: list[str] = []
+        self.scale = 1.0
+        gap = max(self.limits.gap - 3e-7, self.limits.gap / 2)  # what is taken off the bound must fit as well
+        self.inner = self.limits.within(inf, gap=gap)
+
+    def take_start(self) -> None:
+        """Report the start, if it is a plan; else drop it, saying so."""
+        start = self.limits.start
+        if start is None:
+            return
+        broken = verify(self.problem, start)
+        if broken:
+            self.notes.append(f"the start was dropped, it is no plan: {broken[0]}")
+            self.inner = replace(self.inner, start=None)
+            return
+        if "warm_start" not in self.backend.features:
+            self.notes.append(f"solver {self.backend.name!r} takes no start; the plan is kept beside it")
+        self.progress.report_plan(start, evaluate(self.problem, start).cost)
+
+    def single(self) -> Result:
+        """Solve one formulation."""
+        form = self.formulation
+
+        def tell(incumbent: float | None, proven: Proven | None) -> None:
+            if incumbent is not None and form.role != "relaxation":
+                self.progress.report_cost(incumbent)
+            if proven is not None and form.role != "restriction":
+                self.progress.report_bound(self.bound(proven, self.backend.name))
+
+        solved = solve_one(form, self.backend, self.problem, self.inner, self.progress, tell)
+        self.scale = solved.scale
+        self.written(solved.scale)
+        phases = {"build": solved.build, "solve": solved.solve}
+        if solved.plan is not None:
+            self.take_plan(solved.plan)
+        outcome = solved.outcome
+        if outcome.termination == "infeasible":
+            return self.infeasible(phases)
+        bound = None
+        if solved.proven is not None and form.role != "restriction":
+            bound = self.bound(solved.proven, outcome.by)
+        return self.result(outcome.termination, bound=bound, time=phases)
+
+    def family(self) -> Result:
+        """Solve every member of a family."""
+        solved = solve_family(self.formulation, self.backend, self.problem, self.inner, self.progress)
+        self.scale = solved.scale
+        self.written(solved.scale)
+        phases = {"build": solved.build, "solve": solved.solve}
+        if solved.proven is None:
+            return self.result(solved.termination, time=phases)
+        if isinf(solved.proven.cost):
+            return self.infeasible(phases)
+        bound = self.bound(solved.proven, solved.by, f"{solved.note}: ")
+        return self.result(solved.termination, bound=bound, time=phases)
+
+    def bound(self, proven: Proven, by: str, argument: str = "") -> Bound:
+        """Return *proven* with its certificate."""
+        return bound_of(proven, self.formulation.name, by, self.scale, argument)
+
+    def written(self, scale: float) -> None:
+        """Note what the numbers of a written model mean."""
+        if self.limits.write_model is not None:
+            self.notes.append(f"in the written model a cost of 1 stands for {scale:.12g}")
+
+    def take_plan(self, plan: Plan) -> None:
+        """Report *plan*, unless the solver's tolerances have let it break a constraint."""
+        broken = verify(self.problem, plan)
+        if broken:
+            self.notes.append(
+                f"the solver's plan was dropped: by its tolerances it keeps every constraint, by the definitions it "
+                f"does not ({broken[0]}); round the small numbers of that constraint"
+            )
+            return
+        self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
+
+    def infeasible(self, phases: Mapping[str, float]) -> Result:
+        """Say why there is no plan."""
+        if self.progress.plan is not None and not verify(self.problem, self.progress.plan):
+            self.notes.append("the solver called the model infeasible, and a plan is known: a numerical failure")
+            return self.result("error", time=phases)
+        if self.formulation.role != "exact":
+            reason = f"the relaxation {self.formulation.name!r} has no solution, so the problem has none"
+            return self.result("infeasible", infeasibility=Infeasibility(reason), time=phases)
+        return self.result("infeasible", infeasibility=self.clash(), time=phases)
+
+    def clash(self) -> Infeasibility:
+        """Return which constraints cannot hold together."""
+        return explain(self.problem, self.formulation, self.backend, self.limits, self.progress)
+
+    def result(
+        self,
+        termination: Termination,
+        *,
+        bound: Bound | None = None,
+        infeasibility: Infeasibility | None = None,
+        time: Mapping[str, float] | None = None,
+    ) -> Result:
+        """Return the result with the best plan reported."""
+        if bound is not None:
+            self.progress.report_bound(bound)
+        plan = None if infeasibility is not None else self.progress.plan
+        return Result(
+            termination=termination,
+            plan=plan,
+            bound=bound,
+            evaluation=None if plan is None else evaluate(self.problem, plan),
+            method=self.formulation.name,
+            solver=self.backend.name,
+            seed=self.seed,
+            time={**(time or {}), "total": self.progress.elapsed},
+            log=tuple(self.progress.log),
+            infeasibility=infeasibility,
+            notes=tuple(self.notes),
+        )

@@ -1,0 +1,102 @@
+"""One formulation, built, written, started, solved and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isfinite
+from time import monotonic
+from typing import Any
+
+from pyomo.contrib.fbbt.expression_bounds_walker import ExpressionBoundsVisitor
+from pyomo.environ import Objective
+
+from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.mip.write import write_model
+
+__all__ = ["FEASIBILITY", "Proven", "Solved", "solve_one"]
+
+FEASIBILITY = 1e-6
+"""Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A lower bound on a problem's cost.
+
+    Attributes:
+        cost: in the problem's unit.
+        by_solver: False if it is the objective's own lower bound, known before solving.
+    """
+
+    cost: float
+    by_solver: bool
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What became of a formulation.
+
+    Attributes:
+        outcome: of the solver.
+        plan: the incumbent, of an exact formulation or a restriction; None without one.
+        proven: the bound; its cost is ``inf`` if the model has no solution, None if nothing is known.
+        scale: the model's ``cost_scale``.
+        build, solve: seconds.
+    """
+
+    outcome: Outcome
+    plan: Plan | None
+    proven: Proven | None
+    scale: float
+    build: float
+    solve: float
+
+
+def solve_one(
+    formulation: Formulation,
+    backend: Backend,
+    problem: Problem,
+    limits: Limits,
+    progress: Progress,
+    tell: Callable[[float | None, Proven | None], None],
+) -> Solved:
+    """Build and solve *formulation*; *tell* hears the incumbent's cost and the bound as they improve."""
+    began = monotonic()
+    model = formulation.build(problem)
+    scale = float(getattr(model, "cost_scale", 1.0))
+    if limits.start is not None:
+        formulation.start(problem, model, limits.start)
+    if limits.write_model is not None:
+        write_model(model, limits.write_model)
+    floor = _floor(model, scale)
+    tell(None, floor)
+    built = monotonic()
+
+    def on_bound(incumbent: float | None, bound: float | None) -> None:
+        tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, floor))
+
+    outcome = backend.solve(model, limits, progress, on_bound)
+    solved = monotonic()
+    proven = Proven(inf, True) if outcome.termination == "infeasible" else _proven(outcome.bound, scale, floor)
+    plan = None
+    if outcome.objective is not None and formulation.role != "relaxation":
+        plan = formulation.extract(problem, model)
+    return Solved(outcome, plan, proven, scale, built - began, solved - built)
+
+
+def _proven(bound: float | None, scale: float, floor: Proven | None) -> Proven | None:
+    """Return the better of a dual bound, less the tolerance, and *floor*."""
+    if bound is None:
+        return floor
+    cost = (bound - FEASIBILITY) * scale
+    return Proven(cost, True) if floor is None or cost > floor.cost else floor
+
+
+def _floor(model: Any, scale: float) -> Proven | None:
+    """Return what the bounds of the variables say of the objective."""
+    objective = next(model.component_data_objects(Objective, active=True, descend_into=True))
+    low, _ = ExpressionBoundsVisitor().walk_expression(objective.expr)
+    return Proven(float(low) * scale, False) if isfinite(low) else None

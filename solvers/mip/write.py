@@ -1,0 +1,46 @@
+"""Models as files, for people and for other solvers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyomo.environ import Constraint
+from pyomo.opt import ProblemFormat
+
+from mtpp_dsl.errors import UsageError
+
+__all__ = ["expand", "member_path", "write_model"]
+
+FORMATS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps}
+
+
+def write_model(model: Any, path: Path) -> None:
+    """Write *model* with symbolic names, as the suffix says: ``.lp`` or ``.mps``.
+
+    Raises:
+        UsageError: another suffix, or a place that cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise UsageError(f"cannot write a model as {path.name!r}: use the suffix .lp or .mps")
+    expand(model)
+    try:
+        model.write(str(path), format=FORMATS[suffix], io_options={"symbolic_solver_labels": True})
+    except OSError as error:
+        raise UsageError(f"cannot write the model to {path}: {error.strerror}") from error
+
+
+def expand(model: Any) -> None:
+    """Turn constraints that are kept as templates into rows, which is all that Pyomo's writers know."""
+    for constraint in model.component_data_objects(Constraint, active=True, descend_into=True):
+        constraint.expr  # noqa: B018  the access replaces a template
+
+
+def member_path(path: Path, family: str, member: str) -> Path:
+    """Return where the model of a family's member goes.
+
+    >>> member_path(Path("out.lp"), "guess", "guess-j2").name
+    'out-j2.lp'
+    """
+    return path.with_name(f"{path.stem}-{member.removeprefix(family).lstrip('-')}{path.suffix}")
