@@ -11,11 +11,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 install: $(STAMP)
 
 # setuptools builds the editable install from the environment itself: nothing unpinned is downloaded
+# (and warns of folders named like the package, which are the package)
 $(STAMP): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mtpp needs Python 3.11 or later: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip setuptools
-	$(PIP) --no-build-isolation --group dev --editable '.[gurobi,scip]'
+	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --group dev --editable '.[gurobi,scip]'
 	touch $@
 
 demo: install

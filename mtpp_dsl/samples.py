@@ -120,20 +120,27 @@ def _constrained() -> dict[str, Problem]:
         devices = _devices(k, memory, 1.0 if memory else 0.0)
         return Problem.create(_diamond(), devices, Shared(4.0, overflow), constraints=constraints)
 
+    busy = [Linear(label="busy", terms=((Load(d), 1.0),), sense=">=", rhs=10.0) for d in range(2)]
+    apart = Linear(label="apart", terms=((Load(0), 1.0), (Load(1), -1.0)), sense=">=", rhs=4.0)
     balance = [
-        Linear(label="balance", terms=((Load(d), 1.0), (Bottleneck(), -0.9)), sense=">=", rhs=0.0) for d in range(2)
+        Linear(label="balance", terms=((Load(d), 1.0), (Bottleneck(), -0.95)), sense=">=", rhs=0.0) for d in range(2)
     ]
-    few = Linear(label="few", terms=tuple((On(v, 0), 1.0) for v in range(4)), sense="<=", rhs=1.0)
+    few = Linear(label="few", terms=tuple((On(v, 0), 1.0) for v in range(3)), sense="==", rhs=1.0)
+    uneven = [Device(f"d[{d}]", memory=memory, reserve=2.0) for d, memory in enumerate((24.0, 12.0, 9.0))]
     return {
-        "memory": on(3, ACYCLIC, Memory(), memory=18.0),
+        "memory": Problem.create(_diamond(), uneven, Shared(4.0), constraints=[ACYCLIC, Memory()]),
         "too little memory": on(2, ACYCLIC, Memory(), memory=14.0),
         "overflow": on(2, ACYCLIC, memory=8.0, overflow=True),
-        "pinned": on(3, ACYCLIC, Pin(nodes=(2,), devices=(1, 2)), Forbid(nodes=(5,), devices=(0,))),
+        "pinned": on(3, ACYCLIC, Pin(nodes=(2, 5), devices=(1, 2)), Forbid(nodes=(2, 5), devices=(2,))),
         "together": on(3, ACYCLIC, Colocate(nodes=(1, 2)), Separate(nodes=(0, 3, 5))),
         "impossible": on(2, ACYCLIC, Colocate(nodes=(0, 5)), Separate(nodes=(0, 5))),
-        "balanced": on(2, ACYCLIC, *balance),
+        "busy": on(3, ACYCLIC, *busy),
+        "apart": on(3, ACYCLIC, apart),
+        "no balance": on(2, ACYCLIC, *balance),
         "few": on(2, ACYCLIC, few),
         "anything goes": on(2),
+        "two devices": on(2, ACYCLIC),
+        "three devices": on(3, ACYCLIC),
         "subgraphs": on(2, Subgraphs(most=1)),
         "batches": on(2, ACYCLIC, BatchSizes(sizes=(1, 2))),
         "replicas": on(2, ACYCLIC, Replicate(most=2)),

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any, get_args
@@ -29,6 +28,7 @@ from mtpp_dsl.contracts import (
     Formulation,
     FormulationFamily,
     Generator,
+    Gives,
     Limits,
     Method,
     Outcome,
@@ -62,7 +62,7 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
     _law(formulation.exact == (formulation.role == "exact"), "exact must be True if and only if the role is exact")
     _law(not family or formulation.role == "relaxation", "a family's least bound is a relaxation")
     _attributes(formulation)
-    mip = resolve_name("mtpp_dsl.solvers.mip.method:MipMethod")
+    mip = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")
     results = _check_solving(formulation, lambda: mip(formulation, solver))
     for name, result in results.items():
         best = optimum(name)
@@ -85,7 +85,10 @@ def check_method(method: Method) -> None:
     """
     _law(isinstance(method, Method), f"{method!r} lacks a part of the contract Method")
     _attributes(method)
-    _check_solving(method, lambda: method)
+    _law(method.gives in get_args(Gives), f"gives is {method.gives!r}, none of {get_args(Gives)}")
+    for name, result in _check_solving(method, lambda: method).items():
+        _law(result.bound is None or "bound" in method.gives, f"{name}: gives {method.gives}, and there is a bound")
+        _law(result.plan is None or "plan" in method.gives, f"{name}: gives {method.gives}, and there is a plan")
     _check_limits(method)
 
 

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Links, Problem
+
+DROPPED = (Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)  # they only take plans away
 
 
 class Work:
@@ -22,7 +25,10 @@ class Work:
     summary = "every node somewhere, communication free"
 
     def accepts(self, problem: Problem) -> str | None:
-        return None if problem.objective.quantity == "bottleneck" else "acme-work bounds a bottleneck only"
+        if problem.objective.quantity != "bottleneck" or isinstance(problem.interconnect, Links):
+            return "acme-work bounds a bottleneck on shared and host interconnects; try simple"
+        unknown = next((c for c in problem.constraints if not isinstance(c, DROPPED)), None)
+        return None if unknown is None else f"acme-work cannot tell what {unknown.keyword} does to its bound; try exact"
 
     def build(self, problem: Problem) -> Any:
         time, model = problem.time, pyo.ConcreteModel()

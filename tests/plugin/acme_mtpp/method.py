@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.evaluate import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
@@ -14,6 +14,7 @@ class FirstFit:
     """Fill device after device, so that the quotient graph is acyclic."""
 
     name = "acme-first-fit"
+    gives: Gives = "plan"
     summary = "fill device after device up to an even share of the work"
 
     def accepts(self, problem: Problem) -> str | None:
