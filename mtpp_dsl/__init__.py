@@ -1,1 +1,84 @@
-"""mtpp."""
+"""mtpp: split neural networks over devices, with a proof of how good the split is.
+
+>>> import mtpp_dsl
+>>> problem = mtpp_dsl.load('''
+... graph {
+...   node a (work = 2 ms, output = 1 MiB)
+...   node b (work = 3 ms)
+...   edge a -> b
+... }
+... device gpu[2]
+... interconnect shared (bandwidth = 8 GiB/s)
+... minimize bottleneck
+... constraint acyclic
+... ''')
+>>> result = mtpp_dsl.solve(problem, method="exact")
+>>> result.status, round(result.cost, 6)
+('optimal', 0.003122)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mtpp_dsl.api import load, solve
+    from mtpp_dsl.builder import Builder, graph_from_networkx
+    from mtpp_dsl.contracts import Limits, Progress
+    from mtpp_dsl.errors import MtppError
+    from mtpp_dsl.evaluate import Evaluation, evaluate
+    from mtpp_dsl.graph import Graph
+    from mtpp_dsl.plan import Plan
+    from mtpp_dsl.problem import Device, Problem
+    from mtpp_dsl.result import Bound, Result
+    from mtpp_dsl.verify import verify
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Bound": "result",
+    "Builder": "builder",
+    "Device": "problem",
+    "Evaluation": "evaluate",
+    "Graph": "graph",
+    "Limits": "contracts",
+    "MtppError": "errors",
+    "Plan": "plan",
+    "Problem": "problem",
+    "Progress": "contracts",
+    "Result": "result",
+    "evaluate": "evaluate",
+    "graph_from_networkx": "builder",
+    "load": "api",
+    "solve": "api",
+    "verify": "verify",
+}
+
+__all__ = [
+    "Bound",
+    "Builder",
+    "Device",
+    "Evaluation",
+    "Graph",
+    "Limits",
+    "MtppError",
+    "Plan",
+    "Problem",
+    "Progress",
+    "Result",
+    "evaluate",
+    "graph_from_networkx",
+    "load",
+    "solve",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: ``import mtpp_dsl`` costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'mtpp_dsl' has no attribute {name!r}")
+    value = getattr(import_module(f"mtpp_dsl.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

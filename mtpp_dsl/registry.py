@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl.errors import PluginError, did_you_mean
 
-__all__ = ["BACKENDS", "FORMATS", "FORMULATIONS", "GENERATORS", "METHODS", "available", "load"]
+__all__ = ["BACKENDS", "FORMATS", "FORMULATIONS", "GENERATORS", "METHODS", "available", "built_in", "load"]
 
 FORMULATIONS = "mtpp_dsl.formulations"
 METHODS = "mtpp_dsl.methods"
@@ -93,3 +93,8 @@ def load(group: str, name: str) -> Any:
         return points[name].load()
     except (ImportError, AttributeError) as error:
         raise PluginError(f"{_NOUN[group]} {name!r} ({points[name].value}) cannot be imported: {error}") from error
+
+
+def built_in(name: str) -> Any:
+    """Import ``module:object`` of our own: how the core reaches models and solvers without importing them."""
+    return EntryPoint(name, name, "").load()

@@ -210,11 +210,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         return tree.GraphGenerator(span=self.span(meta), name=self.word(children[0]), options=_last(children, 1))
 
     def node(self, meta: Meta, children: list[Any]) -> tree.NodeItem:
-        name, family, *rest = children
+        name, *rest = children
+        word = self.word(name)
+        if name.type == "STRING":
+            word = tree.Word(span=word.span, text=unquote(name))
         return tree.NodeItem(
             span=self.span(meta),
-            name=self.word(name),
-            family=family,
+            name=word,
+            family=next((child for child in rest if isinstance(child, tree.Family)), None),
             options=_options(rest),
             clauses=_clauses(rest),
         )

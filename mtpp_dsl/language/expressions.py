@@ -129,15 +129,20 @@ class _Evaluator:
 
     def number(self, node: tree.Number) -> Quantity:
         if node.unit is None:
-            factor, dimension = 1, NONE
+            factor, dimension = 1.0, NONE
         elif node.unit.text in UNITS:
-            factor, dimension = UNITS[node.unit.text]  # type: ignore[assignment]
+            factor, dimension = UNITS[node.unit.text]
         else:
-            hint = did_you_mean(node.unit.text, UNITS)
-            raise Complaint(f"there is no unit {node.unit.text!r}{hint}", node.unit.span)
-        value = self.placed(node.span, arithmetic.multiply, Quantity(factor, dimension), Quantity(node.value))
+            known = [unit for unit in UNITS if unit.lower() == node.unit.text.lower()] or UNITS
+            raise Complaint(
+                f"there is no unit {node.unit.text!r}{did_you_mean(node.unit.text, known)}", node.unit.span
+            )
+        if factor < 1:  # 5 us is 5 / 10^6, which is nearer than 5 * 1e-6
+            value = self.placed(node.span, arithmetic.divide, Quantity(node.value), Quantity(round(1 / factor)))
+        else:
+            value = self.placed(node.span, arithmetic.multiply, Quantity(int(factor)), Quantity(node.value))
         assert isinstance(value, Quantity)
-        return value
+        return Quantity(value.value, dimension)
 
     def name(self, node: tree.Name, local: Locals) -> Value:
         if node.subscripts:

@@ -23,32 +23,10 @@ _TOKEN = re.compile(
     |(?P<word>[A-Za-z_µ][A-Za-z0-9_]*(?:/s(?![A-Za-z0-9_]))?)|(?P<mark><->|->|<=|>=|==|!=|\.\.|.)""",
     re.VERBOSE,
 )
-_KEYWORDS = frozenset(
-    [
-        "in",
-        "if",
-        "for",
-        "and",
-        "or",
-        "not",
-        "forall",
-        "by",
-        "on",
-        "at",
-        "most",
-        "up",
-        "to",
-        "from",
-        "include",
-        "import",
-        "pin",
-        "forbid",
-        "separate",
-        "colocate",
-        "subgraphs",
-        "replicate",
-    ]
-)
+_KEYWORDS = {
+    *("in", "if", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
+    *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "replicate"),
+}
 _ROWS = ("node", "edge", "device", "link")
 _INDENT = "  "
 

@@ -36,7 +36,10 @@ T = TypeVar("T")
 
 
 def load(
-    spec: str | os.PathLike[str], params: Mapping[str, object] | None = None, search: Sequence[Path] = ()
+    spec: str | os.PathLike[str],
+    params: Mapping[str, object] | None = None,
+    search: Sequence[Path] = (),
+    graph: Graph | None = None,
 ) -> Problem:
     """Read and check a spec.
 
@@ -44,6 +47,7 @@ def load(
         spec: a path, or the text itself (recognised by a newline or a ``{``).
         params: values for its ``param`` statements, as ``-D`` gives them.
         search: folders where ``include`` looks after the including file's own.
+        graph: takes the place of the spec's graph.
 
     Raises:
         SpecError: with every error found, each in its place.
@@ -56,7 +60,7 @@ def load(
         source, folder = read_source(path, str(path)), path.parent
     try:
         statements = read_statements(source, folder, search)
-        return _Lowering(source, statements, dict(params or {}), path).problem()
+        return _Lowering(source, statements, dict(params or {}), path, graph).problem()
     except RecursionError:
         raise SpecError([Diagnostic("the spec is nested too deeply", Span(source, 0, 0))]) from None
 
@@ -70,8 +74,9 @@ class _Lowering:
         statements: list[tuple[tree.Statement, Path]],
         params: dict[str, object],
         path: Path | None,
+        graph: Graph | None,
     ) -> None:
-        self.source, self.path = source, path
+        self.source, self.path, self.graph = source, path, graph
         self.statements = statements
         self.given = params
         self.scope = Scope()
@@ -176,8 +181,10 @@ class _Lowering:
         brought = Workload(Graph.create([], []))
         if imported is not None:
             brought = self.attempt(self.read_import, *imported) or brought
-        elif graph is None:
+        elif graph is None and self.graph is None:
             self.wrong.append(self.missing("graph", "graph { node a (work = 1 ms) }").diagnostic)
+        if self.graph is not None:
+            return Workload(self.graph, brought.devices, brought.interconnect, brought.warnings), brought.interconnect
         if graph is None:
             return brought, brought.interconnect
         own = self.attempt(lower_graph, *graph, self.scope, self.wrong)

@@ -98,7 +98,9 @@ def resolve_path(path: tree.Path, folder: Path, scope: Scope) -> Path:
             ["a path is a string, or a param of type path"],
         )
     value = scope.params[path.value]
-    if isinstance(value, (str, Path)):
+    if isinstance(value, Path):
+        return value  # relative to where the param got its value, not to where it is used
+    if isinstance(value, str):
         return folder / value
     raise Complaint(f"param {path.value!r} is {describe(value)}, not a path", path.span)
 

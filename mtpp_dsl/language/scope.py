@@ -18,7 +18,7 @@ __all__ = ["MAX_ITEMS", "MAX_NODES", "Complaint", "Scope"]
 MAX_NODES = 1_000_000
 """A spec that would expand to more nodes is refused."""
 
-MAX_ITEMS = 10_000_000
+MAX_ITEMS = 3_000_000
 """Comprehensions that would step through more items, all told, are refused."""
 
 

@@ -1,0 +1,183 @@
+"""Load, solve, verify: what the command line does, for Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from mtpp_dsl import registry
+from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
+from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Result
+from mtpp_dsl.verify import TOLERANCE, check_result
+
+__all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
+
+DEFAULT_TIME = 60.0
+"""Seconds that ``solve`` takes at most unless told otherwise."""
+
+
+def load(spec: str | os.PathLike[str], *, search: Sequence[Path] = (), **params: object) -> Problem:
+    """Read and check a spec.
+
+    Args:
+        spec: a path, or the text itself (recognised by a newline or a ``{``).
+        search: folders where ``include`` looks after the including file's own.
+        params: values for its ``param`` statements: numbers, or text as ``-D`` takes it.
+
+    Raises:
+        SpecError: with every error found, each in its place.
+        UsageError: the file is missing or unreadable.
+    """
+    from mtpp_dsl.language.lower import load as load_spec
+
+    return load_spec(spec, params, search)
+
+
+def method_names() -> dict[str, str]:
+    """Return every name that ``--method`` takes, and whether it is a "method" or a "formulation"."""
+    names = dict.fromkeys(registry.available(registry.METHODS), "method")
+    for name in registry.available(registry.FORMULATIONS):
+        if name in names:
+            raise PluginError(f"{name!r} is both a method and a formulation; uninstall or rename one")
+        names[name] = "formulation"
+    return names
+
+
+def find_method(name: str, solver: str = "highs") -> Method:
+    """Return the method *name*: an algorithm, or a formulation with the MIP back end *solver*.
+
+    Raises:
+        PluginError: there is no such method or solver, or it cannot be imported.
+    """
+    names = method_names()
+    if name not in names:
+        raise PluginError(
+            f"there is no method {name!r}{did_you_mean(name, names)} (there are: {', '.join(names)}; see mtpp methods)"
+        )
+    if names[name] == "method":
+        method: Method = registry.load(registry.METHODS, name)()
+        return method
+    formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
+    mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver)
+    return mip
+
+
+def solve(
+    problem: Problem,
+    method: str | Method = "auto",
+    *,
+    solver: str = "highs",
+    time_limit: float | None = DEFAULT_TIME,
+    gap: float = 1e-6,
+    threads: int | None = None,
+    seed: int = 0,
+    start: Plan | None = None,
+    solver_options: Mapping[str, Any] | None = None,
+    write_model: Path | str | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Find a plan and a bound, and check both independently.
+
+    Args:
+        problem: what is asked.
+        method: a name (``mtpp methods`` lists them) or a method of your own.
+        solver: MIP back end, for the methods that use one.
+        time_limit: seconds; None for no limit.
+        gap: stop when ``(cost - bound) / cost`` is at most this.
+        threads: of the solver; None leaves it to the solver.
+        seed: of everything random: the same seed gives the same answer, time limits aside.
+        start: a plan to start from.
+        solver_options: passed to the solver; one it does not know is an error.
+        write_model: where to write the MIP, as .lp or .mps.
+        progress: to watch and to stop the search.
+
+    Returns:
+        A result whose plan, if any, has passed :func:`mtpp_dsl.verify.verify`.
+
+    Raises:
+        Refused: the method cannot honour this problem; says why and names one that can.
+        SolverError: the solver is missing or failed.
+        VerificationError: a plan or bound is wrong: a bug of ours.
+    """
+    if not 0 <= gap < 1:
+        raise UsageError(f"the gap is {gap:g}; it must be zero or more and less than one")
+    if time_limit is not None and not time_limit >= 0:
+        raise UsageError(f"the time limit is {time_limit:g} s; it must not be negative")
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads is {threads}; it must be one or more")
+    chosen = find_method(method, solver) if isinstance(method, str) else method
+    reason = chosen.accepts(problem)
+    if reason is not None:
+        raise Refused(f"method {chosen.name!r} cannot solve this: {reason}")
+    progress = progress or Progress()
+    limits = Limits(
+        time=time_limit,
+        gap=gap,
+        threads=threads,
+        seed=seed,
+        solver=solver,
+        solver_options=dict(solver_options or {}),
+        start=start,
+        write_model=None if write_model is None else Path(write_model),
+    )
+    began = monotonic()
+    impossible = quick(problem)
+    if impossible is not None:
+        result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
+    else:
+        result = chosen.solve(problem, limits, progress)
+    result = replace(result, time={**result.time, "total": monotonic() - began})
+    return finish(problem, result, progress)
+
+
+def finish(problem: Problem, result: Result, progress: Progress) -> Result:
+    """Re-evaluate a method's plan, settle its bound, and check the two.
+
+    What the method reported on the way counts too: an interrupt loses nothing.
+    """
+    if result.infeasibility is not None:
+        if progress.plan is not None:
+            raise VerificationError(f"{result.method!r} calls the problem infeasible and has reported a plan for it")
+        return replace(result, log=result.log or tuple(progress.log))
+    plan = _best_plan(problem, [result.plan, progress.plan])
+    bound = _best_bound([result.bound, progress.bound, _simple(problem)])
+    evaluation = None if plan is None else evaluate(problem, plan)
+    if evaluation is not None and bound is not None:
+        bound = _settled(bound, evaluation.cost)
+    result = replace(result, plan=plan, evaluation=evaluation, bound=bound, log=result.log or tuple(progress.log))
+    check_result(problem, result)
+    return replace(result, verified=plan is not None)
+
+
+def _best_plan(problem: Problem, plans: Sequence[Plan | None]) -> Plan | None:
+    found = [plan for plan in plans if plan is not None]
+    return min(found, key=lambda plan: evaluate(problem, plan).cost, default=None)
+
+
+def _best_bound(bounds: Sequence[Bound | None]) -> Bound | None:
+    """Return the highest bound; the first of equals, so that the method's own stands before ours."""
+    return max((bound for bound in bounds if bound is not None), key=lambda bound: bound.cost, default=None)
+
+
+def _simple(problem: Problem) -> Bound | None:
+    """Return the combinatorial bound that every answer can be held against."""
+    simple: Method = registry.load(registry.METHODS, "simple")()
+    if simple.accepts(problem) is not None:
+        return None
+    return simple.solve(problem, Limits(), Progress()).bound
+
+
+def _settled(bound: Bound, cost: float) -> Bound:
+    """Return the bound, brought down to *cost* where it exceeds it by no more than solvers' tolerances."""
+    if cost < bound.cost <= cost * (1 + TOLERANCE):
+        return replace(bound, cost=cost)
+    return bound

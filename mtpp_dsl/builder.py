@@ -1,0 +1,200 @@
+"""Problems made in Python: piece by piece, or from a networkx graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Problem
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["Builder", "graph_from_networkx"]
+
+
+def graph_from_networkx(
+    graph: nx.DiGraph,
+    *,
+    work: str = "work",
+    params: str = "params",
+    output: str = "output",
+    memory: str = "memory",
+    kind: str = "kind",
+    label: str = "label",
+    color: str = "color",
+    backward: str = "backward",
+    size: str = "size",
+    work_unit: str = "",
+    size_unit: str = "",
+) -> Graph:
+    """Return a graph from a networkx DiGraph, whose nodes are named by ``str``.
+
+    The first nine arguments name the attributes of nodes (and, ``size``, of edges) that hold the
+    weights; an attribute that is missing is 0, "", or as :meth:`Graph.create` says.
+
+    Args:
+        graph: the DAG.
+        work: name of the attribute with the running time, in *work_unit*.
+        params: … with the size of the parameters, in *size_unit*.
+        output: … with the size of the output tensor, in *size_unit*.
+        memory: … with what ``constraint memory`` adds up.
+        kind: … with the kind of operator.
+        label: … with a name for people.
+        color: … with the colour class.
+        backward: … with True for nodes of the backward part.
+        size: … of an edge, with what it carries on ``links``.
+        work_unit: "s", "FLOP" or "".
+        size_unit: "B" or "".
+
+    Raises:
+        UsageError: as :meth:`Graph.create`: a cycle, a negative weight, two nodes of one name.
+    """
+    nodes = list(graph.nodes)
+    index = {node: v for v, node in enumerate(nodes)}
+
+    def column(name: str, default: Any) -> list[Any]:
+        return [graph.nodes[node].get(name, default) for node in nodes]
+
+    edges = list(graph.edges(data=size))
+    return Graph.create(
+        [str(node) for node in nodes],
+        [(index[u], index[v]) for u, v, _ in edges],
+        work=column(work, 0.0),
+        params=column(params, 0.0),
+        output=column(output, 0.0),
+        memory=column(memory, float("nan")),
+        sizes=[carried for _, _, carried in edges],
+        kinds=column(kind, ""),
+        labels=column(label, ""),
+        colors=column(color, -1),
+        backward=column(backward, False),
+        work_unit=work_unit,
+        size_unit=size_unit,
+    )
+
+
+class Builder:
+    """Builds a problem statement by statement, as a spec does, with values from Python.
+
+    Quantities are numbers, or strings in the language's notation ("3 ms", "16 GiB"); statements
+    that have no method here are added as text with :meth:`say`.
+
+    >>> builder = Builder()
+    >>> builder.node("a", work="2 ms", output="1 MiB").node("b", work="3 ms").edge("a", "b")
+    Builder(4 statements)
+    >>> builder.device("gpu", count=2, memory="16 GiB").interconnect("shared", bandwidth="8 GiB/s")
+    Builder(6 statements)
+    >>> builder.minimize("bottleneck").constraint("acyclic").constraint("memory").build()
+    Problem(minimize bottleneck: 2 nodes, 1 edges, 2 devices, shared, 2 constraints)
+    """
+
+    def __init__(self) -> None:
+        self._items: list[str] = []
+        self._statements: list[str] = ["mtpp 1"]
+        self._graph: Graph | None = None
+
+    def __repr__(self) -> str:
+        return f"Builder({len(self._items) + len(self._statements)} statements)"
+
+    def graph(self, graph: Graph | nx.DiGraph) -> Builder:
+        """Use a whole graph; it replaces nodes and edges added one by one."""
+        self._graph = graph if isinstance(graph, Graph) else graph_from_networkx(graph)
+        return self
+
+    def node(self, name: str, **options: float | str) -> Builder:
+        """Add a node: ``work``, ``params``, ``output``, ``memory``, ``kind``, ``label``, ``color``, ``part``."""
+        self._items.append(f"node {_quoted(name)} {_options(options, texts=('kind', 'label', 'part'))}")
+        return self
+
+    def edge(self, *ends: str, **options: float | str) -> Builder:
+        """Add an edge, or a path through several nodes; option ``size``."""
+        self._items.append(f"edge {' -> '.join(_quoted(end) for end in ends)} {_options(options)}")
+        return self
+
+    def edges(self, pairs: Iterable[tuple[str, str]]) -> Builder:
+        """Add many edges."""
+        for u, v in pairs:
+            self.edge(u, v)
+        return self
+
+    def device(self, name: str, *, count: int | None = None, **options: float | str) -> Builder:
+        """Add a device, or *count* of them called ``name[0]``, ``name[1]`` and so on."""
+        family = "" if count is None else f"[{count}]"
+        self._statements.append(
+            f"device {_name(name)}{family} {_options(options, texts=('type', 'io', 'unsupported'))}"
+        )
+        return self
+
+    def interconnect(self, kind: str, **options: float | str) -> Builder:
+        """Say what joins the devices: ``shared``, ``host`` or ``links``."""
+        self._statements.append(f"interconnect {_name(kind)} {_options(options, texts=('overflow',))}")
+        return self
+
+    def minimize(self, objective: str) -> Builder:
+        """Minimise ``bottleneck`` or ``makespan``."""
+        self._statements.append(f"minimize {_name(objective)}")
+        return self
+
+    def maximize(self, objective: str, **options: float) -> Builder:
+        """Maximise ``throughput``, of a ``batch`` or of a pipeline."""
+        self._statements.append(f"maximize {_name(objective)} {_options(options)}")
+        return self
+
+    def constraint(self, text: str) -> Builder:
+        """Add a constraint in the language's words: ``"pin a on gpu[0]"``, ``"cap: load(gpu[0]) <= 3 ms"``."""
+        self._statements.append(f"constraint {text}")
+        return self
+
+    def say(self, statement: str) -> Builder:
+        """Add any statement of the language."""
+        self._statements.append(statement)
+        return self
+
+    def text(self) -> str:
+        """Return the spec built so far, formatted."""
+        from mtpp_dsl.language.layout import format_spec
+        from mtpp_dsl.source import Source
+
+        return format_spec(Source("<builder>", self._spec()))
+
+    def build(self) -> Problem:
+        """Return the problem.
+
+        Raises:
+            SpecError: as for a spec of the same text; places refer to :meth:`text`.
+        """
+        from mtpp_dsl.language.lower import load
+
+        return load(self._spec() + "\n", graph=self._graph)
+
+    def _spec(self) -> str:
+        block = [] if self._graph is not None else ["graph {", *self._items, "}"]
+        return "\n".join([self._statements[0], *block, *self._statements[1:]])
+
+
+def _name(name: str) -> str:
+    """Return a declared name; what is none would be read as something else, and is refused."""
+    from mtpp_dsl.errors import UsageError
+
+    if not name.isidentifier():
+        raise UsageError(f"{name!r} is no name: letters, digits and '_', not starting with a digit")
+    return name
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
+
+
+def _options(options: dict[str, Any], texts: tuple[str, ...] = ()) -> str:
+    if not options:
+        return ""
+    parts = [f"{name} = {_value(value, name in texts)}" for name, value in options.items()]
+    return f"({', '.join(parts)})"
+
+
+def _value(value: Any, is_text: bool) -> str:
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return f"[{', '.join(_value(item, is_text) for item in sorted(value))}]"
+    return _quoted(value) if is_text else str(value)

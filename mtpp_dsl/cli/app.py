@@ -1,0 +1,151 @@
+"""The commands. Everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="mtpp",
+    help="Split neural networks over devices: a plan, a proven bound on how good it is, verified.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="A .mtpp file.", show_default=False)]
+Define = Annotated[
+    list[str], typer.Option("-D", metavar="NAME=VALUE", help="Value of a param; may be repeated.", show_default=False)
+]
+Include = Annotated[
+    list[Path],
+    typer.Option("-I", metavar="DIR", help="Folder where include looks; may be repeated.", show_default=False),
+]
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    """Split neural networks over devices: a plan, a proven bound on how good it is, verified."""
+    if version:
+        from mtpp_dsl import __version__
+
+        typer.echo(f"mtpp {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def solve(
+    spec: Spec,
+    define: Define = [],  # noqa: B006  typer copies defaults
+    method: Annotated[str, typer.Option(help="How: see mtpp methods.")] = "auto",
+    solver: Annotated[str, typer.Option(help="MIP solver: see mtpp solvers.")] = "highs",
+    time_limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Stop after this long: 60s, 500ms, 2min, 1h, or none.")
+    ] = "60s",
+    gap: Annotated[str, typer.Option(metavar="SHARE", help="Stop within this of the bound: 1% or 0.01.")] = "0",
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads of the solver.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of everything random.")] = 0,
+    start: Annotated[
+        Path | None, typer.Option(metavar="PLAN.json", help="Start from this plan.", show_default=False)
+    ] = None,
+    solver_option: Annotated[
+        list[str],
+        typer.Option(metavar="KEY=VALUE", help="Passed to the solver; may be repeated.", show_default=False),
+    ] = [],  # noqa: B006
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE|-", help="Write the answer as JSON; - is stdout.", show_default=False)
+    ] = None,
+    write_model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the MIP as .lp or .mps.", show_default=False)
+    ] = None,
+    include: Include = [],  # noqa: B006
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")] = False,
+) -> int:
+    """Find a plan and a bound.
+
+    Exit codes: 0 a verified plan (or, from methods that only bound, a bound) · 2 the spec or the call is
+    wrong · 3 proven infeasible · 4 nothing found within the limit · 5 a solver is missing or failed ·
+    7 verification failed · 130 interrupted (the best plan and bound so far are still printed).
+    """
+    from mtpp_dsl.cli.solve import SolveCall, solve_and_report
+
+    return solve_and_report(
+        SolveCall(
+            spec=spec,
+            define=define,
+            include=include,
+            method=method,
+            solver=solver,
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            start=start,
+            solver_option=solver_option,
+            json=json,
+            write_model=write_model,
+            quiet=quiet,
+            verbose=verbose,
+        )
+    )
+
+
+@app.command()
+def check(spec: Spec, define: Define = [], include: Include = []) -> int:  # noqa: B006
+    """Read and check a spec; solve nothing. Says which methods can solve it."""
+    from mtpp_dsl.cli.check import check_spec
+
+    return check_spec(spec, define, include)
+
+
+@app.command()
+def verify(
+    spec: Spec,
+    plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="An answer of mtpp, or {node: device}.")],
+    define: Define = [],  # noqa: B006
+    include: Include = [],  # noqa: B006
+) -> int:
+    """Check a plan against a spec, independently of everything that could have made it.
+
+    Exit codes: 0 it is a plan and costs what it says · 7 it is not.
+    """
+    from mtpp_dsl.cli.verify import verify_plan
+
+    return verify_plan(spec, plan, define, include)
+
+
+@app.command()
+def fmt(
+    specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help=".mtpp files.", show_default=False)],
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")] = False,
+) -> int:
+    """Format specs in place; no comment is lost."""
+    from mtpp_dsl.cli.fmt import format_files
+
+    return format_files(specs, check)
+
+
+@app.command()
+def methods() -> int:
+    """List the methods, built in and plugged in."""
+    from mtpp_dsl.cli.listing import list_methods
+
+    return list_methods()
+
+
+@app.command()
+def solvers() -> int:
+    """List the MIP solvers: what is installed, and how to install the others."""
+    from mtpp_dsl.cli.listing import list_solvers
+
+    return list_solvers()

@@ -1,0 +1,74 @@
+"""``mtpp check``."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from mtpp_dsl.api import find_method, method_names
+from mtpp_dsl.cli.arguments import read_problem
+from mtpp_dsl.errors import MtppError
+from mtpp_dsl.infeasible import quick
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.units import format_quantity
+
+__all__ = ["check_spec"]
+
+
+def check_spec(spec: Path, define: list[str], include: list[Path]) -> int:
+    """Read a spec and say what it means; return the exit code."""
+    problem = read_problem(spec, define, include)
+    for warning in problem.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    print(f"{spec}: the spec is sound")
+    for line in _facts(problem):
+        print(f"  {line}")
+    impossible = quick(problem)
+    if impossible is not None:
+        print(f"  but no plan exists: {impossible.reason}")
+    _methods(problem)
+    return 0
+
+
+def _facts(problem: Problem) -> list[str]:
+    graph, unit = problem.graph, problem.time_unit
+    objective = f"{problem.objective.sense} {problem.objective.name}"
+    if problem.objective.batch is not None:
+        objective += f" of a batch of {problem.objective.batch}"
+    least = problem.time.min(axis=1)
+    work = format_quantity(float(least[least < float("inf")].sum()), unit)
+    constraints = Counter(getattr(c, "label", c.keyword).partition("[")[0] for c in problem.constraints)
+    listed = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in constraints.items())
+    params = ", ".join(f"{name} = {value}" for name, value in problem.origin.params.items())
+    return [
+        f"objective    {objective}",
+        f"graph        {graph.n} nodes, {graph.m} edges, {work} of work on the fastest devices",
+        f"devices      {problem.k}: {_devices(problem)}",
+        f"interconnect {problem.interconnect.keyword}",
+        f"constraints  {listed or 'none'}",
+        *([f"params       {params}"] if params else []),
+    ]
+
+
+def _devices(problem: Problem) -> str:
+    from mtpp_dsl.report.terminal import fold_names
+
+    return fold_names([device.name for device in problem.devices])
+
+
+def _methods(problem: Problem) -> None:
+    can: list[str] = []
+    cannot: list[tuple[str, str]] = []
+    for name in method_names():
+        try:
+            reason = find_method(name).accepts(problem)
+        except MtppError as error:
+            reason = str(error)
+        if reason is None:
+            can.append(name)
+        else:
+            cannot.append((name, reason))
+    print(f"  can solve it: {', '.join(can) or 'no method yet'}")
+    for name, reason in cannot:
+        print(f"  {name} cannot: {reason}")

@@ -1,0 +1,35 @@
+"""``mtpp fmt``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.language.layout import format_spec
+from mtpp_dsl.language.reader import read_source
+from mtpp_dsl.source import Diagnostic
+
+__all__ = ["format_files"]
+
+
+def format_files(paths: list[Path], check: bool) -> int:
+    """Format files in place, or with *check* only say which would change; return the exit code."""
+    wrong: list[Diagnostic] = []
+    changed: list[Path] = []
+    for path in paths:
+        source = read_source(path, str(path))
+        try:
+            text = format_spec(source)
+        except SpecError as error:
+            wrong += error.diagnostics
+            continue
+        if text != source.text:
+            changed.append(path)
+            if not check:
+                path.write_text(text, encoding="utf-8")
+    for path in changed:
+        print(f"{'would format' if check else 'formatted'} {path}", file=sys.stderr)
+    if wrong:
+        raise SpecError(wrong)
+    return 1 if check and changed else 0

@@ -1,0 +1,73 @@
+"""Running a command: errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from mtpp_dsl.errors import MtppError, SpecError, VerificationError
+
+__all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "run"]
+
+PROVEN_INFEASIBLE = 3
+NOTHING_FOUND = 4
+INTERRUPTED = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run ``mtpp`` with *arguments* and return the exit code."""
+    import typer
+
+    from mtpp_dsl.cli.app import app
+
+    try:
+        code = app(args=list(arguments), prog_name="mtpp", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except SpecError as error:
+        _print_error(str(error), prefix="")
+        count = sum(1 for diagnostic in error.diagnostics if diagnostic.severity == "error")
+        if count > 1:
+            print(f"\n{count} errors", file=sys.stderr)
+        return error.exit_code
+    except VerificationError as error:
+        _print_error(f"{error}\nThis is a bug of mtpp, not of your spec. Evidence is kept in {_keep(error)}")
+        return error.exit_code
+    except MtppError as error:
+        _print_error(str(error))
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of stdout has gone: nothing more to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        _print_error(f"cannot use{where}: {error.strerror or error}")
+        return 2
+    except Exception as error:
+        if _is_usage(error):
+            error.show()  # type: ignore[attr-defined]
+            return 2
+        raise
+
+
+def _is_usage(error: Exception) -> bool:
+    """Return whether typer complains about the call itself."""
+    return hasattr(error, "show") and hasattr(error, "exit_code")
+
+
+def _print_error(message: str, prefix: str = "error: ") -> None:
+    print(f"{prefix}{message}", file=sys.stderr)
+
+
+def _keep(error: VerificationError) -> str:
+    """Write what is known about a failed verification to a file, and return its path."""
+    evidence = {"error": str(error), "arguments": sys.argv, "evidence": getattr(error, "evidence", None)}
+    handle, path = tempfile.mkstemp(prefix="mtpp-evidence-", suffix=".json")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(evidence, file, indent=2, default=str)
+    return path

@@ -1,0 +1,143 @@
+"""``mtpp solve``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+
+from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
+from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE
+from mtpp_dsl.contracts import Progress
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.json import dumps, result_to_json
+from mtpp_dsl.result import Result
+
+__all__ = ["SolveCall", "solve_and_report"]
+
+
+@dataclass(frozen=True)
+class SolveCall:
+    """The arguments of ``mtpp solve``, as given."""
+
+    spec: Path
+    define: list[str]
+    include: list[Path]
+    method: str
+    solver: str
+    time_limit: str
+    gap: str
+    threads: int | None
+    seed: int
+    start: Path | None
+    solver_option: list[str]
+    json: Path | None
+    write_model: Path | None
+    quiet: bool
+    verbose: bool
+
+
+def solve_and_report(call: SolveCall) -> int:
+    """Read, solve, print, write; return the exit code."""
+    if call.quiet and call.verbose:
+        raise UsageError("--quiet and --verbose exclude each other")
+    limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
+    _check_writable(call.json)
+    _check_writable(call.write_model)
+    began = monotonic()
+    problem = read_problem(call.spec, call.define, call.include)
+    read = monotonic() - began
+    for warning in problem.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    start = None if call.start is None else read_plan(problem, call.start)
+    watcher = Watcher(problem, quiet=call.quiet, verbose=call.verbose)
+    progress = Progress(watcher)
+    with _stop_on_interrupt(progress), watcher.shown():
+        result = solve(
+            problem,
+            call.method,
+            solver=call.solver,
+            time_limit=limit,
+            gap=max(gap, 1e-6),
+            threads=call.threads,
+            seed=call.seed,
+            start=start,
+            solver_options=options,
+            write_model=call.write_model,
+            progress=progress,
+        )
+    _report(call, problem, result, read)
+    return _exit_code(result, progress, only_bounds=find_method(call.method, call.solver).gives == "bound")
+
+
+def read_plan(problem: Problem, path: Path) -> Plan:
+    """Read a plan from a JSON file."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {path}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}") from None
+    return Plan.from_json(problem, data)
+
+
+def _check_writable(path: Path | None) -> None:
+    """Complain about a place that cannot be written before an hour's work, not after."""
+    if path is not None and str(path) != "-" and not path.absolute().parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+@contextmanager
+def _stop_on_interrupt(progress: Progress) -> Iterator[None]:
+    """Make the first Ctrl-C ask for what there is, and the second one leave."""
+
+    def handler(_: int, __: FrameType | None) -> None:
+        if progress.stopped:
+            raise KeyboardInterrupt
+        progress.stop()
+        print("\ninterrupted: finishing with what there is (again to leave at once)", file=sys.stderr)
+
+    old = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
+def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> None:
+    data = result_to_json(problem, result)
+    data["time"] = {"read": read, **data["time"]}
+    to_stdout = call.json is not None and str(call.json) == "-"
+    if to_stdout:
+        sys.stdout.write(dumps(data))
+    elif call.json is not None:
+        call.json.write_text(dumps(data), encoding="utf-8")
+    if not call.quiet and not to_stdout:
+        from rich.console import Console
+
+        from mtpp_dsl.report.terminal import summary
+
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+        with nullcontext() if sys.stdout.isatty() else console.capture() as captured:
+            console.print(summary(problem, result))
+        if captured is not None:
+            sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
+
+
+def _exit_code(result: Result, progress: Progress, *, only_bounds: bool) -> int:
+    if progress.stopped:
+        return INTERRUPTED
+    if result.infeasibility is not None:
+        return PROVEN_INFEASIBLE
+    found = result.bound if only_bounds else result.plan
+    return NOTHING_FOUND if found is None else 0

@@ -1,0 +1,115 @@
+"""Results as JSON: one schema, versioned (``schema.json`` beside this file describes it)."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Any
+
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+
+__all__ = ["SCHEMA_VERSION", "dumps", "result_to_json", "schema"]
+
+SCHEMA_VERSION = 1
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of results."""
+    loaded: dict[str, Any] = json.loads(files("mtpp_dsl.report").joinpath("schema.json").read_text())
+    return loaded
+
+
+def dumps(data: object) -> str:
+    """Return JSON text for people and programs: indented, no NaN or infinity."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
+    """Return the answer: floats in base units (s, B, or the spec's own), absent is null."""
+    objective = problem.objective
+    bound = result.bound
+    return {
+        "schema": SCHEMA_VERSION,
+        "status": result.status,
+        "termination": result.termination,
+        "objective": {
+            "name": objective.name,
+            "sense": objective.sense,
+            "value": None if result.cost is None else _finite(objective.value(result.cost)),
+            "unit": objective.unit(problem.time_unit),
+        },
+        "bound": bound
+        and {
+            "value": _finite(objective.value(bound.cost)),
+            "method": bound.method,
+            "proof": bound.proof,
+            "by": bound.by,
+            "detail": bound.detail or None,
+        },
+        "gap": result.gap,
+        "infeasible": result.infeasibility
+        and {
+            "reason": result.infeasibility.reason,
+            "clash": list(result.infeasibility.clash),
+            "minimal": result.infeasibility.minimal,
+        },
+        "method": result.method,
+        "solver": result.solver,
+        "seed": result.seed,
+        "time": {phase: float(seconds) for phase, seconds in result.time.items()},
+        "plan": None if result.plan is None else result.plan.to_json(problem),
+        "devices": _devices(problem, result),
+        "verified": result.verified,
+        "notes": list(result.notes),
+        "spec": {
+            "path": problem.origin.path,
+            "sha256": problem.origin.sha256,
+            "params": dict(problem.origin.params),
+        },
+        "versions": versions(),
+        "log": [
+            {
+                "time": entry.time,
+                "incumbent": None if entry.incumbent is None else _finite(objective.value(entry.incumbent)),
+                "bound": None if entry.bound is None else _finite(objective.value(entry.bound)),
+            }
+            for entry in result.log
+        ],
+    }
+
+
+def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
+    evaluation = result.evaluation
+    if evaluation is None:
+        return []
+    return [
+        {
+            "name": device.name,
+            "load": float(evaluation.load[d]),
+            "work": float(evaluation.work[d]),
+            "input": float(evaluation.input[d]),
+            "output": float(evaluation.output[d]),
+            "overflow": float(evaluation.overflow[d]),
+            "memory": float(evaluation.memory[d]),
+            "memory_limit": device.memory,
+        }
+        for d, device in enumerate(problem.devices)
+    ]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what takes part in an answer, without importing any of it."""
+    found = {"python": platform.python_version()}
+    for package in ("mtpp-dsl", "pyomo", "highspy", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None

@@ -1,0 +1,192 @@
+"""The best plan and the best bound that the time allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mtpp_dsl.contracts import Formulation, Limits, Progress
+from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.registry import FORMULATIONS, load
+from mtpp_dsl.result import Bound, Result, Termination, relative_gap
+from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
+from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.reduced import Reduced, identity
+from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.verify import verify
+
+__all__ = ["Auto"]
+
+SLICE_SHARE = 0.2
+SLICE_SECONDS = 15.0
+RELAX_SHARE = 0.25
+LARGE_ROWS = 20_000
+"""Above this many rows of the exact model, the relaxation, whose size does not depend on k, goes first."""
+
+
+class Auto:
+    """Method ``auto``: everything built in, in the order that pays.
+
+    1. the simple bound (archer2024, Lemma 3.3);
+    2. contraction of the graph, where it provably keeps an optimum;
+    3. ``slicegraph``: a plan;
+    4. ``superblock``, when the exact model is large: a bound;
+    5. ``exact``, from that plan, for the rest of the time: both.
+
+    It stops as soon as plan and bound are within ``limits.gap`` of each other.
+    """
+
+    name = "auto"
+    gives = "plan and bound"
+    summary = "the best plan and bound that the time allows: contraction, slicegraph, superblock, exact"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why none of the methods behind it can honour the problem, or None."""
+        if problem.objective.quantity == "makespan":
+            return f"{problem.objective.name} needs a schedule, and no method of this version makes one"
+        reason = _formulation("exact").accepts(problem)
+        if reason is None or SliceGraph().accepts(problem) is None:
+            return None
+        return reason
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan and bound found.
+
+        Raises:
+            SolverError: the MIP solver is missing or failed.
+        """
+        run = _Run(problem, limits, progress)
+        run.start()
+        run.simple()
+        run.slice()
+        run.relax()
+        run.exact()
+        return run.result()
+
+
+def _formulation(name: str) -> Formulation:
+    formulation: Formulation = load(FORMULATIONS, name)()
+    return formulation
+
+
+@dataclass
+class _Run:
+    """One call of :meth:`Auto.solve`: each step reports to ``progress`` and leaves if nothing is open."""
+
+    problem: Problem
+    limits: Limits
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.ended: Result | None = None
+        self.notes: list[str] = []
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The problem that the later steps see, and the way back."""
+        contract = Contract()
+        if contract.accepts(self.problem) is not None:
+            return Reduced(self.problem, self.problem, identity, self.progress)
+        small, lift = contract.apply(self.problem)
+        if small.graph.n < self.problem.graph.n:
+            self.progress.say(f"contracted {self.problem.graph.n} nodes to {small.graph.n}")
+        return Reduced(self.problem, small, lift, self.progress)
+
+    @property
+    def closed(self) -> bool:
+        """Whether plan and bound are close enough, or there is nothing more to try."""
+        progress = self.progress
+        if progress.stopped or self.limits.remaining <= 0 or self.ended is not None:
+            return True
+        if progress.cost is None or progress.bound is None:
+            return False
+        return relative_gap(progress.cost, progress.bound.cost) <= self.limits.gap
+
+    def start(self) -> None:
+        """Report the plan to start from, if it is one."""
+        start = self.limits.start
+        if start is None:
+            return
+        broken = verify(self.problem, start)
+        if broken:
+            self.notes.append(f"the start was dropped, it is no plan: {broken[0]}")
+            self.limits = replace(self.limits, start=None)
+        else:
+            self.progress.report_plan(start, evaluate(self.problem, start).cost)
+
+    def simple(self) -> None:
+        if Simple().accepts(self.problem) is None:
+            Simple().solve(self.problem, self.limits, self.progress)
+
+    def slice(self) -> None:
+        """Slice the problem under the constraints that slicing can honour; keep what satisfies the others too."""
+        if self.closed:
+            return
+        problem = self.reduced.problem
+        relaxed = problem.with_constraints([c for c in problem.constraints if isinstance(c, HONOURS)])
+        if SliceGraph().accepts(relaxed) is not None:
+            return
+        self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
+        seconds = min(SLICE_SECONDS, SLICE_SHARE * self.limits.remaining)
+        valid_anyway = len(relaxed.constraints) == len(problem.constraints)
+        start = self.limits.start if self.reduced.lift is identity else None
+        SliceGraph().solve(
+            relaxed,
+            self.limits.within(seconds, start=start),
+            self.reduced.listener(None if valid_anyway else problem),
+        )
+
+    def relax(self) -> None:
+        problem, relaxation = self.reduced.problem, _formulation("superblock")
+        rows = (problem.graph.n + 3 * problem.graph.m) * problem.k
+        if self.closed or rows <= LARGE_ROWS or relaxation.accepts(problem) is not None:
+            return
+        self.progress.say("bounding with three superblocks")
+        limits = self.limits.within(RELAX_SHARE * self.limits.remaining, start=None, write_model=None)
+        MipMethod(relaxation).solve(problem, limits, self.reduced.listener())
+
+    def exact(self) -> None:
+        problem, exact = self.reduced.problem, _formulation("exact")
+        if self.limits.write_model is not None and self.closed:
+            self.notes.append("no model was written: it was solved without one; use --method exact")
+        if self.closed or exact.accepts(problem) is not None:
+            return
+        self.progress.say("solving the exact model")
+        listener = self.reduced.listener()
+        limits = self.limits.within(float("inf"), start=self.reduced.best_plan)
+        self.ended = MipMethod(exact).solve(problem, limits, listener)
+        self.notes += self.ended.notes
+
+    def result(self) -> Result:
+        progress, ended = self.progress, self.ended
+        plan, bound = progress.plan, progress.bound
+        if ended is not None and ended.bound is not None and (bound is None or ended.bound.cost >= bound.cost):
+            bound = ended.bound
+        return Result(
+            termination=self.termination(plan, bound),
+            plan=plan,
+            bound=bound,
+            evaluation=None if plan is None else evaluate(self.problem, plan),
+            method=Auto.name,
+            solver=ended.solver if ended is not None else None,
+            seed=self.limits.seed,
+            time={**(ended.time if ended is not None else {}), "total": progress.elapsed},
+            log=tuple(progress.log),
+            infeasibility=ended.infeasibility if ended is not None else None,
+            notes=tuple(self.notes),
+        )
+
+    def termination(self, plan: Plan | None, bound: Bound | None) -> Termination:
+        if self.ended is not None and self.ended.infeasibility is not None:
+            return "infeasible"
+        if self.progress.stopped:
+            return "interrupted"
+        if plan is not None and bound is not None and self.progress.cost is not None:
+            if relative_gap(self.progress.cost, bound.cost) <= self.limits.gap:
+                return "gap"
+        if self.ended is not None:
+            return self.ended.termination
+        return "time_limit" if self.limits.remaining <= 0 else "complete"

@@ -1,0 +1,82 @@
+"""A smaller problem and the way back, for methods that work on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mtpp_dsl.contracts import Progress
+from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound
+from mtpp_dsl.verify import verify
+
+__all__ = ["Reduced", "identity"]
+
+
+def identity(plan: Plan) -> Plan:
+    """Return the plan itself: the way back from no reduction."""
+    return plan
+
+
+class Reduced:
+    """A reduced problem whose plans are lifted, and whose bounds are passed on, as they are reported.
+
+    Attributes:
+        original: the problem as asked.
+        problem: the smaller problem.
+        lift: turns its plans into plans of the original of no larger cost.
+        best_plan: the best plan of the smaller problem reported so far.
+    """
+
+    def __init__(self, original: Problem, problem: Problem, lift: Callable[[Plan], Plan], outer: Progress) -> None:
+        self.original, self.problem, self.lift, self.outer = original, problem, lift, outer
+        self.best_plan: Plan | None = outer.plan if lift is identity else None
+        self._best_cost = outer.cost if lift is identity else None
+
+    def listener(self, must_satisfy: Problem | None = None) -> Progress:
+        """Return a progress for a method on the smaller problem.
+
+        With *must_satisfy*, only plans that satisfy it count: for a method that was given fewer constraints.
+        """
+        return _Listener(self, must_satisfy)
+
+    def take(self, plan: Plan, cost: float) -> None:
+        """Lift a plan and report it."""
+        if self._best_cost is None or cost < self._best_cost:
+            self.best_plan, self._best_cost = plan, cost
+        lifted = self.lift(plan)
+        self.outer.report_plan(lifted, evaluate(self.original, lifted).cost)
+
+
+class _Listener(Progress):
+    """Passes on to the outer progress what is reported here."""
+
+    def __init__(self, reduced: Reduced, must_satisfy: Problem | None) -> None:
+        super().__init__()
+        self._reduced, self._must_satisfy = reduced, must_satisfy
+        self.started = reduced.outer.started
+
+    @property
+    def stopped(self) -> bool:
+        return self._reduced.outer.stopped
+
+    def report_plan(self, plan: Plan, cost: float) -> None:
+        super().report_plan(plan, cost)
+        problem = self._must_satisfy
+        if problem is None:
+            self._reduced.take(plan, cost)
+        elif not verify(problem, plan):
+            self._reduced.take(plan, evaluate(problem, plan).cost)
+
+    def report_bound(self, bound: Bound) -> None:
+        super().report_bound(bound)
+        self._reduced.outer.report_bound(bound)
+
+    def report_cost(self, cost: float) -> None:
+        super().report_cost(cost)
+        self._reduced.outer.report_cost(cost)
+
+    def say(self, message: str) -> None:
+        if message:
+            self._reduced.outer.say(message)

@@ -1,0 +1,114 @@
+"""No input, however malformed, ends in anything but a located error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mtpp_dsl.errors import MtppError, SpecError
+from mtpp_dsl.language.lower import load
+
+SPEC = """
+mtpp 1
+param k: int = 2 in 1..8
+graph {
+  node a (work = 2 ms, params = 1 MiB, output = 1 MiB, kind = "conv")
+  node b[i in 0..2] (work = (i + 1) * 1 ms, output = 1 MiB)
+  edge a -> b[0] -> b[1] -> b[2]
+  edge a -> b[i] for i in 1..2 if i != 1
+}
+let heavy = { v in nodes if work(v) >= 2 ms and kind(v) == "conv" or v in b }
+device gpu[k] (memory = 1 GiB, speed = 1.5)
+interconnect shared (bandwidth = 8 GiB/s, overflow = stream)
+minimize bottleneck
+constraint acyclic
+constraint memory on gpu[0]
+constraint pin a on gpu[0], gpu[1]
+constraint few: forall d in devices if d in gpu: sum(on(v, d) for v in heavy) <= 2 + 1/2 * count(heavy)
+constraint colocate b[i], b[i + 1] for i in 0..1
+"""
+TOKENS = (
+    SPEC.replace("(", " ( ").replace(")", " ) ").replace("[", " [ ").replace("]", " ] ").replace(",", " , ").split()
+)
+SOUP = st.lists(
+    st.sampled_from([*TOKENS, '"', "#", "((((", "9" * 400, "1e999", "\x00", "é", "..", "-" * 50]), max_size=60
+)
+
+
+def survives(text: str) -> None:
+    """Read a text; only our own errors may come out, and each must have something to say."""
+    said = "sound"
+    try:
+        load(text + "\n")
+    except MtppError as error:
+        said = str(error)
+    assert said
+
+
+@given(st.text(max_size=200))
+def test_any_text(text: str) -> None:
+    """Arbitrary characters."""
+    survives(text)
+
+
+@given(SOUP)
+def test_token_soup(words: list[str]) -> None:
+    """The language's own words in any order."""
+    survives(" ".join(words))
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_mutations(data: st.DataObject) -> None:
+    """A sound spec with words dropped, doubled, swapped or replaced: most of it still makes sense."""
+    words = SPEC.split(" ")
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(words) - 1))
+        match data.draw(st.integers(0, 3)):
+            case 0:
+                del words[at]
+            case 1:
+                words.insert(at, words[at])
+            case 2:
+                other = data.draw(st.integers(0, len(words) - 1))
+                words[at], words[other] = words[other], words[at]
+            case _:
+                words[at] = data.draw(st.sampled_from(TOKENS))
+    survives(" ".join(words))
+
+
+HUGE = [
+    "let a = 0..999999999999\n",
+    "let a = 10" + " * 10" * 500,
+    "let a = 9" + "9" * 5000,
+    "let a = " + "[" * 90 + "]" * 90,
+    "let a = { v in 0..1000000 if count({ w in 0..1000000 if w < v }) > 3 }\n",
+    "graph { node a[i in 0..999999] edge a[i] -> a[j] for i in 0..999999 for j in 0..999999 }",
+    "device d[99999999]\ngraph { node a }",
+    "\n".join(f"let x{i} = x{i + 1} + 1" for i in range(3000)) + "\nlet x3000 = 1",
+    "constraint c: forall i in 0..1000000: forall j in 0..1000000: i <= j",
+    "graph { node a }\n" * 2000,
+]
+
+
+@pytest.mark.parametrize("text", HUGE, ids=[text[:40] for text in HUGE])
+def test_reading_ends(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Huge numbers, ranges, nests and chains of definitions end in an error, soon."""
+    monkeypatch.setattr("mtpp_dsl.language.scope.MAX_ITEMS", 10_000)
+    rest = "graph { node z }\n" if "graph" not in text else ""
+    device = "device q\n" if "device" not in text else ""
+    with pytest.raises(SpecError):
+        load(
+            f"{rest}{device}interconnect shared (bandwidth = 1)\nminimize bottleneck\n{text}\nconstraint nonsense: a <= 1"
+        )
+
+
+def test_files_that_are_no_specs(tmp_path: Path) -> None:
+    """Bytes, an empty file and a spec named as its own workload are errors with a place or a name."""
+    for content in (b"", b"\x00\x01\x02", b"\xef\xbb\xbf", b'mtpp 1\nimport "x.mtpp"\n', b'import "../"\n'):
+        (tmp_path / "x.mtpp").write_bytes(content)
+        with pytest.raises(MtppError):
+            load(tmp_path / "x.mtpp")

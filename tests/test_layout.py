@@ -1,0 +1,109 @@
+"""The formatter: nothing it does changes what a spec says, and it does it once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.language.layout import format_spec
+from mtpp_dsl.language.parser import parse
+from mtpp_dsl.source import Source
+
+UGLY = """mtpp 1   # v
+param k:int=4 in [ 1,2 ]  param j: time = -3ms
+graph{node a(work=2ms,params=3 MiB, # why
+  output = 1 MiB)
+node bbb [i in 0 .. 3](work=- 2*( 3+4 ))  edge a->bbb[0]->bbb[1] edge bbb[i] ->bbb[i+1] for i in	1..2 if i!=k # z
+   # last
+}
+
+
+let heavy={v in nodes if work(v)>=4ms}
+constraint c:forall d in devices:sum(on(v,d)for v in heavy)<=1/2*k
+   + 3
+constraint longer: a<=b
+constraint pin a,bbb[0]on stage[0]
+constraint acyclic(parts="forward")
+device x(memory=5%)
+device long_name(memory=1 GiB)#a
+link x<->long_name(bandwidth=1 GiB/s)# bb
+# end"""
+
+NEAT = """mtpp 1  # v
+param k: int = 4 in [1, 2]
+param j: time = -3 ms
+graph {
+  node a (work = 2 ms, params = 3 MiB,  # why
+          output = 1 MiB)
+  node bbb[i in 0..3] (work = -2 * (3 + 4))
+  edge a      -> bbb[0] -> bbb[1]
+  edge bbb[i] -> bbb[i + 1] for i in 1..2 if i != k  # z
+  # last
+}
+
+let heavy = { v in nodes if work(v) >= 4 ms }
+constraint c: forall d in devices: sum(on(v, d) for v in heavy) <= 1/2 * k
+    + 3
+constraint longer: a <= b
+constraint pin a, bbb[0] on stage[0]
+constraint acyclic (parts = "forward")
+device x         (memory = 5%)
+device long_name (memory = 1 GiB)      # a
+link x <-> long_name (bandwidth = 1 GiB/s)  # bb
+# end
+"""
+
+
+def test_golden() -> None:
+    """The one layout."""
+    assert format_spec(Source("x", UGLY)).replace("#a", "# a") == NEAT.replace("      # a", "           # a")
+
+
+WORDS = st.sampled_from([*NEAT.split(), '"text"', "forall", "memory", "at", "most", "by", "µs", "..", "]", ")", "("])
+SPACES = st.sampled_from([" ", "  ", "\n", "\n\n\n", " # a comment\n", "\t"])
+
+
+@given(st.data())
+def test_respaced(data: st.DataObject) -> None:
+    """However a spec is spaced and commented, its layout says the same, keeps every comment, and is stable."""
+    text = ""
+    for line in NEAT.splitlines():
+        code = line.partition("#")[0].strip()
+        text += (code.replace(" ", data.draw(st.sampled_from([" ", "   ", "\n"]))) if code else "") + data.draw(SPACES)
+    source = Source("x", text + "\n")
+    formatted = format_spec(source)
+    assert parse(Source("x", formatted)) == parse(source) == parse(Source("x", NEAT))
+    assert formatted.count("#") == text.count("#")
+    assert format_spec(Source("x", formatted)) == formatted
+
+
+@given(st.lists(st.tuples(WORDS, SPACES), max_size=30))
+def test_soup(words: list[tuple[str, str]]) -> None:
+    """Any text either does not parse or keeps its meaning and settles at once."""
+    source = Source("x", "".join(word + space for word, space in words))
+    try:
+        before = parse(source)
+    except SpecError:
+        return
+    formatted = format_spec(source)
+    assert parse(Source("x", formatted)) == before
+    assert format_spec(Source("x", formatted)) == formatted
+
+
+def test_acceptance_specs_are_stable(specs: Path) -> None:
+    """The six specs survive: same meaning, stable layout, every comment kept."""
+    for path in sorted(specs.glob("*.mtpp")):
+        text = path.read_text()
+        formatted = format_spec(Source(path.name, text))
+        assert format_spec(Source(path.name, formatted)) == formatted
+        assert formatted.count("#") == text.count("#")
+
+
+def test_broken_specs_are_not_formatted() -> None:
+    """A text that does not parse is an error, not a mess."""
+    with pytest.raises(SpecError):
+        format_spec(Source("x", "graph {"))

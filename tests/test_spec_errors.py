@@ -1,0 +1,221 @@
+"""Specs that parse and are wrong: a table of what is said about what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl.errors import SpecError, UsageError
+from mtpp_dsl.language.lower import load
+from mtpp_dsl.source import Diagnostic
+
+HEAD = """
+graph {
+  node a (work = 2 ms, output = 1 MiB, kind = "conv")
+  node b[i in 0..2] (work = 3 ms, output = 1 MiB)
+  edge a -> b[0] -> b[1] -> b[2]
+}
+device gpu[2] (memory = 1 GiB)
+interconnect shared (bandwidth = 8 GiB/s)
+minimize bottleneck
+constraint memory
+"""
+
+CASES = [
+    # names
+    ("constraint pin c on gpu[0]", "c", "nothing is called 'c'"),
+    ("constraint pin b[7] on gpu[0]", "b[7]", "there is no node 'b[7]': there are b[0] to b[2]"),
+    ("constraint pin a on gpu[2]", "gpu[2]", "there is no device 'gpu[2]': there are gpu[0] to gpu[1]"),
+    ("constraint pin a on gpus", "gpus", "nothing is called 'gpus'; did you mean 'gpu'?"),
+    ("constraint pin a on b[0]", "b[0]", "a device is wanted here, not a node"),
+    ("constraint pin gpu[0] on gpu[0]", "gpu[0]", "a node is wanted here, not a device"),
+    ("constraint c: lod(gpu[0]) <= 3 ms", "lod", "there is no function 'lod'; did you mean 'load'?"),
+    ("constraint c: gpu(0) <= 3 ms", "gpu", "there is no function 'gpu'"),
+    ("let x = y\nlet y = x", "x", "'let x' is defined by itself: x -> y -> x"),
+    ("param k: intt = 3", "intt", "there is no type 'intt'; did you mean 'int'?"),
+    ("param k: int", "k", "param 'k' has no value: give it with -D k=…"),
+    ("param k: int = 5 in 1..4", "5", "param 'k' must be in 1..4"),
+    ("param k: int = 1.5", "1.5", "param 'k' is of type int; this is 1.5"),
+    ("param t: time = 3 MiB", "3 MiB", "param 't' is of type time; this is a size"),
+    # units and dimensions
+    ("constraint c: load(gpu[0]) <= 3 msec", "msec", "there is no unit 'msec'"),
+    ("constraint c: load(gpu[0]) <= 3 Mib", "Mib", "there is no unit 'Mib'; did you mean 'MiB'?"),
+    ("constraint c: load(gpu[0]) <= 3", "load(gpu[0]) <= 3", "cannot compare a time and a number without a unit"),
+    ("constraint c: load(gpu[0]) <= 3 MiB", "load(gpu[0]) <= 3 MiB", "cannot compare a time and a size"),
+    (
+        "constraint c: load(gpu[0]) + on(a, gpu[0]) <= 0",
+        "load(gpu[0]) + on(a, gpu[0])",
+        "cannot add a time and a number",
+    ),
+    ("let s = { v in nodes if work(v) >= 3 MiB }", "work(v) >= 3 MiB", "cannot compare a time with a size"),
+    # linear or refused, with the term that is not
+    (
+        "constraint c: on(a, gpu[0]) * on(b[0], gpu[0]) <= 1",
+        "on(a, gpu[0]) * on(b[0], gpu[0])",
+        "the product of two decisions is not linear",
+    ),
+    ("constraint c: 1 ms / load(gpu[0]) <= 1", "1 ms / load(gpu[0])", "a quotient by a decision is not linear"),
+    ("constraint c: abs(load(gpu[0])) <= 1 ms", "abs(load(gpu[0]))", "abs of a decision is not linear"),
+    (
+        "constraint c: max(load(d) for d in devices) <= 1 ms",
+        "max(load(d) for d in devices)",
+        "max of a decision is not",
+    ),
+    ("constraint c: load(gpu[0]) < 1 ms", "load(gpu[0]) < 1 ms", "not '<'; write '<='"),
+    (
+        "constraint c: load(gpu[0]) != 1 ms",
+        "load(gpu[0]) != 1 ms",
+        "a constraint over decisions uses '<=', '>=' or '=='",
+    ),
+    ("constraint c: load(gpu[0])", "load(gpu[0])", "a labelled constraint is an inequality"),
+    ("constraint c: not load(gpu[0]) <= 1 ms", "not load(gpu[0]) <= 1 ms", "a labelled constraint is an inequality"),
+    ("constraint c: start(a) <= 1 ms", "start(a) <= 1 ms", "start has no meaning where bottleneck is the objective"),
+    ("let s = { v in nodes if on(v, gpu[0]) <= 1 }", "on(v, gpu[0]) <= 1", "an inequality over decisions stands only"),
+    # arguments
+    ("constraint c: on(a) <= 1", "on(a)", "on(node, device) got 1 argument"),
+    ("constraint c: load(a) <= 1 ms", "load(a)", "a device is wanted here, not a node"),
+    ("let x = 1 / 0", "1 / 0", "division by zero"),
+    ("let x = sqrt(0 - 1)", "sqrt(0 - 1)", "sqrt(-1) is not defined"),
+    ("let x = work(v) for", None, "unexpected 'for'"),
+    ("constraint c: sum(load(d) for d in 3) <= 1 ms", "d in 3", "'d' must run over a set, a list or a range"),
+    ("constraint c: forall d in gpu[0]: load(d) <= 1 ms", "d in gpu[0]", "'forall' runs over a set"),
+    ("let x = { v in nodes if 3 }", "3", "a condition must be true or false; this is a number without a unit"),
+    # statements
+    ("constraint separate a", "constraint separate a", "'separate' needs at least 2 nodes"),
+    ("constraint colocate by colour", "colour", "nodes are colocated by color, kind, label, not 'colour'"),
+    ("constraint colocate by color", "color", "no node has a color"),
+    ("constraint subgraphs at most 0 on gpu[0]", "0", "the amount must be one or more; this is 0"),
+    ("constraint batch in [1, 2.5]", "[1, 2.5]", "a batch size is a whole number, one or more; this is 2.5"),
+    ("constraint break symmetry by task", "task", "symmetry is broken by tasks, batches, time, not 'task'"),
+    ('constraint acyclic (parts = "back")', '"back"', "parts is one of both, forward"),
+    ("constraint acyclic (part = 3)", "part", "constraint acyclic has no option 'part'; did you mean 'parts'?"),
+    ("constraint c: load(gpu[0]) <= 1 ms constraint c: load(gpu[1]) <= 1 ms", "c", "label 'c' is already used at"),
+    ("device gpu[3]", "gpu", "device 'gpu[0]' is already declared"),
+    ("device x (memry = 3 GiB)", "memry", "a device has no option 'memry'; did you mean 'memory'?"),
+    ("device x (memory = 3 ms)", "3 ms", "memory must be a size or a number without a unit; this is a time"),
+    ("device x (memory = 3)", "3", "memory of x is a number without a unit, but memory of gpu[0] is a size"),
+    ("device x (speed = 0)", "0", "the speed of x must be more than zero"),
+    ("device x (speed = 3 TFLOP/s)", "3 TFLOP/s", "the speed of x must be a factor without a unit"),
+    ("device x (io = free)", None, "x has io = free, which means something on interconnect host only"),
+    ("device x (io = never)", "never", "io is one of paid, free"),
+    ("interconnect shard (bandwidth = 1)", "shard", "there is no interconnect 'shard'; did you mean 'shared'?"),
+    ("link gpu[0] <-> gpu[1] (latency = 1 us)", None, "'link' goes with interconnect links, not shared"),
+    ("maximize bottleneck", None, "the objective is already given at"),
+    ("mtpp 2", "2", "this is language version 1; the spec is written in 2"),
+    ('import "nowhere.json" (format = msr)', '"nowhere.json"', "there is no file nowhere.json"),
+    ("import nowhere", "nowhere", "there is no param 'nowhere'"),
+    ('include "nowhere.mtpp"', '"nowhere.mtpp"', "there is no file 'nowhere.mtpp'"),
+    ("graph from generator chian", "chian", "there is no generator 'chian'; did you mean 'chain'?"),
+    ("graph from generator chain (nods = 3)", "chain", "did you mean 'nodes'?"),
+    ("let a1 = 1\nlet a1 = 2", "a1", "'a1' is already defined at"),
+]
+
+
+def errors(text: str, **params: object) -> tuple[Diagnostic, ...]:
+    with pytest.raises(SpecError) as caught:
+        load(text + "\n", params)
+    return caught.value.diagnostics
+
+
+@pytest.mark.parametrize(("added", "place", "message"), CASES, ids=[case[0] for case in CASES])
+def test_table(added: str, place: str | None, message: str) -> None:
+    """A sound spec with one wrong statement added: the message is said, about that place."""
+    found = [d for d in errors(HEAD + added) if message in d.message]
+    assert found, [d.message for d in errors(HEAD + added)]
+    if place is not None:
+        assert any(d.span is not None and d.span.text == place for d in found), [d.span and d.span.text for d in found]
+
+
+NODES = [
+    ("node a (work = 1 ms) node a", "node 'a' is already declared"),
+    ("node a (wrk = 1 ms)", "a node has no option 'wrk'; did you mean 'work'?"),
+    ("node a (work = 1 ms, work = 2 ms)", "option 'work' is given twice"),
+    ("node a (work = 1 ms) node b (work = 2)", "work of b is a number without a unit, but work of a is a time"),
+    ("node a (output = 1 MiB) node b (params = 2)", "params of b is a number without a unit"),
+    ("node a (work = 0 - 1)", "work must not be negative"),
+    ("node a edge a -> b", "there is no node 'b'"),
+    ("node a edge a -> a", "an edge from a node to itself"),
+    ("node a[i in 0..2] edge a -> a[0]", "'a' is a family: write a[i]"),
+    ("node a node b edge a -> b edge b -> a", "the graph has a cycle: a -> b -> a"),
+    ("", "the graph has no nodes"),
+    ("node a[i in 0..2000000]", "a range may have at most 1,000,000 members"),
+    ("node a[2000000]", "a family has 0 to 1,000,000 members; this one has 2,000,000"),
+    ("node a[i in [1.5]]", "the members of a family are numbered by whole numbers"),
+    ("node a (work = 1e308 * 1e308)", "the number is too large"),
+]
+
+
+@pytest.mark.parametrize(("nodes", "message"), NODES, ids=[case[0] for case in NODES])
+def test_graphs(nodes: str, message: str) -> None:
+    """What is wrong in a graph block is said."""
+    text = f"graph {{ {nodes} }}\ndevice d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck"
+    assert any(message in d.message for d in errors(text)), [d.message for d in errors(text)]
+
+
+def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph that would expand to more than the stated number of nodes is refused with that number."""
+    monkeypatch.setattr("mtpp_dsl.language.lower_graph.MAX_NODES", 1000)
+    text = "graph { node a[i in 0..99, j in 0..99] }\ndevice d\nminimize bottleneck"
+    assert errors(text)[0].message == "the graph would have more than 1,000 nodes"
+
+
+def test_units_or_none() -> None:
+    """Times without a unit do not go with a bandwidth in B/s, nor sizes in B with a plain bandwidth."""
+    text = "graph {{ node a (work = {}, output = {}) node b edge a -> b }}\ndevice d\nminimize bottleneck\n"
+    shared = "interconnect shared (bandwidth = {})"
+    for work, output, bandwidth in [("1", "1 B", "1 B/s"), ("1 s", "1", "1"), ("1 s", "1 B", "1"), ("1", "1", "1 B/s")]:
+        assert errors(text.format(work, output) + shared.format(bandwidth))
+    for work, output, bandwidth in [("1 s", "1 B", "1 B/s"), ("1", "1", "1"), ("0", "1 B", "1 B/s"), ("1 s", "0", "1")]:
+        load(text.format(work, output) + shared.format(bandwidth))
+
+
+def test_missing_parts_are_named() -> None:
+    """A spec without a graph, device, interconnect or objective says which, with an example."""
+    assert "the spec has no graph" in errors("minimize bottleneck")[0].message
+    assert "the spec has no device" in errors("graph { node a }")[0].message
+    assert {d.message for d in errors("graph { node a }\ndevice d")} == {
+        "the spec has no interconnect",
+        "the spec has no objective",
+    }
+
+
+def test_params_from_outside() -> None:
+    """-D names a param that exists, with a value of its type."""
+    text = HEAD + "param k: int = 4\nparam t: time = 1 ms"
+    assert "-D q: there is no param 'q'" in errors(text, q=3)[0].message
+    assert "param 'k' is of type int; this is a time" in errors(text, k="3 ms")[0].message
+    assert "param 'k' is of type int" in errors(text, k="2.5")[0].message
+    assert "nothing is called 'x'" in errors(text, k="x")[0].message
+    assert load(text, {"k": "1 + 2", "t": "5 us"}).origin.params == {"k": 3, "t": 5e-06}
+
+
+def test_includes(tmp_path: Path) -> None:
+    """Errors in an included file show the chain; cycles are named; a file is included once."""
+    (tmp_path / "a.mtpp").write_text('include "b.mtpp"\n')
+    (tmp_path / "b.mtpp").write_text("constraint acylic\n")
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path / "a.mtpp")
+    assert "included from" in str(caught.value)
+    assert "a.mtpp:1:9" in str(caught.value)
+    (tmp_path / "b.mtpp").write_text('include "c.mtpp"\n')
+    (tmp_path / "c.mtpp").write_text('include "b.mtpp"\n')
+    with pytest.raises(SpecError, match=r"files include each other: b\.mtpp -> c\.mtpp -> b\.mtpp"):
+        load(tmp_path / "a.mtpp")
+    (tmp_path / "c.mtpp").write_text(HEAD)
+    (tmp_path / "a.mtpp").write_text('include "b.mtpp" include "c.mtpp"\n')
+    assert load(tmp_path / "a.mtpp").graph.n == 4
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "c.mtpp").rename(tmp_path / "lib" / "c.mtpp")
+    assert load(tmp_path / "a.mtpp", search=[tmp_path / "lib"]).graph.n == 4
+
+
+def test_files(tmp_path: Path) -> None:
+    """A missing file, a folder and a file that is no text are errors of the call."""
+    with pytest.raises(UsageError, match="there is no file"):
+        load(tmp_path / "none.mtpp")
+    with pytest.raises(UsageError, match="cannot read"):
+        load(tmp_path)
+    (tmp_path / "x.mtpp").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="UTF-8"):
+        load(tmp_path / "x.mtpp")

@@ -1,0 +1,78 @@
+"""Malformed text: the table of messages is the test."""
+
+from __future__ import annotations
+
+import pytest
+
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.language.parser import MAX_DEPTH, parse
+from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES
+from mtpp_dsl.source import Diagnostic, Source
+
+SNIPPETS = [(message, snippet) for message, snippets in EXAMPLES.items() for snippet in snippets]
+
+
+def errors(text: str) -> tuple[Diagnostic, ...]:
+    with pytest.raises(SpecError) as caught:
+        parse(Source("x.mtpp", text))
+    return caught.value.diagnostics
+
+
+@pytest.mark.parametrize(("message", "snippet"), SNIPPETS, ids=[snippet for _, snippet in SNIPPETS])
+def test_table(message: str, snippet: str) -> None:
+    """Every snippet of the table gives its message, once, at a place inside the text."""
+    found = errors(snippet)
+    assert [d.message.split("; did you mean")[0] for d in found] == [message]
+    span = found[0].span
+    assert span is not None
+    assert 0 <= span.start < span.stop <= len(snippet)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_misspelt(rule: str) -> None:
+    """A constraint with two letters swapped is not known, and the right one is suggested."""
+    wrong = rule[:-3] + rule[-2] + rule[-3] + rule[-1]
+    assert errors(f"constraint {wrong}")[0].message == f"there is no constraint {wrong!r}; did you mean {rule!r}?"
+
+
+def test_statement_misspelt() -> None:
+    """A statement that begins with a near miss of a keyword is told so."""
+    assert "did you mean 'device'?" in errors("devise stage[3]")[0].message
+
+
+def test_several_errors_in_one_run() -> None:
+    """Every statement, and every item of a graph, reports its own first error."""
+    text = """
+graph {
+  node a (work = 3 ms)
+  node b (work 3)
+  edge a => b
+}
+minimise bottleneck
+constraint acylic
+device d (memory = 3
+"""
+    assert [d.span.source.position(d.span.start)[0] for d in errors(text) if d.span] == [4, 5, 7, 8, 9]
+
+
+def test_full_message() -> None:
+    """A message has file, line, columns, the source line with a caret, what was expected, and a hint."""
+    assert str(errors("minimize bottleneck\nconstraint acylic  # no cycles\n")[0]).splitlines()[:3] == [
+        "x.mtpp:2:12-17: error: there is no constraint 'acylic'; did you mean 'acyclic'?",
+        "    2 | constraint acylic  # no cycles",
+        "      |            ^^^^^^",
+    ]
+
+
+def test_deep_nesting_is_refused() -> None:
+    """Brackets nested beyond the limit are an error with a place, not a crash."""
+    text = f"let a = {'(' * (MAX_DEPTH + 1)}1{')' * (MAX_DEPTH + 1)}"
+    assert errors(text)[0].message == f"brackets are nested more than {MAX_DEPTH} deep"
+    parse(Source("x", f"let a = {'(' * MAX_DEPTH}1{')' * MAX_DEPTH}"))
+
+
+def test_long_flat_expressions_parse() -> None:
+    """Long sums, and long runs of signs and nots, need no deep stack."""
+    parse(Source("x", f"let a = {' + '.join(['1'] * 20000)}"))
+    parse(Source("x", f"let a = {'-' * 20000} 1"))
+    parse(Source("x", f"let a = {'not ' * 5000} true"))
