@@ -69,4 +69,5 @@ def _ceiling(problem: Problem) -> float:
     over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.interconnect.bandwidth
     fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
     costs = np.where(fits, problem.time.sum(axis=0) + over, np.inf)
-    return float(1.1 * costs.min())
+    least = float(costs.min())
+    return 1.1 * least if least else float("inf")  # above the optimum, strictly
