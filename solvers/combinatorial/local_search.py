@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 
 __all__ = ["improve"]
 
-HOT, COLD = 0.3, 0.01
+COOLING = 1 / 30
 LARGEST_GROUP = 4
 CHUNK = 20_000
 MOVES_WORTH_COMPILING = 3e4
@@ -33,6 +33,7 @@ def improve(
     kinds: Ints,
     *,
     moves: int,
+    heat: float,
     random: np.random.Generator,
     stopped: Callable[[], bool],
     say: Callable[[str], None],
@@ -45,6 +46,7 @@ def improve(
         blocks: [n] block of every node; edges must not go to earlier blocks, and the blocks must fit.
         kinds: [k] the device class of every block.
         moves: how many to try.
+        heat: the temperature at the start; 0.3 all but forgets *blocks*, 0.01 stays near.
         random: where the moves come from.
         stopped: looked at between chunks of moves.
         say: told when code has to be compiled.
@@ -58,7 +60,7 @@ def improve(
         if stopped():
             break
         steps = np.arange(done, min(done + CHUNK, moves))
-        run(random.random((len(steps), 4)), HOT * (COLD / HOT) ** (steps / moves), LARGEST_GROUP, best, *state)
+        run(random.random((len(steps), 4)), heat * COOLING ** (steps / moves), LARGEST_GROUP, best, *state)
     return best
 
 

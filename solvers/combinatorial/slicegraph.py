@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 
@@ -24,8 +24,9 @@ from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
 __all__ = ["SliceGraph"]
 
 ORDERS = 20
-STARTS = 3
-MOVES_PER_NODE = 2_000
+STARTS = 1
+HEATS = (0.3, 0.1, 0.03, 0.01)
+MOVES_PER_NODE = 4_000
 WORTHWHILE = 1e-6
 """Orders of large graphs are sliced to the end only if they are better by this share."""
 HONOURS = (Acyclic, Contiguous, Memory, Pin, Forbid)
@@ -38,8 +39,8 @@ class SliceGraph:
 
     Args:
         orders: how many topological orders to slice.
-        starts: how many of the best slicings to improve.
-        moves: how many moves to try per node and start.
+        starts: how many of the best plans to improve at each heat.
+        moves: how many moves to try per node, start and heat.
     """
 
     name = "slicegraph"
@@ -128,18 +129,20 @@ class _Search:
                 self._slice(order)
 
     def improve_best(self, starts: int, moves: int) -> None:
-        """Anneal from the best plans so far, and slice the orders that come out."""
+        """Anneal from the best plans so far, ever cooler, and slice the orders that come out."""
         graph = self._problem.graph
         random = np.random.default_rng(self._limits.seed)
-        for start in self._found[:starts]:
-            if self._stopped():
-                return
+        for heat, place in product(HEATS, range(starts)):
+            if self._stopped() or place >= len(self._found):
+                continue
+            start = self._found[place]
             blocks = improve(
                 graph,
                 self._devices,
                 _ranks(start.sequence)[start.plan.assignment],
                 self._devices.kind[list(start.sequence)],
                 moves=moves * graph.n,
+                heat=heat,
                 random=random,
                 stopped=self._stopped,
                 say=self._progress.say,

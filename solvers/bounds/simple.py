@@ -1,0 +1,95 @@
+"""The combinatorial lower bound on a bottleneck (archer2024, Lemma 3.3), for devices that may differ."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.constraints import Forbid, Pin
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.result import Bound, Infeasibility, Result
+
+__all__ = ["Simple", "simple_bound"]
+
+ROUNDING = 1e-12
+
+
+class Simple:
+    """Method ``simple``: no search, no solver, only a bound; whatever the constraints are, they cannot lower it."""
+
+    name = "simple"
+    summary = "the largest node and the share of the work each device must take (archer2024, Lemma 3.3)"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why there is no bound for the problem, or None."""
+        if problem.objective.quantity != "bottleneck":
+            return f"simple bounds a bottleneck, not a {problem.objective.quantity}"
+        if isinstance(problem.interconnect, Links):
+            return "simple knows the shared and host interconnects, not links"
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound, or the node that no device may take."""
+        nowhere = np.flatnonzero(~problem.allowed.any(axis=1))
+        if nowhere.size:
+            name = problem.graph.names[nowhere[0]]
+            clash = tuple(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid)) and nowhere[0] in c.nodes)
+            return Result(
+                termination="infeasible",
+                method=self.name,
+                seed=limits.seed,
+                time={"total": progress.elapsed},
+                infeasibility=Infeasibility(f"no device may take node {name!r}", clash),
+            )
+        cost, why = simple_bound(problem)
+        bound = Bound(cost, method=self.name, proof="checked", by="mtpp", detail=f"archer2024, Lemma 3.3: {why}")
+        progress.report_bound(bound)
+        return Result(
+            termination="complete",
+            bound=bound,
+            method=self.name,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+        )
+
+
+def simple_bound(problem: Problem) -> tuple[float, str]:
+    """Return a number that no plan's bottleneck is below, and why.
+
+    Every node runs somewhere, so one load is at least the node's time on its fastest device. And if
+    all loads are at most T then, for any weights ``p >= 0`` of the devices that may take a node at all, the sum
+    over nodes of ``min_d p_d * time[v, d]`` is at most ``sum_d p_d * load_d <= T * sum_d p_d``. Equal weights give the
+    paper's ``total / k``; speeds give the total work over the total speed. The largest of the three counts; sums
+    are lowered by a relative 1e-12 for their rounding.
+
+    Every node must be allowed on some device.
+    """
+    allowed = problem.allowed
+    time = np.where(allowed, problem.time, 0.0)
+    fastest = np.where(allowed, time, inf).min(axis=1)
+    best, why = 0.0, "no work at all"
+    if fastest.max(initial=0.0) > 0:
+        v = int(fastest.argmax())
+        best, why = float(fastest[v]), f"node {problem.graph.names[v]!r} has to run somewhere"
+    useful = allowed.any(axis=0)
+    speeds = _speeds(time, np.where(allowed, fastest[:, None], 0.0))
+    for weights, what in (
+        (np.where(useful, 1.0, 0.0), "an equal share"),
+        (np.where(useful, speeds, 0.0), "a share by its speed"),
+    ):
+        if weights.sum() > 0:
+            least = np.where(allowed, time * weights, inf).min(axis=1).sum()
+            share = float(least / weights.sum()) * (1 - ROUNDING)
+            if share > best:
+                best, why = share, f"some device takes {what} of the work"
+    return best, why
+
+
+def _speeds(time: Floats, fastest: Floats) -> Floats:
+    """Return [k] a typical speed of every device: the fastest times of the nodes it may take over its own."""
+    own = time.sum(axis=0)
+    return np.where(own > 0, fastest.sum(axis=0) / np.where(own > 0, own, 1.0), 1.0)
