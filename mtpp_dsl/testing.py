@@ -63,6 +63,7 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
     _law(not family or formulation.role == "relaxation", "a family's least bound is a relaxation")
     _attributes(formulation)
     mip = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")
+    _law(isinstance(mip(formulation, solver), Method), "a formulation with a solver must be a Method")
     results = _check_solving(formulation, lambda: mip(formulation, solver))
     for name, result in results.items():
         best = optimum(name)
