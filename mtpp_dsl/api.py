@@ -66,6 +66,8 @@ def find_method(name: str, solver: str = "highs") -> Method:
     if names[name] == "method":
         method: Method = registry.load(registry.METHODS, name)()
         return method
+    if solver not in registry.available(registry.BACKENDS):
+        registry.load(registry.BACKENDS, solver)  # says what there is
     formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
     mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver)
     return mip

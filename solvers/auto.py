@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mtpp_dsl.contracts import Formulation, Limits, Progress
+from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Progress
 from mtpp_dsl.evaluate import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import FORMULATIONS, load
+from mtpp_dsl.registry import BACKENDS, FORMULATIONS, load
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
+from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.contract import Contract
@@ -40,7 +41,7 @@ class Auto:
     """
 
     name = "auto"
-    gives = "plan and bound"
+    gives: Gives = "plan and bound"
     summary = "the best plan and bound that the time allows: contraction, slicegraph, superblock, exact"
 
     def accepts(self, problem: Problem) -> str | None:
@@ -58,6 +59,8 @@ class Auto:
         Raises:
             SolverError: the MIP solver is missing or failed.
         """
+        backend: Backend = load(BACKENDS, limits.solver)()
+        check(backend, limits)  # before any work, not after it
         run = _Run(problem, limits, progress)
         run.start()
         run.simple()
@@ -101,9 +104,12 @@ class _Run:
         progress = self.progress
         if progress.stopped or self.limits.remaining <= 0 or self.ended is not None:
             return True
-        if progress.cost is None or progress.bound is None:
-            return False
-        return relative_gap(progress.cost, progress.bound.cost) <= self.limits.gap
+        return progress.bound is not None and self.closed_by(progress.bound)
+
+    def closed_by(self, bound: Bound) -> bool:
+        """Whether the best plan is close enough to *bound*."""
+        cost = self.progress.cost
+        return cost is not None and relative_gap(cost, bound.cost) <= self.limits.gap
 
     def start(self) -> None:
         """Report the plan to start from, if it is one."""
@@ -184,9 +190,8 @@ class _Run:
             return "infeasible"
         if self.progress.stopped:
             return "interrupted"
-        if plan is not None and bound is not None and self.progress.cost is not None:
-            if relative_gap(self.progress.cost, bound.cost) <= self.limits.gap:
-                return "gap"
+        if plan is not None and bound is not None and self.closed_by(bound):
+            return "gap"
         if self.ended is not None:
             return self.ended.termination
         return "time_limit" if self.limits.remaining <= 0 else "complete"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from rich.console import Console
 from rich.table import Table
 
@@ -13,26 +15,30 @@ from mtpp_dsl.errors import PluginError
 __all__ = ["list_methods", "list_solvers"]
 
 
-def _table(*columns: str) -> Table:
+def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> int:
+    """Print a table whose last column is folded where the terminal is narrow; elsewhere nothing is."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=column != columns[-1])
-    return table
+    for row in rows:
+        table.add_row(*row)
+    width = None if sys.stdout.isatty() else 200
+    Console(highlight=False, width=width).print(table)
+    return 0
 
 
 def list_methods() -> int:
     """Print every method with what it gives; a broken plug-in is listed as such."""
-    table = _table("method", "gives", "what it is")
+    rows: list[tuple[str, ...]] = []
     for name, kind in method_names().items():
         group = registry.METHODS if kind == "method" else registry.FORMULATIONS
         try:
             plugin = registry.load(group, name)
         except PluginError as error:
-            table.add_row(name, "", f"broken: {error}")
+            rows.append((name, "", f"broken: {error}"))
             continue
-        table.add_row(name, _gives(plugin), plugin.summary)
-    Console(highlight=False).print(table)
-    return 0
+        rows.append((name, _gives(plugin), plugin.summary))
+    return _print(("method", "gives", "what it is"), rows)
 
 
 def _gives(plugin: object) -> str:
@@ -42,16 +48,16 @@ def _gives(plugin: object) -> str:
 
 def list_solvers() -> int:
     """Print every MIP solver, whether it is installed, and how to install it."""
-    table = _table("solver", "installed", "honours", "note")
+    rows: list[tuple[str, ...]] = []
     for name in registry.available(registry.BACKENDS):
         try:
             backend: Backend = registry.load(registry.BACKENDS, name)()
         except PluginError as error:
-            table.add_row(name, "broken", "", str(error))
+            rows.append((name, "broken", str(error)))
             continue
         found = backend.available()
         installed = found.version or "yes" if found.ok else "no"
         note = found.note if found.ok else f"install: {found.install}"
-        table.add_row(name, installed, ", ".join(sorted(backend.features)).replace("_", " "), note)
-    Console(highlight=False).print(table)
-    return 0
+        honours = "honours " + ", ".join(sorted(backend.features)).replace("_", " ")
+        rows.append((name, installed, f"{note}; {honours}" if note else honours))
+    return _print(("solver", "installed", "notes"), rows)

@@ -134,9 +134,7 @@ class _Evaluator:
             factor, dimension = UNITS[node.unit.text]
         else:
             known = [unit for unit in UNITS if unit.lower() == node.unit.text.lower()] or UNITS
-            raise Complaint(
-                f"there is no unit {node.unit.text!r}{did_you_mean(node.unit.text, known)}", node.unit.span
-            )
+            raise Complaint(f"there is no unit {node.unit.text!r}{did_you_mean(node.unit.text, known)}", node.unit.span)
         if factor < 1:  # 5 us is 5 / 10^6, which is nearer than 5 * 1e-6
             value = self.placed(node.span, arithmetic.divide, Quantity(node.value), Quantity(round(1 / factor)))
         else:

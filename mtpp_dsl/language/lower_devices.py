@@ -59,9 +59,12 @@ def declare_devices(
         if name in new:
             raise Complaint(f"device {name!r} is declared twice", statement.name.span)
         new[name] = _device(name, statement, devices.get(name, template), scope, local, memory)
-    kept = {name: device for name, device in devices.items() if name not in old}
+    names = list(devices)
+    place = names.index(old[0]) if old else len(names)
+    before = {name: devices[name] for name in names[:place]}
+    after = {name: devices[name] for name in names[place:] if name not in old}
     devices.clear()
-    devices.update({**kept, **new})
+    devices.update({**before, **new, **after})
     fresh.update(new)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cache
 from itertools import islice, pairwise
 from typing import Any, cast
@@ -98,7 +99,7 @@ def _recover(source: Source, tokens: list[tuple[str, int]]) -> Iterator[Diagnost
     starts = [offset for _, offset in tokens[:1]]
     for (before, _), (text, offset) in pairwise(tokens):
         after_block = before == "}" and text not in ("node", "edge", "}", ")", "]", ",")
-        if text in STATEMENTS or after_block:
+        if text in STATEMENTS or after_block or _looks_like_statement(source, text, offset):
             starts.append(offset)
     for begin, end in zip(starts, [*starts[1:], len(source.text)], strict=True):
         error = _first_error(source, "statement", begin, end)
@@ -109,6 +110,12 @@ def _recover(source: Source, tokens: list[tuple[str, int]]) -> Iterator[Diagnost
             yield from _recover_items(source, inner, end, error)
         else:
             yield error
+
+
+def _looks_like_statement(source: Source, text: str, offset: int) -> bool:
+    """Return whether a word that begins a line is nearly a statement's keyword."""
+    begins_line = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
+    return begins_line and bool(get_close_matches(text, STATEMENTS, n=1, cutoff=0.8))
 
 
 def _recover_items(source: Source, starts: list[int], end: int, error: Diagnostic) -> Iterator[Diagnostic]:

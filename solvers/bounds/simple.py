@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.constraints import Forbid, Pin
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Bound, Infeasibility, Result
@@ -21,6 +21,7 @@ class Simple:
     """Method ``simple``: no search, no solver, only a bound; whatever the constraints are, they cannot lower it."""
 
     name = "simple"
+    gives: Gives = "bound"
     summary = "the largest node and the share of the work each device must take (archer2024, Lemma 3.3)"
 
     def accepts(self, problem: Problem) -> str | None:

@@ -9,7 +9,7 @@ from itertools import islice, product
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Contiguous, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.evaluate import evaluate
 from mtpp_dsl.graph import Graph, Ints
 from mtpp_dsl.plan import Plan, device_order
@@ -44,6 +44,7 @@ class SliceGraph:
     """
 
     name = "slicegraph"
+    gives: Gives = "plan"
     summary = "best slices of good topological orders, improved by moving nodes (archer2024, section 4)"
 
     def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:

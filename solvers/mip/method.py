@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
 
-from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Progress
+from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Gives, Limits, Progress, Role
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluate import evaluate
 from mtpp_dsl.infeasible import quick
@@ -24,6 +24,8 @@ from mtpp_dsl.verify import verify
 
 __all__ = ["MipMethod"]
 
+GIVES: dict[Role, Gives] = {"exact": "plan and bound", "relaxation": "bound", "restriction": "plan"}
+
 
 class MipMethod:
     """Solve a formulation, or a family of relaxations, with a MIP solver.
@@ -38,6 +40,7 @@ class MipMethod:
         self.backend = backend
         self.name = formulation.name
         self.summary = formulation.summary
+        self.gives: Gives = GIVES[formulation.role]
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the formulation cannot honour *problem*, or None."""

@@ -1,0 +1,274 @@
+"""The command line: what it prints, what it writes, and the code it ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.contracts import Availability
+from mtpp_dsl.report.json import schema
+
+QUICK = Path(__file__).parent.parent / "examples" / "quickstart.mtpp"
+TOY = """
+param most: int = 4
+graph {
+  node a[i in 0..3] (work = i + 1, output = 1)
+  edge a[i] -> a[i + 1] for i in 0..2
+}
+device d[2]
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+constraint acyclic
+constraint few: forall e in devices: sum(on(v, e) for v in nodes) <= most
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> str:
+    path = tmp_path / "toy.mtpp"
+    path.write_text(TOY)
+    return str(path)
+
+
+def test_solve(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer is on stdout and the progress on stderr."""
+    assert run(["solve", toy]) == 0
+    out, err = capsys.readouterr()
+    assert "bottleneck  7" in out
+    assert "optimal" in out
+    assert "d[0]" in out
+    assert "plan 7" in err or "bound" in err
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "slicegraph", "simple", "superblock", "guess"])
+def test_json(toy: str, tmp_path: Path, method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every method's answer keeps to the published schema, and stdout carries nothing else."""
+    plain = tmp_path / "plain.mtpp"  # without the labelled constraint, which slicegraph refuses
+    plain.write_text(TOY[: TOY.index("constraint few")])
+    assert run(["solve", str(plain), "--method", method, "--json", "-"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    jsonschema.validate(answer, schema())
+    assert answer["method"] == method
+    only_bounds = method in ("simple", "superblock", "guess")
+    assert (answer["plan"] is None) == only_bounds
+    assert answer["status"] == ("bound" if only_bounds else answer["status"])
+    assert answer["bound"]["value"] <= 7 + 1e-6
+    if not only_bounds:
+        assert answer["objective"]["value"] == 7
+        assert answer["verified"] is True
+        assert max(device["load"] for device in answer["devices"]) == 7
+
+
+def test_json_in_base_units(tmp_path: Path) -> None:
+    """Values are in s and B, and the spec's path, digest and params are recorded."""
+    path = tmp_path / "out.json"
+    assert run(["solve", str(QUICK), "--json", str(path), "-q", "-D", "k=4", "--method", "slicegraph"]) == 0
+    answer = json.loads(path.read_text())
+    jsonschema.validate(answer, schema())
+    assert 0.009 < answer["objective"]["value"] < 0.02
+    assert answer["objective"]["unit"] == "s"
+    assert answer["devices"][0]["memory_limit"] == 256 * 2**20
+    assert answer["spec"]["params"] == {"k": 4}
+    assert len(answer["spec"]["sha256"]) == 64
+
+
+def test_infeasible(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Proven infeasible is exit code 3, with the constraints that clash."""
+    assert run(["solve", toy, "-D", "most=1"]) == 3
+    assert "No plan exists" in capsys.readouterr().out
+    assert run(["solve", toy, "-D", "most=1", "--json", "-"]) == 3
+    answer = json.loads(capsys.readouterr().out)
+    jsonschema.validate(answer, schema())
+    assert answer["status"] == "infeasible"
+    assert any("few" in constraint for constraint in answer["infeasible"]["clash"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "exct"], "did you mean 'exact'?"),
+        (["--solver", "hihgs"], "did you mean 'highs'?"),
+        (["--time-limit", "soon"], "'soon' is no duration"),
+        (["--gap", "120%"], "a gap is between 0 and 100 %"),
+        (["-D", "most"], "write -D name=value"),
+        (["-D", "mst=3"], "did you mean 'most'?"),
+        (["--start", "none.json"], "there is no file none.json"),
+        (["--json", "none/x.json"], "there is no folder none"),
+        (["--write-model", "x.txt", "--method", "exact"], ".lp"),
+        (["--solver-option", "no_such_option=3", "--method", "exact"], "no_such_option"),
+        (["--quiet", "--verbose"], "exclude each other"),
+        (["--method", "slicegraph"], "exact can"),
+    ],
+)
+def test_wrong_calls(toy: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong call is exit code 2, says what is wrong, and prints nothing on stdout."""
+    assert run(["solve", toy, *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+
+
+def test_unknown_flags_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """The call itself is checked too."""
+    assert run(["solve", "x.mtpp", "--methd", "auto"]) == 2
+    assert "--method" in capsys.readouterr().err
+    assert run(["sove"]) == 2
+    assert run(["solve"]) == 2
+    assert run(["solve", "nowhere.mtpp"]) == 2
+    assert "there is no file nowhere.mtpp" in capsys.readouterr().err
+
+
+def test_spec_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Errors of a spec are exit code 2, each with its place, counted."""
+    path = tmp_path / "bad.mtpp"
+    path.write_text("constraint acylic\nminimise bottleneck\n")
+    assert run(["check", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert "bad.mtpp:1:12-17: error: there is no constraint 'acylic'; did you mean 'acyclic'?" in err
+    assert err.endswith("2 errors\n")
+
+
+def test_missing_solver(toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that is not installed is exit code 5 with the command that installs it."""
+    from mtpp_dsl.solvers.mip.cbc import Cbc
+
+    absent = Availability(ok=False, install="apt-get install coinor-cbc")
+    monkeypatch.setattr(Cbc, "available", lambda _: absent)
+    for method in ("exact", "auto"):
+        assert run(["solve", toy, "--solver", "cbc", "--method", method]) == 5
+        assert "coinor-cbc" in capsys.readouterr().err
+
+
+def test_refused_specs(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Specs whose methods come later check, and refuse to be solved with the reason."""
+    for name, reason in [
+        ("bert12_contiguous", "host"),
+        ("googlenet_makespan", "makespan"),
+        ("rwnn_batched", "throughput"),
+    ]:
+        path = str(specs / f"{name}.mtpp")
+        assert run(["check", path]) == 0
+        capsys.readouterr()
+        assert run(["solve", path]) == 2
+        assert reason in capsys.readouterr().err
+
+
+def test_verify(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer verifies; a plan that breaks a constraint or lies about its cost does not."""
+    answer = tmp_path / "a.json"
+    run(["solve", toy, "--json", str(answer), "-q"])
+    assert run(["verify", toy, str(answer)]) == 0
+    assert "every constraint holds" in capsys.readouterr().out
+    data = json.loads(answer.read_text())
+    answer.write_text(json.dumps({**data, "objective": {"value": 3.0}}))
+    assert run(["verify", toy, str(answer)]) == 7
+    assert "the answer says 3.0, the plan has 7.0" in capsys.readouterr().out
+    answer.write_text(json.dumps({**data, "bound": {"value": 9.0}}))
+    assert run(["verify", toy, str(answer)]) == 7
+    answer.write_text(json.dumps({"a[0]": "d[0]", "a[1]": "d[1]", "a[2]": "d[0]", "a[3]": "d[1]"}))
+    assert run(["verify", toy, str(answer)]) == 7
+    assert "acyclic" in capsys.readouterr().out
+    answer.write_text("{")
+    assert run(["verify", toy, str(answer)]) == 2
+
+
+def test_start_and_model(toy: str, tmp_path: Path) -> None:
+    """An answer starts another run; models are written in both formats."""
+    answer = tmp_path / "a.json"
+    run(["solve", toy, "--json", str(answer), "-q"])
+    for suffix in (".lp", ".mps"):
+        model = tmp_path / f"m{suffix}"
+        options = ["--start", str(answer), "--method", "exact", "-q", "--write-model", str(model)]
+        assert run(["solve", toy, *options]) == 0
+        assert model.stat().st_size > 500
+
+
+def test_fmt(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--check changes nothing and says so; without it files are formatted in place, once."""
+    ugly = tmp_path / "ugly.mtpp"
+    ugly.write_text("device  d # one\n")
+    assert run(["fmt", "--check", str(ugly)]) == 1
+    assert ugly.read_text() == "device  d # one\n"
+    assert run(["fmt", str(ugly)]) == 0
+    assert ugly.read_text() == "device d  # one\n"
+    assert run(["fmt", "--check", str(ugly)]) == 0
+    broken = tmp_path / "broken.mtpp"
+    broken.write_text("device")
+    assert run(["fmt", str(broken)]) == 2
+
+
+def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every method and solver is listed with what it is."""
+    assert run(["methods"]) == 0
+    assert run(["solvers"]) == 0
+    out = capsys.readouterr().out
+    for word in (
+        "auto",
+        "exact",
+        "slicegraph",
+        "superblock",
+        "guess",
+        "simple",
+        "highs",
+        "scip",
+        "cbc",
+        "glpk",
+        "gurobi",
+    ):
+        assert word in out
+
+
+def test_check(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sound spec is described, with the methods that can and cannot solve it."""
+    assert run(["check", toy]) == 0
+    out = capsys.readouterr().out
+    assert "4 nodes, 3 edges" in out
+    assert "can solve it: auto, simple, exact" in out
+    assert "slicegraph cannot" in out
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    """Ctrl-C ends with 130; the best plan and bound so far are printed and written."""
+    spec = tmp_path / "hard.mtpp"
+    spec.write_text(
+        'graph from generator regal (nodes = 120, model = "er", seed = 1)\n'
+        "device d[8]\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\nconstraint acyclic\n"
+    )
+    answer = tmp_path / "a.json"
+    command = [sys.executable, "-m", "mtpp_dsl", "solve", str(spec), "--json", str(answer), "--time-limit", "120s"]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=os.environ
+    )
+    assert child.stderr is not None
+    seen = ""
+    deadline = time.monotonic() + 60
+    while "plan" not in seen and time.monotonic() < deadline:
+        seen += child.stderr.readline()
+    time.sleep(1)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "bottleneck" in out
+    data = json.loads(answer.read_text())
+    jsonschema.validate(data, schema())
+    assert data["termination"] == "interrupted"
+    assert data["verified"] is True
+
+
+def test_help_is_quick() -> None:
+    """--help imports neither Pyomo nor numpy nor a solver."""
+    code = (
+        "import sys; from mtpp_dsl.cli.run import run; run(['--help']); run(['solve', '--help']);"
+        "print([m for m in ('pyomo', 'numpy', 'highspy', 'lark', 'networkx') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
