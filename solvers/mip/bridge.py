@@ -70,15 +70,13 @@ class Bridge:
         StaleFlagManager.mark_all_as_stale(delayed=False)
 
 
-def set_options(highs: Any, options: Mapping[str, Any], *, reserved: frozenset[str] = frozenset()) -> None:
+def set_options(highs: Any, options: Mapping[str, Any]) -> None:
     """Set options, given as values or as the text of a command line.
 
     Raises:
-        UsageError: an option HiGHS does not have, one that the limits decide, or a value it refuses.
+        UsageError: an option HiGHS does not have, or a value it refuses.
     """
     for name, given in options.items():
-        if name in reserved:
-            raise UsageError(f"HiGHS option {name!r} is decided by the limits (time, gap, threads, seed); set those")
         status, kind = highs.getOptionType(name)
         if status != highspy.HighsStatus.kOk:
             known = [word for word in dir(highspy.HighsOptions) if not word.startswith("_")]

@@ -14,7 +14,7 @@ from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.result import Termination
 from mtpp_dsl.solvers.mip.bridge import Bridge, TriviallyInfeasible, set_options
-from mtpp_dsl.solvers.mip.limits import check, package
+from mtpp_dsl.solvers.mip.limits import check, package, refuse_reserved
 
 __all__ = ["Highs"]
 
@@ -56,6 +56,7 @@ class Highs:
     ) -> Outcome:
         """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
         check(self, limits)
+        refuse_reserved(self.name, limits, RESERVED)
         by = f"highs {highspy.Highs().version()}"
         try:
             bridge = Bridge(model)
@@ -150,7 +151,7 @@ def _real(value: float) -> bool:
 
 
 def _configure(highs: Any, limits: Limits) -> None:
-    set_options(highs, limits.solver_options, reserved=RESERVED)
+    set_options(highs, limits.solver_options)
     ours: dict[str, Any] = {"mip_rel_gap": limits.gap, "random_seed": limits.seed % 2**31}
     if limits.time is not None:
         ours["time_limit"] = max(limits.remaining, 0.01)

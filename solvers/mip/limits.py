@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 from mtpp_dsl.contracts import Availability, Backend, Limits
-from mtpp_dsl.errors import Refused, SolverError
+from mtpp_dsl.errors import Refused, SolverError, UsageError
 
-__all__ = ["check", "package"]
+__all__ = ["check", "package", "refuse_reserved"]
 
 
 def check(backend: Backend, limits: Limits) -> None:
@@ -29,6 +29,20 @@ def check(backend: Backend, limits: Limits) -> None:
         raise Refused(f"solver {backend.name!r} takes no seed; drop --seed, or use highs")
     if limits.time is not None and "time_limit" not in backend.features:
         raise Refused(f"solver {backend.name!r} takes no time limit; drop --time-limit, or use highs")
+
+
+def refuse_reserved(solver: str, limits: Limits, reserved: frozenset[str]) -> None:
+    """Refuse options that say again what the limits say.
+
+    Raises:
+        UsageError: one of *reserved* is among the solver options.
+    """
+    for name in limits.solver_options:
+        if name in reserved:
+            raise UsageError(
+                f"option {name!r} of solver {solver!r} is decided here (time limit, gap, threads, seed, files); "
+                "use mtpp's own options for it"
+            )
 
 
 def package(name: str, install: str, note: str = "") -> Availability:

@@ -1,0 +1,90 @@
+"""Solvers that are programs: run, watched, interrupted."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, Queue
+from subprocess import DEVNULL, PIPE, STDOUT, Popen
+from threading import Thread
+from time import monotonic
+
+from mtpp_dsl.contracts import Progress
+
+__all__ = ["Finished", "run"]
+
+GRACE = 5.0
+"""Seconds that a program may go on after its time, or after it was asked to stop."""
+
+
+class Finished:
+    """What a program left: its output, how it returned, and whether it had to be killed."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.returned: int | None = None
+        self.killed = False
+
+    def has(self, text: str) -> bool:
+        """Return whether some line of the output contains *text*."""
+        return any(text in line for line in self.lines)
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    seconds: float,
+    progress: Progress,
+    on_line: Callable[[str], None],
+    *,
+    can_stop: bool,
+) -> Finished:
+    """Run *command* in *folder* until it ends, its time is up, or *progress* is stopped.
+
+    It runs in a session of its own, so that the terminal's Ctrl-C reaches us alone.
+
+    Args:
+        command: program and arguments.
+        folder: where it runs.
+        seconds: when it should have ended by itself; it is killed a little later.
+        progress: asked whether to stop.
+        on_line: hears every line of its output.
+        can_stop: whether it answers an interrupt by writing what it has.
+    """
+    finished, lines = Finished(), Queue[str | None]()
+    process = Popen(command, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, start_new_session=True)
+    reader = Thread(target=_read, args=(process, lines), daemon=True)
+    reader.start()
+    deadline, asked = monotonic() + seconds + GRACE, False
+    try:
+        while True:
+            with suppress(Empty):
+                line = lines.get(timeout=0.05)
+                if line is None:
+                    break
+                finished.lines.append(line)
+                on_line(line)
+            if progress.stopped and not asked:
+                asked = True
+                deadline = min(deadline, monotonic() + (GRACE if can_stop else 0.0))
+                process.send_signal(signal.SIGINT)
+            if monotonic() > deadline and not finished.killed:
+                finished.killed = True
+                process.kill()
+        finished.returned = process.wait()
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        assert process.stdout is not None
+        process.stdout.close()
+    return finished
+
+
+def _read(process: Popen[str], lines: Queue[str | None]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line.rstrip("\n"))
+    lines.put(None)
