@@ -33,9 +33,11 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.verify import loads, verify
 
-__all__ = ["large", "optimum", "small", "verifiable"]
+__all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "small", "verifiable"]
 
 ACYCLIC = Acyclic()
+MORE_THAN_VERIFIED = frozenset({"subgraphs"})
+"""Problems whose plans this version cannot verify; their constraints only take plans away, so a bound may drop them."""
 
 
 @cache

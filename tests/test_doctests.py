@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
 
 import pytest
 
 from tests.tree import files
 
-WITH_EXAMPLES = sorted(name for path, name in files().items() if ">>>" in path.read_text(encoding="utf-8"))
+WITH_EXAMPLES = sorted(
+    name for path, name in files().items() if re.search(r"^\s*>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
+)
 
 
 def test_there_are_examples() -> None:
