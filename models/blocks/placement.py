@@ -34,7 +34,7 @@ def separate(model: Any, problem: Problem, on: On) -> None:
     Formula: ``sum_{v in group} on(v,d) <= 1``.
     Source -> target: ``constraint separate`` -> a row per group and device. Exact.
     """
-    groups = [sorted(set(group.nodes)) for group in problem.of(Separate)]
+    groups = [sorted(set(group.nodes)) for group in problem.of(Separate) if len(set(group.nodes)) > 1]
     if groups:
         part = model.separate = pyo.Block(concrete=True)
         part.groups = pyo.RangeSet(0, len(groups) - 1)

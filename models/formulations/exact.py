@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.symmetry import interchangeable
 
-__all__ = ["Exact"]
+__all__ = ["Exact", "Layout", "layout_of"]
 
 HONOURED = (Acyclic, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
@@ -52,7 +53,7 @@ class Exact:
             return f"method 'exact' models a shared interconnect, not {problem.interconnect.keyword}"
         for constraint in problem.constraints:
             if not isinstance(constraint, HONOURED):
-                return f"method 'exact' cannot honour constraint {constraint}" + _instead(constraint.keyword)
+                return f"method 'exact' cannot honour constraint {constraint}"
             if isinstance(constraint, Linear):
                 for decision, _ in constraint.terms:
                     if not isinstance(decision, (On, Load, LargestLoad)):
@@ -63,10 +64,9 @@ class Exact:
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost."""
         scale = scale_of(problem)
-        if linear.names_loads(problem):
-            scale = Scale(scale.unit, scale.floor, float("inf"))
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale = scale.unit
+        model.layout = layout_of(problem)
         graph_data(model, problem, problem.k, scale.tensor_costs(problem))
         on = self._assign(model, problem)
         load, most = self._loads(model, problem, on, scale)
@@ -82,18 +82,17 @@ class Exact:
 
     def _assign(self, model: Any, problem: Problem) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""
-        classes = interchangeable(problem)
-        parts = acyclic_parts(problem)
-        if in_order(problem):
+        layout: Layout = model.layout
+        if layout.in_order:
             on = assignment.prefixes(model)
             prefix_order(model)
             return on
         on = assignment.assigned(model, problem.allowed)
-        for number, edges in enumerate(parts):
-            swaps = classes if number == 0 else [(d,) for d in range(problem.k)]
+        for number, edges in enumerate(layout.parts):
+            swaps = layout.classes if number == 0 else [(d,) for d in range(problem.k)]
             device_order(model, f"order_{number}", edges, on, swaps)
-        if not parts:
-            by_first_use(model, classes)
+        if not layout.parts:
+            by_first_use(model, layout.classes)
         return on
 
     def _loads(self, model: Any, problem: Problem, on: assignment.On, scale: Scale) -> tuple[Loads, float]:
@@ -116,8 +115,8 @@ class Exact:
 
         A plan whose quotient graph has a cycle where it must have none sets nothing.
         """
-        classes, parts, k = interchangeable(problem), acyclic_parts(problem), problem.k
-        where = plan.assignment
+        layout: Layout = model.layout
+        where, parts, k = plan.assignment, layout.parts, problem.k
         if parts:
             order = relabel.quotient_order(where, parts[0], k)
             rank = None if order is None else np.argsort(order)
@@ -125,11 +124,11 @@ class Exact:
             rank = np.array([next(iter(np.flatnonzero(where == d)), problem.graph.n) for d in range(k)])
         if rank is None:
             return
-        where = relabel.canonical(where, rank.tolist(), classes)
+        where = relabel.canonical(where, rank.tolist(), layout.classes)
         orders = [relabel.quotient_order(where, edges, k) for edges in parts]
         if None in orders:
             return
-        if in_order(problem):
+        if layout.in_order:
             for (v, b), variable in model.y.items():
                 if not variable.fixed:
                     variable.set_value(int(where[v] < b))
@@ -145,7 +144,7 @@ class Exact:
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Return the plan that the values of the model's variables mean."""
         where = np.zeros(problem.graph.n, dtype=np.int64)
-        if in_order(problem):
+        if model.layout.in_order:
             for (v, _), variable in model.y.items():
                 where[v] += (variable.value or 0) < 0.5
             where -= 1
@@ -157,31 +156,39 @@ class Exact:
         return Plan.create(problem, where)
 
 
-def acyclic_parts(problem: Problem) -> list[Sequence[tuple[int, int]]]:
-    """Return, for each part of the graph that must be split without a cycle, its edges."""
+@dataclass(frozen=True)
+class Layout:
+    """How a model numbers devices.
+
+    Attributes:
+        classes: devices that can be swapped in every plan.
+        parts: for each part of the graph that must be split without a cycle, its edges.
+        in_order: whether devices stand in the order of the quotient graph (Figure 3).
+    """
+
+    classes: Sequence[tuple[int, ...]]
+    parts: Sequence[Sequence[tuple[int, int]]]
+    in_order: bool
+
+
+def layout_of(problem: Problem) -> Layout:
+    """Return how the model of *problem* numbers its devices.
+
+    Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
+    """
+    classes, parts = interchangeable(problem), _acyclic_parts(problem)
+    whole = problem.acyclic and not problem.graph.backward.any()
+    alike = len(classes) == 1 and bool(problem.allowed.all())
+    return Layout(classes, parts, in_order=whole and alike and problem.k > 1)
+
+
+def _acyclic_parts(problem: Problem) -> list[Sequence[tuple[int, int]]]:
     asked = {constraint.parts for constraint in problem.of(Acyclic)}
     if not asked:
         return []
     graph, back = problem.graph, problem.graph.backward
     edges = np.stack([graph.tails, graph.heads], axis=1)
-    if not back.any():
-        return [[(u, v) for u, v in edges.tolist()]]
-    sides = [False, True] if "both" in asked else [False]
+    sides = [False, True] if "both" in asked and back.any() else [False]
     return [
         [(u, v) for u, v in edges[(back[graph.tails] == side) & (back[graph.heads] == side)].tolist()] for side in sides
     ]
-
-
-def in_order(problem: Problem) -> bool:
-    """Return whether the model numbers the devices in the order of the quotient graph (Figure 3)."""
-    return (
-        problem.k > 1
-        and problem.acyclic
-        and not problem.graph.backward.any()
-        and len(interchangeable(problem)) == 1
-        and bool(problem.allowed.all())
-    )
-
-
-def _instead(keyword: str) -> str:
-    return "; method 'dpl' solves contiguous splits" if keyword == "contiguous" else ""

@@ -98,6 +98,12 @@ class _Run:
         thread = Thread(target=self._run, name="highs", daemon=True)
         thread.start()
         deadline = monotonic() + limits.remaining + GRACE
+        try:
+            return self._wait(thread, deadline)
+        finally:
+            self.interrupt = True  # should an exception leave the thread behind
+
+    def _wait(self, thread: Thread, deadline: float) -> bool:
         told: tuple[float | None, float | None] = (None, None)
         while thread.is_alive():
             thread.join(0.05)

@@ -78,7 +78,10 @@ def solve_one(
     def on_bound(incumbent: float | None, bound: float | None) -> None:
         tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, floor))
 
-    outcome = backend.solve(model, limits, progress, on_bound)
+    if progress.stopped:
+        outcome = Outcome("interrupted", None, None, by=backend.name)
+    else:
+        outcome = backend.solve(model, limits, progress, on_bound)
     solved = monotonic()
     proven = Proven(inf, True) if outcome.termination == "infeasible" else _proven(outcome.bound, scale, floor)
     plan = None
