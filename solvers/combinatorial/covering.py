@@ -20,7 +20,6 @@ from mtpp_dsl.solvers.combinatorial.slicing import Block, Slicing
 
 __all__ = ["Cover"]
 
-CLOSE = 1e-12
 STEPS_WORTH_COMPILING = 1e6
 
 
@@ -54,7 +53,7 @@ class Cover:
             devices.bandwidth,
             _next_of_class(kinds, len(devices.members)),
         )
-        self._run = _COVER.pick(float(graph.n + graph.m) * graph.n / len(kinds), say)
+        self._run = COVER.pick(float(graph.n + graph.m) * graph.n / len(kinds), say)
 
     def slice(self, below: float = np.inf, stopped: Callable[[], bool] = lambda: False) -> Slicing | None:
         """Return a slicing with the least largest load, or None if none is below *below*.
@@ -188,4 +187,4 @@ def _cover(
     return following
 
 
-_COVER = Kernel(_cover, STEPS_WORTH_COMPILING)
+COVER = Kernel(_cover, STEPS_WORTH_COMPILING)

@@ -55,7 +55,7 @@ def improve(
         return blocks
     best = blocks.copy()
     state = _state(graph, devices, blocks, kinds)
-    run = _ANNEAL.pick(moves, say)
+    run = ANNEAL.pick(moves, say)
     for done in range(0, moves, CHUNK):
         if stopped():
             break
@@ -150,6 +150,8 @@ def _anneal(
     n, k = time.shape
     group = np.empty(largest_group, np.int64)
     for step in range(len(heat)):
+        if least[0] <= 0.0:
+            return
         source = 0
         if noise[step, 0] < 0.5:  # half of the moves leave the block of the largest load
             for b in range(1, k):
@@ -253,4 +255,4 @@ def _anneal(
             best[:] = block
 
 
-_ANNEAL = Kernel(_anneal, MOVES_WORTH_COMPILING)
+ANNEAL = Kernel(_anneal, MOVES_WORTH_COMPILING)

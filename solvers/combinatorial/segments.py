@@ -46,7 +46,7 @@ def io_costs(graph: Graph, tensor: Floats, order: Ints) -> Floats:
     outer = pins[last] + 1
     corners = np.concatenate((corners, outer, (pins[first] + 1) * width + outer))
     weights = np.concatenate((cost, -cost, -cost[first], cost[first]))
-    plane = np.bincount(corners, weights=weights, minlength=width * width).reshape(width, width)
+    plane = np.bincount(corners, weights=weights, minlength=width * width).astype(np.float64).reshape(width, width)
     np.cumsum(plane, axis=0, out=plane)
     np.cumsum(plane, axis=1, out=plane)
     return np.maximum(plane, 0.0, out=plane)  # rounding may leave a zero just below zero
