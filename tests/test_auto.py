@@ -1,0 +1,163 @@
+"""``auto``: everything built in, together, is right."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mtpp_dsl.api import solve
+from mtpp_dsl.constraints import Acyclic, Colocate, Linear, Load, On, Pin, Separate
+from mtpp_dsl.contracts import Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.generators import generate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.verify import verify
+from tests.oracle import optimum
+from tests.strategies import graphs, memory_problems, plain_problems
+
+FEW = settings(max_examples=30, deadline=None)
+
+
+def check_exact(problem: Problem) -> None:
+    """Hold an answer of auto against trying everything."""
+    best = optimum(problem)
+    result = solve(problem)
+    if best is None:
+        assert result.status == "infeasible"
+        return
+    assert result.status == "optimal"
+    assert result.verified
+    assert result.cost == pytest.approx(best, rel=1e-6, abs=1e-9)
+    assert result.bound is not None
+    assert result.bound.cost <= best * (1 + 1e-9)
+
+
+@FEW
+@given(plain_problems())
+def test_plain(problem: Problem) -> None:
+    """On plain MTPP auto is optimal, and its bound is not above the optimum."""
+    check_exact(problem)
+
+
+@FEW
+@given(memory_problems())
+def test_memory(problem: Problem) -> None:
+    """With unequal memories and speeds, hard limits and overflow too; also when nothing fits."""
+    check_exact(problem)
+
+
+@st.composite
+def constrained(draw: st.DrawFn) -> Problem:
+    graph = draw(graphs(most=5))
+    k = draw(st.integers(1, 3))
+    nodes = st.integers(0, graph.n - 1)
+    pairs = st.tuples(nodes, nodes).filter(lambda pair: pair[0] != pair[1]).map(lambda pair: tuple(sorted(pair)))
+    devices = st.integers(0, k - 1)
+    rules = [
+        st.builds(lambda v, d: Pin(nodes=(v,), devices=(d,)), nodes, devices),
+        st.builds(
+            lambda d, sense, rhs: Linear(label="l", terms=((Load(d), 1.0),), sense=sense, rhs=rhs),
+            devices,
+            st.sampled_from(["<=", ">="]),
+            st.integers(0, 12).map(float),
+        ),
+        st.builds(
+            lambda v, d, w: Linear(label="o", terms=((On(v, d), 1.0), (On(w, d), 1.0 + (v == w))), sense=">=", rhs=1.0),
+            nodes,
+            devices,
+            nodes,
+        ),
+    ]
+    if graph.n > 1:
+        rules += [
+            st.builds(lambda pair: Colocate(nodes=pair), pairs),
+            st.builds(lambda pair: Separate(nodes=pair), pairs),
+        ]
+    constraints = draw(st.lists(st.one_of(rules), max_size=3))
+    order = [Acyclic()] if draw(st.booleans()) else []
+    return Problem.create(graph, [Device(f"d{i}") for i in range(k)], Shared(1.0), constraints=[*order, *constraints])
+
+
+@FEW
+@given(constrained())
+def test_constrained(problem: Problem) -> None:
+    """With constraints that slicing does not know, auto is still exact, and says when there is no plan."""
+    clean = [
+        c for c in problem.constraints if not (isinstance(c, Linear) and len({d for d, _ in c.terms}) < len(c.terms))
+    ]
+    check_exact(problem.with_constraints(clean))
+
+
+def regal(n: int, k: int) -> Problem:
+    graph = generate("regal", nodes=n, model="er", seed=3)
+    return Problem.create(graph, [Device(f"d{i}") for i in range(k)], Shared(1.0), constraints=[Acyclic()])
+
+
+def test_limits_hold() -> None:
+    """A time limit is kept, give or take a second, with a plan and a bound to show."""
+    began = monotonic()
+    result = solve(regal(120, 8), time_limit=4)
+    assert monotonic() - began < 9
+    assert result.status == "feasible"
+    assert result.termination == "time_limit"
+    assert result.bound is not None
+    assert 0 < result.bound.cost < result.cost
+
+
+def test_stopped_before_it_begins() -> None:
+    """An interrupt at once still leaves the simple bound, and takes no time."""
+    progress = Progress()
+    progress.stop()
+    began = monotonic()
+    result = solve(regal(100, 4), progress=progress)
+    assert monotonic() - began < 3
+    assert result.termination == "interrupted"
+    assert result.bound is not None
+
+
+def test_gap_stops() -> None:
+    """A wide gap is reached and ends the search."""
+    result = solve(regal(60, 2), gap=0.3, time_limit=60)
+    assert result.termination == "gap"
+    assert result.gap is not None
+    assert result.gap <= 0.3
+
+
+def test_start_is_kept() -> None:
+    """The answer is never worse than the plan it starts from; a start that is no plan is dropped, with a note."""
+    problem = regal(40, 3)
+    first = solve(problem, "slicegraph")
+    again = solve(problem, start=first.plan, time_limit=2)
+    assert again.cost <= first.cost
+    cyclic = Plan.create(problem, [v % 3 for v in range(40)])
+    assert verify(problem, cyclic)
+    assert any("dropped" in note for note in solve(problem, start=cyclic, time_limit=2).notes)
+
+
+def test_same_seed_same_answer() -> None:
+    """Two runs with one seed agree node by node."""
+    problem = regal(30, 2)
+    one, two = (solve(problem, seed=5) for _ in range(2))
+    assert one.plan is not None
+    assert two.plan is not None
+    assert one.plan.assignment.tolist() == two.plan.assignment.tolist()
+
+
+def test_throughput() -> None:
+    """Throughput of a pipeline is one over the bottleneck, and its bound is from above."""
+    problem = Problem.create(regal(12, 2).graph, [Device("a"), Device("b")], Shared(1.0), Objective("throughput"))
+    result = solve(problem)
+    assert result.cost is not None
+    assert result.bound is not None
+    assert problem.objective.value(result.cost) <= problem.objective.value(result.bound.cost)
+
+
+def test_makespan_is_refused() -> None:
+    """What has no method yet is refused with the reason."""
+    problem = Problem.create(regal(12, 2).graph, [Device("a")], Shared(1.0), Objective("makespan"))
+    with pytest.raises(Refused, match="needs a schedule"):
+        solve(problem)
