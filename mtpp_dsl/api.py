@@ -138,7 +138,25 @@ def solve(
     else:
         result = chosen.solve(problem, limits, progress)
     result = replace(result, time={**result.time, "total": monotonic() - began})
-    return finish(problem, result, progress)
+    try:
+        return finish(problem, result, progress)
+    except VerificationError as error:
+        error.evidence = _evidence(problem, result)
+        raise
+
+
+def _evidence(problem: Problem, result: Result) -> dict[str, Any]:
+    """Return what is needed to find the bug behind a failed verification."""
+    return {
+        "problem": repr(problem),
+        "spec": {"path": problem.origin.path, "sha256": problem.origin.sha256, "params": dict(problem.origin.params)},
+        "constraints": [repr(constraint) for constraint in problem.constraints],
+        "plan": None if result.plan is None else result.plan.to_json(problem),
+        "bound": repr(result.bound),
+        "method": result.method,
+        "solver": result.solver,
+        "seed": result.seed,
+    }
 
 
 def finish(problem: Problem, result: Result, progress: Progress) -> Result:

@@ -70,9 +70,17 @@ class SolverError(MtppError, RuntimeError):
 
 
 class VerificationError(MtppError, AssertionError):
-    """A plan or a bound failed the independent check: a bug of ours, never the user's."""
+    """A plan or a bound failed the independent check: a bug of ours, never the user's.
+
+    Attributes:
+        evidence: what is needed to find it, if known.
+    """
 
     exit_code = 7
+
+    def __init__(self, message: str, evidence: object = None) -> None:
+        super().__init__(message)
+        self.evidence = evidence
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -24,8 +24,11 @@ __all__ = ["Auto"]
 SLICE_SHARE = 0.2
 SLICE_SECONDS = 15.0
 RELAX_SHARE = 0.25
+INSTEAD_SHARE = 0.5
 LARGE_ROWS = 20_000
 """Above this many rows of the exact model, the relaxation, whose size does not depend on k, goes first."""
+MOST_ROWS = 150_000
+"""Above this many the exact model is not built: solvers do not get through its presolve."""
 
 
 class Auto:
@@ -35,7 +38,7 @@ class Auto:
     2. contraction of the graph, where it provably keeps an optimum;
     3. ``slicegraph``: a plan;
     4. ``superblock``, when the exact model is large: a bound;
-    5. ``exact``, from that plan, for the rest of the time: both.
+    5. ``exact``, from that plan, for the rest of the time: both. When it is too large, ``guess``: a bound.
 
     It stops as soon as plan and bound are within ``limits.gap`` of each other.
     """
@@ -99,6 +102,12 @@ class _Run:
         return Reduced(self.problem, small, lift, self.progress)
 
     @property
+    def rows(self) -> int:
+        """How many rows the exact model has, about."""
+        problem = self.reduced.problem
+        return (problem.graph.n + 3 * problem.graph.m) * problem.k
+
+    @property
     def closed(self) -> bool:
         """Whether plan and bound are close enough, or there is nothing more to try."""
         progress = self.progress
@@ -146,12 +155,20 @@ class _Run:
         )
 
     def relax(self) -> None:
-        problem, relaxation = self.reduced.problem, _formulation("superblock")
-        rows = (problem.graph.n + 3 * problem.graph.m) * problem.k
-        if self.closed or rows <= LARGE_ROWS or relaxation.accepts(problem) is not None:
+        """Bound by relaxations: a share of the time before the exact model, all of it in its place."""
+        if self.rows > MOST_ROWS:
+            self.bound_by("superblock", INSTEAD_SHARE)
+            self.bound_by("guess", 1.0)
+        elif self.rows > LARGE_ROWS:
+            self.bound_by("superblock", RELAX_SHARE)
+
+    def bound_by(self, name: str, share: float) -> None:
+        """Take the bound of a relaxation, for a share of the time that is left."""
+        problem, relaxation = self.reduced.problem, load(FORMULATIONS, name)()
+        if self.closed or relaxation.accepts(problem) is not None:
             return
-        self.progress.say("bounding with three superblocks")
-        limits = self.limits.within(RELAX_SHARE * self.limits.remaining, start=None, write_model=None)
+        self.progress.say(f"bounding with {name}")
+        limits = self.limits.within(share * self.limits.remaining, start=None, write_model=None)
         MipMethod(relaxation).solve(problem, limits, self.reduced.listener())
 
     def exact(self) -> None:
@@ -159,6 +176,11 @@ class _Run:
         if self.limits.write_model is not None and self.closed:
             self.notes.append("no model was written: it was solved without one; use --method exact")
         if self.closed or exact.accepts(problem) is not None:
+            return
+        if self.rows > MOST_ROWS:
+            self.notes.append(
+                f"the exact model would have some {self.rows:,} rows and was left out; --method exact insists"
+            )
             return
         self.progress.say("solving the exact model")
         listener = self.reduced.listener()

@@ -66,7 +66,7 @@ def _print_error(message: str, prefix: str = "error: ") -> None:
 
 def _keep(error: VerificationError) -> str:
     """Write what is known about a failed verification to a file, and return its path."""
-    evidence = {"error": str(error), "arguments": sys.argv, "evidence": getattr(error, "evidence", None)}
+    evidence = {"error": str(error), "arguments": sys.argv, "evidence": error.evidence}
     handle, path = tempfile.mkstemp(prefix="mtpp-evidence-", suffix=".json")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(evidence, file, indent=2, default=str)

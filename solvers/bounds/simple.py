@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.constraints import Forbid, Pin
+from mtpp_dsl.constraints import Forbid, Pin, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Links, Problem
@@ -18,7 +18,7 @@ ROUNDING = 1e-12
 
 
 class Simple:
-    """Method ``simple``: no search, no solver, only a bound; whatever the constraints are, they cannot lower it."""
+    """Method ``simple``: no search, no solver, only a bound; constraints that take plans away cannot lower it."""
 
     name = "simple"
     gives: Gives = "bound"
@@ -30,6 +30,8 @@ class Simple:
             return f"simple bounds a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "simple knows the shared and host interconnects, not links"
+        if any(problem.of(Replicate)):
+            return "simple counts every device once, and 'constraint replicate' shares a load among copies"
         return None
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
