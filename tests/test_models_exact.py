@@ -150,6 +150,16 @@ def test_training_graphs_keep_each_part_acyclic_by_itself(graph: Graph, data: st
     same_as_brute_force(problem)
 
 
+@settings(max_examples=40)
+@given(graphs(4), st.permutations([1.0, 1.0, 2.0, 2.0]), st.data())
+def test_two_classes_of_devices_keep_an_optimum(graph: Graph, speeds: list[float], data: st.DataObject) -> None:
+    """Law: ordering equal devices within each class, and the classes freely, cuts off no cost."""
+    devices = [Device(f"d{i}", speed=speed) for i, speed in enumerate(speeds)]
+    acyclic = [Acyclic()] if data.draw(st.booleans()) else []
+    extra = data.draw(st.lists(placements(graph.n, 4), max_size=1))
+    same_as_brute_force(Problem.create(graph, devices, Shared(2.0), constraints=[*acyclic, *extra]))
+
+
 def crossed() -> Graph:
     return Graph.create("abcd", [(0, 2), (3, 1)], work=[5, 5, 4, 4], output=0.25)
 
