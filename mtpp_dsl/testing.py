@@ -45,9 +45,13 @@ from mtpp_dsl.verify import TOLERANCE, check_result, loads, verify
 
 __all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
 
-LIMITS = Limits(time=60.0, threads=1)
 PROMPT = 10.0
 """Seconds that an interrupt or the end of a limit may take on a busy machine."""
+
+
+def fresh_limits(**options: Any) -> Limits:
+    """Return limits whose clock starts now."""
+    return Limits(time=60.0, threads=1, **options)
 
 
 def check_formulation(formulation: Formulation | FormulationFamily, solver: str = "highs") -> None:
@@ -112,7 +116,7 @@ def check_backend(backend: Backend) -> None:
         if formulation.accepts(problem) is None:
             model = formulation.build(problem)
             told: list[float | None] = []
-            outcome = backend.solve(model, LIMITS, Progress(), lambda _, bound: told.append(bound))  # noqa: B023
+            outcome = backend.solve(model, fresh_limits(), Progress(), lambda _, bound: told.append(bound))  # noqa: B023
             _check_outcome(name, outcome, told, formulation, model)
     _check_backend_limits(backend, formulation)
 
@@ -166,9 +170,9 @@ def _check_solving(asked: Any, method: Callable[[], Method]) -> dict[str, Result
         if not verifiable(problem):
             _law(bounds_only and name in MORE_THAN_VERIFIED, f"{name}: accepted, and nothing can verify an answer")
             continue
-        result = method().solve(problem, LIMITS, Progress())
+        result = method().solve(problem, fresh_limits(), Progress())
         _check_answer(name, problem, result, optimum(name))
-        again = method().solve(problem, LIMITS, Progress())
+        again = method().solve(problem, fresh_limits(), Progress())
         _law(_answer(result) == _answer(again), f"{name}: two runs with one seed, two answers")
         results[name] = result
     _law(bool(results), "refuses every sample problem, so that nothing could be checked")
@@ -216,7 +220,7 @@ def _endings() -> Iterator[tuple[str, Limits, Progress]]:
     """Yield two ways in which a search is ended: stopped before it began, and by its limit."""
     progress = Progress()
     progress.stop()
-    yield "stopped before it began", LIMITS.within(60.0), progress
+    yield "stopped before it began", fresh_limits(), progress
     yield "given a second", Limits(time=1.0), Progress()
 
 
@@ -247,7 +251,7 @@ def _check_backend_limits(backend: Backend, formulation: Formulation) -> None:
     def refusal(limits: Limits) -> Exception | None:
         return _error(lambda: backend.solve(formulation.build(small()["chain"]), limits, Progress(), _ignore))
 
-    error = refusal(LIMITS.within(60.0, solver_options={"no_such_option": 1}))
+    error = refusal(fresh_limits(solver_options={"no_such_option": 1}))
     _law(isinstance(error, MtppError), f"an unknown option must be an error of ours, not {error!r}")
     for feature, limits in (("threads", Limits(threads=2)), ("time_limit", Limits(time=60.0))):
         if feature not in backend.features:

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.constraints import Forbid, Pin, Replicate
+from mtpp_dsl.constraints import BatchSizes, Forbid, Pin, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Links, Problem
@@ -30,8 +30,9 @@ class Simple:
             return f"simple bounds a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "simple knows the shared and host interconnects, not links"
-        if any(problem.of(Replicate)):
-            return "simple counts every device once, and 'constraint replicate' shares a load among copies"
+        other = next((c for c in problem.constraints if isinstance(c, (Replicate, BatchSizes))), None)
+        if other is not None:
+            return f"simple counts every node once, on one device; 'constraint {other.keyword}' changes that"
         return None
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
