@@ -19,7 +19,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -82,3 +84,14 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"mtpp_dsl.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+class _Package(ModuleType):
+    """Keeps ``verify`` and ``evaluate`` the functions, also once the modules of these names have been imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
