@@ -1,0 +1,261 @@
+"""The documentation holds: specs check, commands print what is shown, Python runs, links lead somewhere.
+
+Words after the language of a fenced block say what the block is:
+
+* a file name: the block is the content of that file, which the blocks after it use;
+* ``mtpp``: a whole spec, which checks and is formatted; ``fragment``: statements, which parse and are formatted;
+  ``wrong``: neither, it shows a mistake;
+* ``console``: after each ``$ mtpp …``, lines that it prints, in this order (others may stand between them, and seconds
+  and versions may differ); it ends with code 0 unless ``$ echo $?`` shows another;
+* ``python``: runs; a ``text output`` block after it shows lines that it prints;
+* ``data``, ``scip``: only where the published workloads are, or that solver is.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.layout import format_spec
+from mtpp_dsl.language.lower_devices import _DEVICE_OPTIONS
+from mtpp_dsl.language.lower_graph import _NODE_OPTIONS
+from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS
+from mtpp_dsl.language.reader import _TEXT_TYPES, _TYPES
+from mtpp_dsl.language.scope import MAX_ITEMS, MAX_NODES
+from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
+from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMATS, GENERATORS
+from mtpp_dsl.report.json import schema
+from mtpp_dsl.source import Source
+from mtpp_dsl.units import UNITS
+from tests.tools.picture import PICTURE, words
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.mtpp"))
+FENCE = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the words after it, and where it stands."""
+
+    language: str
+    words: tuple[str, ...]
+    text: str
+    page: Path
+    line: int
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+    @property
+    def file(self) -> str | None:
+        return next((word for word in self.words if "." in word), None)
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for match in FENCE.finditer(text):
+        language, *rest = match[1].split()
+        yield Block(language, tuple(rest), match[2], page, text[: match.start()].count("\n") + 1)
+
+
+def masked(text: str) -> list[str]:
+    """Return the lines of a text, without the seconds and versions that differ from run to run."""
+    lines = [re.sub(r"\b\d+(\.\d+)? s\b|(?<=highs )[\d.]+", "*", " ".join(line.split())) for line in text.splitlines()]
+    return [line for line in lines if line not in ("", "…")]
+
+
+def assert_shown(shown: str, printed: str, place: str) -> None:
+    """Every shown line is printed, in this order."""
+    left = iter(masked(printed))
+    for line in masked(shown):
+        assert line in left, f"{place}: not printed (here): {line}\n\n{printed}"
+
+
+class Reader:
+    """Does what a page says, in a folder of its own."""
+
+    def __init__(self, folder: Path, data: Path) -> None:
+        (folder / "examples").symlink_to(ROOT / "examples")
+        (folder / "dnn-partitioning").symlink_to(data / "dnn-partitioning")
+        self.there = {"data": (data / "dnn-partitioning").is_dir(), "scip": find_spec("pyscipopt") is not None}
+        self.names: dict[str, object] = {}
+        self.printed = ""
+
+    def read(self, block: Block) -> None:
+        if not all(self.there.get(word, True) for word in block.words):
+            return
+        if block.file is not None:
+            path = Path(block.file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        match block.language:
+            case "mtpp" if "wrong" not in block.words:
+                self.spec(block)
+            case "console":
+                self.console(block)
+            case "python" if block.file is None:
+                self.python(block)
+            case "text" if "output" in block.words:
+                assert_shown(block.text, self.printed, block.place)
+
+    def spec(self, block: Block) -> None:
+        assert format_spec(Source(block.place, block.text)) == block.text, f"{block.place}: mtpp fmt would change this"
+        if "fragment" not in block.words:
+            mtpp_dsl.load(block.text if block.file is None else Path(block.file))
+
+    def console(self, block: Block) -> None:
+        steps = [step.partition("\n") for step in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]]
+        code = 0
+        for i, (command, _, shown) in enumerate(steps):
+            place = f"{block.place}: {command}"
+            if command == "echo $?":
+                assert shown.split() == [str(code)], f"{place}: it is {code}"
+            elif command.startswith("mtpp "):
+                code = self.printing(partial(run, shlex.split(command)[1:]))
+                asked = i + 1 < len(steps) and steps[i + 1][0] == "echo $?"
+                assert asked or code == 0, f"{place}: ended with {code}\n{self.printed}"
+                assert_shown(shown, self.printed, place)
+            elif command.startswith("make "):
+                assert re.search(rf"^{command.split()[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), place
+
+    def python(self, block: Block) -> None:
+        code = compile("\n" * block.line + block.text, str(block.page), "exec")
+        self.printing(partial(exec, code, self.names))
+
+    def printing(self, action: Callable[[], int | None]) -> int:
+        out = io.StringIO()
+        with redirect_stdout(out), redirect_stderr(out):
+            code = action()
+        self.printed = out.getvalue()
+        return code or 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a page tells a reader to do works, in the order in which it tells it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    reader = Reader(tmp_path, Path(os.environ.get("MTPP_DATA", ROOT.parent / "shared" / "data")))
+    for block in blocks(page):
+        reader.read(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links(page: Path) -> None:
+    """Links between the pages lead to a file, and to a heading in it."""
+    for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name) if name else page
+        assert path.exists(), f"{page.name}: {target}"
+        if anchor:
+            assert anchor in anchors(path), f"{page.name}: {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example(example: Path) -> None:
+    """Every example is solved to the optimum, and verified."""
+    result = mtpp_dsl.solve(mtpp_dsl.load(example), time_limit=60)
+    assert result.status == "optimal"
+    assert result.verified
+
+
+FORMATTED = [
+    path for path in EXAMPLES if path.stem != "quickstart"
+]  # it is the acceptance test of the syntax, as given
+
+
+@pytest.mark.parametrize("example", FORMATTED, ids=lambda path: path.stem)
+def test_example_is_formatted(example: Path) -> None:
+    """mtpp fmt would change nothing."""
+    text = example.read_text(encoding="utf-8")
+    assert format_spec(Source(str(example), text)) == text
+
+
+def test_picture() -> None:
+    """The picture shows what the first solve prints (python -m tests.tools.picture draws it again)."""
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        assert run(["solve", str(ROOT / "examples" / "quickstart.mtpp")]) == 0
+    shown = masked(words(PICTURE.read_text(encoding="utf-8")))[0]
+    for line in masked(out.getvalue())[1:]:
+        for part in re.split(r"\s*[█▒·]+\s*", line):
+            assert part in shown, part
+
+
+def code_words(page: str) -> set[str]:
+    """Return every word that a page sets as code."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    code = FENCE.findall(text) + [("", inline) for inline in re.findall(r"`([^`\n]+)`", text)]
+    return {word for _, part in code for word in re.findall(r"[\wµ%]+(?:/s)?", part)}
+
+
+@pytest.mark.parametrize(
+    ("what", "known"),
+    {
+        "functions": [*FUNCTIONS, *AGGREGATES],
+        "statements": [*STATEMENTS, "node", "edge"],
+        "constraints": RULES,
+        "options of nodes": _NODE_OPTIONS,
+        "options of devices": _DEVICE_OPTIONS,
+        "types of params": [*_TYPES, *_TEXT_TYPES, "bool"],
+        "formats": [*BUILTIN[FORMATS]],
+        "generators": [*BUILTIN[GENERATORS]],
+        "words": ["nodes", "devices", "bottleneck", "makespan", "throughput", "true", "false", "forall", "for", "if"],
+    }.items(),
+)
+def test_reference_is_complete(what: str, known: list[str]) -> None:
+    """The language reference names everything that the language has."""
+    missing = sorted(set(known) - code_words("language.md"))
+    assert not missing, f"docs/language.md lacks {what}: {', '.join(missing)}"
+
+
+def test_reference_has_every_unit() -> None:
+    """Units are written out, or as a prefix in the table and a unit behind it."""
+    said = code_words("language.md")
+    prefixes = ("", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi")
+    for unit in UNITS:
+        base = next((base for base in ("FLOP/s", "FLOP", "bit/s", "bit", "B/s", "B") if unit.endswith(base)), None)
+        prefix = unit.removesuffix(base or "")
+        assert unit in said or (base in said and prefix in prefixes and prefix in said), unit
+    undefined = {f"{p}{b}" for p in prefixes for b in ("B", "bit", "FLOP")} & said - set(UNITS)
+    assert not undefined
+
+
+def test_reference_has_the_limits() -> None:
+    """The limits stated are those of the code."""
+    text = (DOCS / "language.md").read_text(encoding="utf-8")
+    for limit in (MAX_NODES, MAX_ITEMS, MAX_DEPTH, MAX_ERRORS):
+        assert f"{limit:,}" in text
+
+
+def test_methods_and_fields_are_described() -> None:
+    """Every method, solver and field of the JSON answer is described."""
+    said = code_words("methods.md")
+    names = {name for group in BUILTIN for name in BUILTIN[group] if group not in (FORMATS, GENERATORS)}
+    fields = set(schema()["properties"])
+    assert not (names | fields | set(BUILTIN[BACKENDS])) - said
