@@ -27,6 +27,7 @@ from pathlib import Path
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.api import find_method
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.layout import format_spec
@@ -232,6 +233,45 @@ def test_reference_is_complete(what: str, known: list[str]) -> None:
     """The language reference names everything that the language has."""
     missing = sorted(set(known) - code_words("language.md"))
     assert not missing, f"docs/language.md lacks {what}: {', '.join(missing)}"
+
+
+CONSTRAINTS = {
+    "acyclic": "acyclic",
+    "contiguous": "contiguous",
+    "memory": "memory",
+    "colocate": "colocate a, b",
+    "colocate by": "colocate by kind",
+    "separate": "separate a, b",
+    "pin": "pin a on d[0]",
+    "forbid": "forbid a on d[0]",
+    "label": "few: on(a, d[0]) + on(b, d[1]) <= 1",
+    "subgraphs": "subgraphs at most 2",
+    "exclusive": "exclusive links",
+    "batch": "batch in [1, 2]",
+    "replicate": "replicate d up to 2",
+    "break": "break symmetry by tasks",
+}
+SPEC = """
+graph {{
+  node a (work = 1, kind = "x")
+  node b (work = 1, kind = "x")
+}}
+device d[2] (memory = 9)
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+constraint {}
+"""
+
+
+@pytest.mark.parametrize("first", CONSTRAINTS)
+def test_who_honours_what(first: str) -> None:
+    """The table of constraints names the methods that give plans under each, and no others."""
+    table = (DOCS / "language.md").read_text(encoding="utf-8").partition("\n## Constraints\n")[2]
+    row = next(line for line in table.splitlines() if re.match(rf"\| `?{first}\b`?(?! by color)(?! by `)", line))
+    problem = mtpp_dsl.load(SPEC.format(CONSTRAINTS[first]))
+    able = {name for name in ("exact", "slicegraph") if find_method(name).accepts(problem) is None}
+    assert {name for name in ("exact", "slicegraph") if f"`{name}`" in row.split("|")[-2]} == able
+    assert (find_method("auto").accepts(problem) is None) == bool(able)
 
 
 def test_reference_has_every_unit() -> None:
