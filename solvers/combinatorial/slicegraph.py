@@ -28,6 +28,7 @@ STARTS = 1
 HEATS = (0.3, 0.1, 0.03, 0.01)
 MOVES_PER_NODE = 4_000
 SMALL = 40
+MOST_MOVES = 4_000_000
 WORTHWHILE = 1e-6
 """Orders of large graphs are sliced to the end only if they are better by this share."""
 HONOURS = (Acyclic, Contiguous, Memory, Pin, Forbid)
@@ -41,7 +42,8 @@ class SliceGraph:
     Args:
         orders: how many topological orders to slice.
         starts: how many of the best plans to improve at each heat.
-        moves: how many moves to try per node, start and heat; in proportion fewer on graphs under 40 nodes.
+        moves: how many moves to try per node, start and heat; in proportion fewer on graphs
+            under 40 nodes, and at most four million.
     """
 
     name = "slicegraph"
@@ -143,7 +145,7 @@ class _Search:
                 self._devices,
                 _ranks(start.sequence)[start.plan.assignment],
                 self._devices.kind[list(start.sequence)],
-                moves=moves * graph.n * min(graph.n, SMALL) // SMALL,
+                moves=min(moves * graph.n * min(graph.n, SMALL) // SMALL, MOST_MOVES),
                 heat=heat,
                 random=random,
                 stopped=self._stopped,

@@ -1,0 +1,85 @@
+"""How good and how fast SliceGraph is: published workloads against their optima, and large layered graphs.
+
+Workloads are looked for in $MTPP_DATA, else in ../shared/data beside the repository. The optima, of the raw
+inference graphs on k equal stages, are those of an exact search over ideals (tarnawski2020, 5.1).
+
+    python benchmarks/slicegraph.py            everything (about two minutes)
+    python benchmarks/slicegraph.py published  or: large
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from pathlib import Path
+from time import perf_counter
+
+from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.formats.msr import Msr
+from mtpp_dsl.generators.basic import layered
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.bounds.simple import simple_bound
+from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.verify import check_result
+
+DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+STAGES = (2, 4, 8, 16, 32, 64)
+OPTIMA = {
+    "OperatorGraphs/bert_l-3": (33.257, 27.186, 27.186, 27.186, 27.186, 27.186),
+    "OperatorGraphs/bert_l-12": (369.942, 187.623, 100.434, 75.583, 75.583, 75.583),
+    "OperatorGraphs/resnet50": (165.882, 92.629, 89.311, 89.311, 89.311, 89.311),
+    "LayerGraphs/bert24": (47.479, 24.917, 14.204, 7.196, 5.657, 5.657),
+    "LayerGraphs/resnet50": (101.281, 50.990, 26.761, 18.998, 18.998, 18.998),
+    "LayerGraphs/inceptionv3": (155.665, 78.353, 39.475, 21.764, 21.764, 21.764),
+    "LayerGraphs/gnmt": (93.194, 47.161, 25.850, 24.788, 24.788, 24.788),
+}
+
+
+def run(graph: Graph, k: int, method: SliceGraph) -> tuple[Problem, Result, float]:
+    """Solve on k equal stages; return the problem, the checked result and the seconds it took."""
+    stages = [Device(f"stage[{i}]") for i in range(k)]
+    problem = Problem.create(graph, stages, Shared(1.0), constraints=[Acyclic()])
+    start = perf_counter()
+    result = method.solve(problem, Limits(), Progress())
+    seconds = perf_counter() - start
+    check_result(problem, result)
+    return problem, result, seconds
+
+
+def published() -> None:
+    """Print cost over optimum, of the slices alone and after moving nodes."""
+    folder = DATA / "dnn-partitioning" / "throughput"
+    print(f"{'workload':26} {'n':>5} {'k':>3} {'optimum':>9} {'slices':>8} {'s':>6} {'moved':>8} {'s':>6}")
+    for name, optima in OPTIMA.items():
+        graph = Msr().read(folder / f"{name}_inference.json").graph
+        run(graph, 2, SliceGraph())  # loads what is compiled
+        for k, optimum in zip(STAGES, optima, strict=True):
+            ratios = ""
+            for method in (SliceGraph(moves=0), SliceGraph()):
+                _, result, seconds = run(graph, k, method)
+                assert result.cost is not None
+                ratios += f" {result.cost / optimum:8.4f} {seconds:6.2f}"
+            print(f"{name:26} {graph.n:5} {k:3} {optimum:9.3f}{ratios}")
+
+
+def large() -> None:
+    """Print cost over the simple bound, time and the peak memory of the process so far."""
+    print(f"{'n':>6} {'m':>6} {'k':>3} {'cost/simple':>11} {'s':>6} {'MB':>5}")
+    for nodes in (1_000, 5_000, 20_000):
+        graph = layered(nodes=nodes, width=8, p=0.15, output=2.0)
+        for k in (4, 16, 64):
+            problem, result, seconds = run(graph, k, SliceGraph())
+            assert result.cost is not None
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+            ratio = result.cost / simple_bound(problem)[0]
+            print(f"{nodes:6} {graph.m:6} {k:3} {ratio:11.4f} {seconds:6.2f} {peak:5}")
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or ["published", "large"]
+    for part in chosen:
+        {"published": published, "large": large}[part]()
