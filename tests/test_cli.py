@@ -151,7 +151,6 @@ def test_missing_solver(toy: str, capsys: pytest.CaptureFixture[str], monkeypatc
 def test_refused_specs(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Specs whose methods come later check, and refuse to be solved with the reason."""
     for name, reason in [
-        ("bert12_contiguous", "host"),
         ("googlenet_makespan", "makespan"),
         ("rwnn_batched", "throughput"),
     ]:

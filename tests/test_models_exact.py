@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Literal
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from mtpp_dsl.constraints import (
     Bottleneck,
     Colocate,
     Constraint,
-    Contiguous,
     Finish,
     Forbid,
     Linear,
@@ -34,7 +34,7 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.models.blocks.rows import row_of
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
+from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verify import check_result
@@ -227,6 +227,9 @@ def test_a_start_with_a_cycle_sets_nothing() -> None:
     assert all(v.fixed or v.value is None for v in model.y.values())
 
 
+LINKS = Links(np.ones((2, 2)), np.zeros((2, 2)))
+
+
 def row(*terms: tuple[object, float]) -> Linear:
     return Linear(label="mine", terms=terms, sense="<=", rhs=1.0)  # type: ignore[arg-type]
 
@@ -234,10 +237,10 @@ def row(*terms: tuple[object, float]) -> Linear:
 @pytest.mark.parametrize(
     ("interconnect", "objective", "constraint", "word"),
     [
-        (Host(1.0), Objective("bottleneck"), Acyclic(), "host"),
+        (LINKS, Objective("bottleneck"), Acyclic(), "links"),
         (Shared(1.0), Objective("makespan"), Acyclic(), "makespan"),
         (Shared(1.0), Objective("throughput", batch=4), Acyclic(), "makespan"),
-        (Shared(1.0), Objective("bottleneck"), Contiguous(origin="s.mtpp:3"), "s.mtpp:3"),
+        (Shared(1.0), Objective("bottleneck"), Subgraphs(most=1, origin="s.mtpp:3"), "s.mtpp:3"),
         (Shared(1.0), Objective("bottleneck"), Subgraphs(most=1), "subgraphs"),
         (Shared(1.0), Objective("bottleneck"), BatchSizes(sizes=(1,)), "batch"),
         (Shared(1.0), Objective("bottleneck"), Replicate(most=2), "replicate"),
@@ -247,7 +250,7 @@ def row(*terms: tuple[object, float]) -> Linear:
     ],
 )
 def test_what_is_not_modelled_is_refused_by_name(
-    interconnect: Shared | Host, objective: Objective, constraint: Constraint, word: str
+    interconnect: Interconnect, objective: Objective, constraint: Constraint, word: str
 ) -> None:
     """Law: a problem beyond the model is refused, with a reason that says which part."""
     problem = Problem.create(crossed(), [Device("x"), Device("y")], interconnect, objective, [constraint])

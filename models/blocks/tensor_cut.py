@@ -15,11 +15,14 @@ __all__ = ["Cut", "tensor_cut"]
 Cut: TypeAlias = Callable[[Any], Any]
 
 
-def tensor_cut(model: Any, on: On, parts: Sequence[int], exact: Sequence[int] = ()) -> Cut:
+def tensor_cut(
+    model: Any, on: On, parts: Sequence[int], exact: Sequence[int] = (), paying: Sequence[int] | None = None
+) -> Cut:
     """Add what each of *parts* pays for tensors; returned as ``cut(d)``, an expression in the model's unit.
 
     Formula: ``c[u,d] >= on(v,d) - on(u,d)`` and ``c[u,d] >= on(u,d) - on(v,d)`` for every edge (u,v).
-    Source -> target: the shared interconnect -> continuous ``c`` on ``U × parts``.
+    Source -> target: the shared interconnect -> continuous ``c`` on ``U × parts``; the host interconnect -> the
+    same for the parts in *paying*, and 0 for the others (tarnawski2020, section 3).
     Exact while nothing but the objective moves c: it is then pushed down onto the larger of the two. For the
     parts in *exact* the members M of a tensor's net (producer and consumers) add
     ``c[u,d] <= sum_{w in M} on(w,d)`` and ``c[u,d] <= sum_{w in M} (1 - on(w,d))``, which make c the indicator.
@@ -28,8 +31,13 @@ def tensor_cut(model: Any, on: On, parts: Sequence[int], exact: Sequence[int] = 
     part = model.cut = pyo.Block(concrete=True)
     part.D = pyo.Set(initialize=list(parts))
     part.c = pyo.Var(model.U, part.D, bounds=(0, 1))
-    constrain(part, "into", model.EU, part.D, rule=lambda b, u, v, d: b.c[u, d] >= on(v, d) - on(u, d))
-    constrain(part, "out_of", model.EU, part.D, rule=lambda b, u, v, d: b.c[u, d] >= on(u, d) - on(v, d))
+    free = set() if paying is None else set(parts) - set(paying)
+    for u in model.U:
+        for d in free:
+            part.c[u, d].fix(0)
+    part.paying = pyo.Set(initialize=[d for d in parts if d not in free])
+    constrain(part, "into", model.EU, part.paying, rule=lambda b, u, v, d: b.c[u, d] >= on(v, d) - on(u, d))
+    constrain(part, "out_of", model.EU, part.paying, rule=lambda b, u, v, d: b.c[u, d] >= on(u, d) - on(v, d))
     if exact:
         _indicators(model, part, on, exact)
     return lambda d: sum(model.size[u] * part.c[u, d] for u in model.U)

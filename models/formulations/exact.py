@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Linear, Load, Memory, On, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Load, Memory, On, Pin, Separate
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, exactly, load_variables
+from mtpp_dsl.models.blocks.contiguity import contiguity, edges_of_part
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
@@ -24,16 +25,16 @@ from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.scaling import Scale, scale_of
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Exact", "Layout", "layout_of"]
 
-HONOURED = (Acyclic, Memory, Colocate, Separate, Pin, Forbid, Linear)
+HONOURED = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
 class Exact:
-    """Every plan, and nothing else: devices of any speeds and memories on a shared interconnect.
+    """Every plan, and nothing else: devices of any speeds and memories on ``shared`` or ``host``.
 
     Interchangeable devices under ``acyclic`` are numbered in the order of the quotient graph, as in Figure 3.
     Devices that can be told apart get a linear order of their own, one for each part of a training graph; without
@@ -49,8 +50,8 @@ class Exact:
         """Return why this problem cannot be formulated, or None."""
         if problem.objective.quantity != "bottleneck":
             return f"method 'exact' minimises a bottleneck, not a {problem.objective.quantity}"
-        if not isinstance(problem.interconnect, Shared):
-            return f"method 'exact' models a shared interconnect, not {problem.interconnect.keyword}"
+        if isinstance(problem.interconnect, Links):
+            return "method 'exact' models the shared and host interconnects, not links"
         for constraint in problem.constraints:
             if not isinstance(constraint, HONOURED):
                 return f"method 'exact' cannot honour constraint {constraint}"
@@ -72,6 +73,7 @@ class Exact:
         load, most = self._loads(model, problem, on, scale)
         bottleneck(model, load, scale.floor / scale.unit)
         memory(model, problem, on)
+        contiguity(model, problem, on)
         colocate(model, problem, on)
         separate(model, problem, on)
         if any(problem.of(Linear)):
@@ -100,7 +102,9 @@ class Exact:
         exact = sorted(linear.pushed_up(problem).loads)
         time = np.where(np.isfinite(problem.time), problem.time, 0.0) / scale.unit
         compute = work(model, on, time)
-        cut = tensor_cut(model, on, range(problem.k), exact)
+        shared = isinstance(problem.interconnect, Shared)
+        paying = [d for d, device in enumerate(problem.devices) if shared or device.pays_io]
+        cut = tensor_cut(model, on, range(problem.k), exact, paying)
         over = overflow(model, problem, on, scale.unit, exact)
 
         def load(d: Any) -> Any:
@@ -186,9 +190,6 @@ def _acyclic_parts(problem: Problem) -> list[Sequence[tuple[int, int]]]:
     asked = {constraint.parts for constraint in problem.of(Acyclic)}
     if not asked:
         return []
-    graph, back = problem.graph, problem.graph.backward
-    edges = np.stack([graph.tails, graph.heads], axis=1)
+    back = problem.graph.backward
     sides = [False, True] if "both" in asked and back.any() else [False]
-    return [
-        [(u, v) for u, v in edges[(back[graph.tails] == side) & (back[graph.heads] == side)].tolist()] for side in sides
-    ]
+    return [edges_of_part(problem, backward=side) for side in sides]
