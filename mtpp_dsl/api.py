@@ -167,7 +167,7 @@ def finish(problem: Problem, result: Result, progress: Progress) -> Result:
     if result.infeasibility is not None:
         if progress.plan is not None:
             raise VerificationError(f"{result.method!r} calls the problem infeasible and has reported a plan for it")
-        return replace(result, log=result.log or tuple(progress.log))
+        return replace(result, bound=None, log=result.log or tuple(progress.log))
     plan = _best_plan(problem, [result.plan, progress.plan])
     bound = _best_bound([result.bound, progress.bound, _simple(problem)])
     evaluation = None if plan is None else evaluate(problem, plan)

@@ -29,6 +29,7 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.api import find_method
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.generators import signature
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower_devices import _DEVICE_OPTIONS
@@ -257,21 +258,34 @@ graph {{
   node b (work = 1, kind = "x")
 }}
 device d[2] (memory = 9)
-interconnect shared (bandwidth = 1)
+interconnect {} (bandwidth = 1)
 minimize bottleneck
 constraint {}
 """
+ASKED = [("Constraints", word, "shared", rule) for word, rule in CONSTRAINTS.items()]
+ASKED += [("Interconnects", kind, kind, "acyclic") for kind in ("shared", "host", "links")]
 
 
-@pytest.mark.parametrize("first", CONSTRAINTS)
-def test_who_honours_what(first: str) -> None:
-    """The table of constraints names the methods that give plans under each, and no others."""
-    table = (DOCS / "language.md").read_text(encoding="utf-8").partition("\n## Constraints\n")[2]
-    row = next(line for line in table.splitlines() if re.match(rf"\| `?{first}\b`?(?! by color)(?! by `)", line))
-    problem = mtpp_dsl.load(SPEC.format(CONSTRAINTS[first]))
+@pytest.mark.parametrize(("section", "first", "interconnect", "rule"), ASKED)
+def test_who_honours_what(section: str, first: str, interconnect: str, rule: str) -> None:
+    """The tables of interconnects and constraints name the methods that give plans under each, and no others."""
+    table = (DOCS / "language.md").read_text(encoding="utf-8").partition(f"\n## {section}\n")[2]
+    row = next(line for line in table.splitlines() if re.match(rf"\| `?{first}\b", line))
+    problem = mtpp_dsl.load(SPEC.format(interconnect, rule))
     able = {name for name in ("exact", "slicegraph") if find_method(name).accepts(problem) is None}
     assert {name for name in ("exact", "slicegraph") if f"`{name}`" in row.split("|")[-2]} == able
     assert (find_method("auto").accepts(problem) is None) == bool(able)
+
+
+@pytest.mark.parametrize("name", BUILTIN[GENERATORS])
+def test_generators_are_described(name: str) -> None:
+    """Every parameter of a generator is listed with its default."""
+    table = (DOCS / "language.md").read_text(encoding="utf-8").partition("\n### Generators\n")[2]
+    row = next(line for line in table.splitlines() if line.startswith(f"| `{name}`"))
+    for parameter in signature(name):
+        default = parameter.default
+        shown = "" if default is None else f' "{default}"' if isinstance(default, str) else f" {default:g}"
+        assert f"`{parameter.name}`{shown}" in row, parameter
 
 
 def test_reference_has_every_unit() -> None:
