@@ -119,7 +119,7 @@ def solve(
     chosen = find_method(method, solver) if isinstance(method, str) else method
     reason = chosen.accepts(problem)
     if reason is not None:
-        raise Refused(f"method {chosen.name!r} cannot solve this: {reason}")
+        raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
     limits = Limits(
         time=time_limit,
@@ -143,6 +143,13 @@ def solve(
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
         raise
+
+
+def _instead(problem: Problem, refused: Method) -> str:
+    """Return which methods can solve *problem* in place of the one that refused."""
+    others = [find_method(name) for name in method_names() if name != refused.name]
+    can = [other.name for other in others if "plan" in other.gives and other.accepts(problem) is None]
+    return f"; {' and '.join(can)} can" if can else ""
 
 
 def _evidence(problem: Problem, result: Result) -> dict[str, Any]:

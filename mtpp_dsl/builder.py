@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.graph import Graph
@@ -119,7 +119,7 @@ class Builder:
             self.edge(u, v)
         return self
 
-    def device(self, name: str, *, count: int | None = None, **options: float | str) -> Builder:
+    def device(self, name: str, *, count: int | None = None, **options: float | str | Collection[str]) -> Builder:
         """Add a device, or *count* of them called ``name[0]``, ``name[1]`` and so on."""
         family = "" if count is None else f"[{count}]"
         self._statements.append(
@@ -195,6 +195,10 @@ def _options(options: dict[str, Any], texts: tuple[str, ...] = ()) -> str:
 
 
 def _value(value: Any, is_text: bool) -> str:
+    from mtpp_dsl.errors import UsageError
+
     if isinstance(value, (list, tuple, set, frozenset)):
         return f"[{', '.join(_value(item, is_text) for item in sorted(value))}]"
+    if is_text and not isinstance(value, str):
+        raise UsageError(f"{value!r} is no string")
     return _quoted(value) if is_text else str(value)

@@ -103,6 +103,7 @@ def test_infeasible(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["-D", "mst=3"], "did you mean 'most'?"),
         (["--start", "none.json"], "there is no file none.json"),
         (["--json", "none/x.json"], "there is no folder none"),
+        (["--json", "."], "it is a folder"),
         (["--write-model", "x.txt", "--method", "exact"], ".lp"),
         (["--solver-option", "no_such_option=3", "--method", "exact"], "no_such_option"),
         (["--quiet", "--verbose"], "exclude each other"),

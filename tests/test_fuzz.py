@@ -101,9 +101,7 @@ def test_reading_ends(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rest = "graph { node z }\n" if "graph" not in text else ""
     device = "device q\n" if "device" not in text else ""
     with pytest.raises(SpecError):
-        load(
-            f"{rest}{device}interconnect shared (bandwidth = 1)\nminimize bottleneck\n{text}\nconstraint nonsense: a <= 1"
-        )
+        load(f"{rest}{device}interconnect shared (bandwidth = 1)\nminimize bottleneck\n{text}\nconstraint x: a <= 1")
 
 
 def test_files_that_are_no_specs(tmp_path: Path) -> None:

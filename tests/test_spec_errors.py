@@ -108,6 +108,9 @@ CASES = [
     ('include "nowhere.mtpp"', '"nowhere.mtpp"', "there is no file 'nowhere.mtpp'"),
     ("graph from generator chian", "chian", "there is no generator 'chian'; did you mean 'chain'?"),
     ("graph from generator chain (nods = 3)", "chain", "did you mean 'nodes'?"),
+    ("device x[0]", "device x[0]", "this declares no device"),
+    ("device makespan", "makespan", "'makespan' is a word of the language; choose another name"),
+    ("let nodes = 3", "nodes", "'nodes' is a word of the language"),
     ("let a1 = 1\nlet a1 = 2", "a1", "'a1' is already defined at"),
 ]
 
@@ -168,6 +171,19 @@ def test_units_or_none() -> None:
         assert errors(text.format(work, output) + shared.format(bandwidth))
     for work, output, bandwidth in [("1 s", "1 B", "1 B/s"), ("1", "1", "1"), ("0", "1 B", "1 B/s"), ("1 s", "0", "1")]:
         load(text.format(work, output) + shared.format(bandwidth))
+
+
+def test_operations_need_a_speed() -> None:
+    """Work in FLOP is a time only on a device with a speed in FLOP/s."""
+    text = "graph { node a (work = 2 GFLOP) }\ninterconnect shared (bandwidth = 1 B/s)\nminimize bottleneck\n"
+    assert "the work is in FLOP, so d needs a speed" in errors(text + "device d")[0].message
+    assert load(text + "device d (speed = 4 GFLOP/s)").time.tolist() == [[0.5]]
+
+
+def test_a_family_complains_once() -> None:
+    """One wrong option of a family is one error, and its members are known all the same."""
+    found = errors("graph { node a[i in 0..3] (wrk = 1) edge a[0] -> a[3] }\ndevice d\nminimize bottleneck")
+    assert [d.message.partition(";")[0] for d in found] == ["a node has no option 'wrk'"]
 
 
 def test_missing_parts_are_named() -> None:

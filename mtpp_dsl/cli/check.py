@@ -71,4 +71,4 @@ def _methods(problem: Problem) -> None:
             cannot.append((name, reason))
     print(f"  can solve it: {', '.join(can) or 'no method yet'}")
     for name, reason in cannot:
-        print(f"  {name} cannot: {reason}")
+        print(f"  {reason}" if name in reason else f"  {name} cannot: {reason}")

@@ -23,7 +23,10 @@ def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> int:
     for row in rows:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 200
-    Console(highlight=False, width=width).print(table)
+    console = Console(highlight=False, width=width)
+    with console.capture() as captured:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
     return 0
 
 

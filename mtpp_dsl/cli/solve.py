@@ -93,7 +93,11 @@ def read_plan(problem: Problem, path: Path) -> Plan:
 
 def _check_writable(path: Path | None) -> None:
     """Complain about a place that cannot be written before an hour's work, not after."""
-    if path is not None and str(path) != "-" and not path.absolute().parent.is_dir():
+    if path is None or str(path) == "-":
+        return
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder")
+    if not path.absolute().parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
 
 
@@ -116,7 +120,7 @@ def _stop_on_interrupt(progress: Progress) -> Iterator[None]:
 
 def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> None:
     data = result_to_json(problem, result)
-    data["time"] = {"read": read, **data["time"]}
+    data["time"] = {"read": read, **data["time"], "total": read + data["time"]["total"]}
     to_stdout = call.json is not None and str(call.json) == "-"
     if to_stdout:
         sys.stdout.write(dumps(data))

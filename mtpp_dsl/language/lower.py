@@ -18,7 +18,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
-from mtpp_dsl.language.lower_graph import UnitKeeper, lower_graph, read_file
+from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, lower_graph, read_file
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import bind_params, read_source, read_statements
 from mtpp_dsl.language.scope import Complaint, Scope
@@ -162,6 +162,7 @@ class _Lowering:
     def define_lets(self) -> None:
         for statement, _ in self.of(tree.LetStatement):
             name = statement.name.text
+            self.attempt(check_word, statement.name)
             old = self.scope.lets.get(name)
             if old is not None and old.span.source is statement.span.source:
                 self.wrong.append(Diagnostic(f"{name!r} is already defined at {old.span.place}", statement.name.span))
@@ -249,7 +250,8 @@ class _Lowering:
         free = [device.name for device in self.scope.devices if not device.pays_io]
         if free and not isinstance(joined, Host):
             raise Complaint(
-                f"{free[0]} has io = free, which means something on interconnect host only, not on {joined.keyword}",
+                f"{free[0]} has io = free, which means something on interconnect host only, not on {joined.keyword}; "
+                f"declare it anew with (io = paid)",
                 span,
             )
 

@@ -11,7 +11,7 @@ from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.graph import Graph, frozen
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
-from mtpp_dsl.language.lower_graph import UnitKeeper, expand_family
+from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import MAX_NODES, Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, Quantity, describe
@@ -51,7 +51,10 @@ def declare_devices(
     if declared:
         raise Complaint(f"device {declared[0]!r} is already declared", statement.name.span)
     template = devices[old[0]] if old else Device(base)
+    check_word(statement.name)
     members = list(expand_family(base, statement.family, scope, {}))
+    if not members:
+        raise Complaint(f"this declares no device: {base!r} has no members", statement.span)
     if len(members) + len(devices) > min(MAX_DEVICES, MAX_NODES):
         raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span)
     new = {}
@@ -84,6 +87,8 @@ def _device(
             raise Complaint(f"the speed of {name} must be {wanted}", options.span("speed"))
         if speed.value == 0:
             raise Complaint(f"the speed of {name} must be more than zero", options.span("speed"))
+    elif scope.graph is not None and scope.graph.work_unit == "FLOP" and base.speed == 1.0:
+        raise Complaint(f"the work is in FLOP, so {name} needs a speed in FLOP/s", statement.span)
     device = replace(
         base,
         name=name,

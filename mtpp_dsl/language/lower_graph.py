@@ -18,10 +18,19 @@ from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.source import Diagnostic, Span
 from mtpp_dsl.units import NONE, SIZE, TIME, WORK, Dimension
 
-__all__ = ["UnitKeeper", "expand_family", "lower_graph", "resolve_path"]
+__all__ = ["RESERVED", "UnitKeeper", "check_word", "expand_family", "lower_graph", "resolve_path"]
 
 _NODE_OPTIONS = ("work", "params", "output", "memory", "kind", "label", "color", "part")
 _UNIT_NAMES = {TIME: "s", SIZE: "B", WORK: "FLOP", NONE: ""}
+
+
+RESERVED = ("nodes", "devices", "bottleneck", "makespan", "true", "false")
+
+
+def check_word(name: tree.Word) -> None:
+    """Complain about a declared name that means something else in expressions."""
+    if name.text in RESERVED:
+        raise Complaint(f"{name.text!r} is a word of the language; choose another name", name.span)
 
 
 class UnitKeeper:
@@ -182,6 +191,8 @@ class _Block:
             self.wrong.append(complaint.diagnostic)
 
     def node(self, item: tree.NodeItem) -> None:
+        check_word(item.name)
+        complaint: Complaint | None = None
         for step in iterate(item.clauses, self.scope):
             for name, local in expand_family(item.name.text, item.family, self.scope, step):
                 if name in self.nodes:
@@ -191,7 +202,13 @@ class _Block:
                     raise Complaint(f"the graph would have more than {MAX_NODES:,} nodes", item.span)
                 self.places[name] = item.name.span
                 self.nodes[name] = {}  # known even if its options are wrong: one complaint, not one per edge
-                self.nodes[name] = self.attributes(name, item, local)
+                if complaint is None:
+                    try:
+                        self.nodes[name] = self.attributes(name, item, local)
+                    except Complaint as wrong:
+                        complaint = wrong
+        if complaint is not None:
+            raise complaint
 
     def attributes(self, name: str, item: tree.NodeItem, local: Locals) -> dict[str, object]:
         options = Options(item.options, _NODE_OPTIONS, "a node", self.scope, local)

@@ -22,7 +22,7 @@ STATEMENTS = (
     "maximize",
     "constraint",
 )
-"""Words that begin a statement, reserved everywhere."""
+"""Words that begin a statement."""
 
 RULES = (
     "acyclic",

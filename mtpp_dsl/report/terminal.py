@@ -18,7 +18,7 @@ __all__ = ["fold_names", "summary"]
 
 _BAR = 28
 _MAX_DEVICES = 40
-_PARTS = (("work", "green"), ("input", "yellow"), ("output", "magenta"), ("overflow", "red"))
+_PARTS = (("work", "█", "green"), ("input", "▓", "yellow"), ("output", "▒", "magenta"), ("overflow", "░", "red"))
 _ENDED = {
     "gap": "within the gap asked for",
     "complete": "ran to its end",
@@ -93,10 +93,10 @@ def _bar(evaluation: Evaluation, d: int) -> Text:
     bar = Text()
     scale = _BAR / evaluation.bottleneck if evaluation.bottleneck > 0 else 0.0
     total, drawn = 0.0, 0
-    for name, style in _PARTS:
+    for name, glyph, style in _PARTS:
         total += float(getattr(evaluation, name)[d]) * scale
         cells = round(total) - drawn
-        bar.append("█" * cells if name == "work" else "▒" * cells, style)
+        bar.append(glyph * cells, style)
         drawn += cells
     bar.append("·" * (_BAR - drawn), "dim")
     return bar
@@ -104,9 +104,9 @@ def _bar(evaluation: Evaluation, d: int) -> Text:
 
 def _legend(evaluation: Evaluation) -> Text:
     legend = Text("", "dim")
-    for name, style in _PARTS:
+    for name, glyph, style in _PARTS:
         if name == "work" or getattr(evaluation, name).any():
-            legend.append("█ " if name == "work" else "▒ ", style)
+            legend.append(f"{glyph} ", style)
             legend.append(f"{name}  ")
     return legend
 
@@ -129,8 +129,8 @@ def _facts(problem: Problem, result: Result) -> Table:
     if result.gap is not None:
         table.add_row("gap", _gap(result))
     elif result.infeasibility is None:
-        nothing = "no plan found" if result.plan is None else "no bound"
-        table.add_row("found", f"{nothing}; {_ENDED[result.termination]}")
+        missing = [name for name, found in (("plan", result.plan), ("bound", result.bound)) if found is None]
+        table.add_row("ended", f"{_ENDED[result.termination]}, without a {' or a '.join(missing)}")
     if result.plan is not None:
         table.add_row("verified", "every constraint and every load, independently" if result.verified else "no")
     solver = f" with {result.solver}" if result.solver else ""

@@ -62,7 +62,7 @@ class SliceGraph:
         if isinstance(problem.interconnect, Links):
             return "slicegraph knows the shared and host interconnects, not links"
         other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
-        return None if other is None else f"slicegraph cannot honour 'constraint {other.keyword}'; exact can"
+        return None if other is None else f"slicegraph cannot honour constraint {other}"
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""

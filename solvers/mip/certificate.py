@@ -20,7 +20,7 @@ def bound_of(proven: Proven, method: str, solver: str, scale: float, argument: s
     """
     if not proven.by_solver:
         detail = "the model's own lower bound on its objective, before any search (archer2024, Lemma 3.3)"
-        return Bound(proven.cost, method, "trusted", "the bounds of the variables", detail)
+        return Bound(proven.cost, method, "trusted", "Lemma 3.3, a row of the model", detail)
     detail = (
         f"{argument}the solver's dual bound of model {method!r}, whose unit of cost is {scale:.6g}, less its "
         f"feasibility tolerance of {FEASIBILITY:g} units; never an incumbent. It rests on the solver's word and on "
