@@ -93,7 +93,11 @@ class Progress:
         started: ``time.monotonic()`` at the start.
     """
 
-    def __init__(self, listener: Callable[[Progress, str], None] | None = None) -> None:
+    def __init__(
+        self,
+        listener: Callable[[Progress, str], None] | None = None,
+        solver_log: Callable[[str], None] | None = None,
+    ) -> None:
         self.plan: Plan | None = None
         self.cost: float | None = None
         self.held: float | None = None
@@ -101,6 +105,7 @@ class Progress:
         self.log: list[LogEntry] = []
         self.started = monotonic()
         self._listener = listener
+        self._solver_log = solver_log
         self._stop = Event()
 
     @property
@@ -139,6 +144,16 @@ class Progress:
         """Tell the user what is being done."""
         if self._listener is not None:
             self._listener(self, message)
+
+    @property
+    def wants_solver_log(self) -> bool:
+        """Whether anybody reads the log of a solver."""
+        return self._solver_log is not None
+
+    def solver_says(self, line: str) -> None:
+        """Pass on a line of a solver's own log."""
+        if self._solver_log is not None:
+            self._solver_log(line)
 
     @property
     def incumbent(self) -> float | None:

@@ -77,6 +77,13 @@ class _Listener(Progress):
         super().report_cost(cost)
         self._reduced.outer.report_cost(cost)
 
+    @property
+    def wants_solver_log(self) -> bool:
+        return self._reduced.outer.wants_solver_log
+
+    def solver_says(self, line: str) -> None:
+        self._reduced.outer.solver_says(line)
+
     def say(self, message: str) -> None:
         if message:
             self._reduced.outer.say(message)

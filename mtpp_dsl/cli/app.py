@@ -69,7 +69,9 @@ def solve(
     ] = None,
     include: Include = [],  # noqa: B006
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say what is being done; show the solver's log.")
+    ] = False,
 ) -> int:
     """Find a plan and a bound.
 

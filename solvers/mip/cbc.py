@@ -93,8 +93,8 @@ def _program() -> str | None:
 
 
 def _settings(limits: Limits) -> list[str]:
-    settings = ["-ratioGap", repr(limits.gap), "-randomSeed", str(limits.seed % 2**31)]
-    settings += ["-randomCbcSeed", str(limits.seed % 2**31)]
+    seed = str(1 + limits.seed % (2**31 - 1))  # to CBC 0 means the time of day
+    settings = ["-ratioGap", repr(limits.gap), "-randomSeed", seed, "-randomCbcSeed", seed]
     if limits.time is not None:
         settings += ["-timeMode", "elapsed", "-seconds", str(max(1, ceil(limits.remaining)))]
     if limits.threads is not None and limits.threads > 1:

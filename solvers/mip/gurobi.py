@@ -41,7 +41,7 @@ class Gurobi:
         try:
             with (
                 model_file(model) as file,
-                gurobipy.Env(params={"OutputFlag": 0}) as env,
+                gurobipy.Env(params={"OutputFlag": int(progress.wants_solver_log), "LogToConsole": 0}) as env,
                 gurobipy.read(str(file.path), env) as gurobi,
             ):
                 _configure(gurobi, limits)
@@ -82,6 +82,8 @@ def _listener(progress: Progress, on_bound: Callable[[float | None, float | None
     def listen(gurobi: Any, where: int) -> None:
         if where == places.MIP:
             on_bound(_real(gurobi.cbGet(places.MIP_OBJBST)), _real(gurobi.cbGet(places.MIP_OBJBND)))
+        elif where == places.MESSAGE:
+            progress.solver_says(gurobi.cbGet(places.MSG_STRING).rstrip("\n"))
         if progress.stopped:
             gurobi.terminate()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
+from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any, ClassVar
@@ -84,6 +85,7 @@ class _Run:
         self.on_bound = on_bound
         self.incumbent: float | None = None
         self.bound: float | None = None
+        self.lines = SimpleQueue[str]()
         self.interrupt = False
         self.stopped_by: Termination = "interrupted"
 
@@ -107,6 +109,7 @@ class _Run:
         told: tuple[float | None, float | None] = (None, None)
         while thread.is_alive():
             thread.join(0.05)
+            self._pass_on_log()
             known = (self.incumbent, self.bound)
             if known != told:
                 told = known
@@ -117,7 +120,13 @@ class _Run:
             if monotonic() > deadline:
                 self.stopped_by = "interrupted" if self.progress.stopped else "time_limit"
                 return False
+        self._pass_on_log()
         return True
+
+    def _pass_on_log(self) -> None:
+        while not self.lines.empty():
+            for line in self.lines.get().rstrip("\n").split("\n"):
+                self.progress.solver_says(line)
 
     def _run(self) -> None:
         global _active
@@ -140,6 +149,9 @@ class _Run:
             if self.interrupt:
                 event.data_in.user_interrupt = True
 
+        if self.progress.wants_solver_log:
+            self.highs.setOptionValue("output_flag", True)
+            self.highs.cbLogging += lambda event: self.lines.put(event.message)
         self.highs.cbMipImprovingSolution += improved
         self.highs.cbMipInterrupt += poll
         self.highs.cbSimplexInterrupt += stop

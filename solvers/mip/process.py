@@ -65,6 +65,7 @@ def run(
                 if line is None:
                     break
                 finished.lines.append(line)
+                progress.solver_says(line)
                 on_line(line)
             if progress.stopped and not asked:
                 asked = True

@@ -62,8 +62,14 @@ class Scip:
             _configure(scip, limits)
             _start(scip, file)
             _listen(scip, progress, on_bound)
+            log = file.path.with_suffix(".log")
+            if progress.wants_solver_log:
+                scip.setLogfile(str(log))
             if not progress.stopped:
                 scip.optimize()
+            if log.exists():
+                for line in log.read_text().splitlines():
+                    progress.solver_says(line)
             by = f"scip {scip.version()} (pyscipopt {version('pyscipopt')})"
             return _outcome(scip, file, progress, by)
 
