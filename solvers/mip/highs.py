@@ -150,7 +150,7 @@ class _Run:
                 event.data_in.user_interrupt = True
 
         if self.progress.wants_solver_log:
-            self.highs.setOptionValue("output_flag", True)
+            set_options(self.highs, {"output_flag": True, "log_to_console": False})
             self.highs.cbLogging += lambda event: self.lines.put(event.message)
         self.highs.cbMipImprovingSolution += improved
         self.highs.cbMipInterrupt += poll
