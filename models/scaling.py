@@ -18,6 +18,9 @@ TARGET = 100.0
 FINEST = 1e-6
 """Costs below this share of the largest are not told apart, so that no coefficient exceeds 1e8."""
 
+FEASIBILITY = 1e-6
+"""Solvers' tolerance of a row, and of a whole number."""
+
 HARMLESS = (Acyclic, Contiguous, Colocate, Forbid, Memory, Pin)
 
 
@@ -41,6 +44,17 @@ class Scale:
         cost: Floats = np.minimum(problem.tensor_time, self.ceiling) / self.unit
         return cost
 
+    @property
+    def margin(self) -> float:
+        """What to take off a solver's dual bound, in the model's unit.
+
+        That is the tolerance of a row. Where work is so small beside tensors or streaming that it is below the
+        resolution, a binary that is off by its tolerance moves a cost by more than the work: then the largest
+        such move.
+        """
+        fine = self.unit <= self.floor / TARGET * (1 + 1e-9)
+        return FEASIBILITY if fine else FEASIBILITY * TARGET / FINEST
+
 
 def least_work(problem: Problem) -> Floats:
     """Return [n] the time of each node on the device that runs it fastest; 0 where none may."""
@@ -48,11 +62,11 @@ def least_work(problem: Problem) -> Floats:
     return np.where(np.isfinite(time), time, 0.0)
 
 
-def scale_of(problem: Problem) -> Scale:
-    """Return the scale of the models of *problem*, a bottleneck on ``shared``."""
+def scale_of(problem: Problem, ceiling: float | None = None) -> Scale:
+    """Return the scale of the models of *problem*; *ceiling* is that of the model's own optimum, if known."""
     work = least_work(problem)
     floor = max(work.max(initial=0.0), work.sum() / problem.k)
-    ceiling = _ceiling(problem)
+    ceiling = _ceiling(problem) if ceiling is None else ceiling
     streamed = (
         np.maximum(problem.graph.params.sum() - problem.overflow_limit, 0.0).max() / problem.interconnect.bandwidth
     )

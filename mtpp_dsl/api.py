@@ -66,8 +66,6 @@ def find_method(name: str, solver: str = "highs") -> Method:
     if names[name] == "method":
         method: Method = registry.load(registry.METHODS, name)()
         return method
-    if solver not in registry.available(registry.BACKENDS):
-        registry.load(registry.BACKENDS, solver)  # says what there is
     formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
     mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver)
     return mip
@@ -116,7 +114,13 @@ def solve(
         raise UsageError(f"the time limit is {time_limit:g} s; it must not be negative")
     if threads is not None and threads < 1:
         raise UsageError(f"threads is {threads}; it must be one or more")
+    if seed < 0:
+        raise UsageError(f"the seed is {seed}; it must be zero or more")
+    if solver not in registry.available(registry.BACKENDS):
+        registry.load(registry.BACKENDS, solver)  # says what there is
     chosen = find_method(method, solver) if isinstance(method, str) else method
+    if not getattr(chosen, "uses_solver", False):
+        _refuse_solver_options(chosen, solver, solver_options, write_model, threads)
     reason = chosen.accepts(problem)
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
@@ -143,6 +147,20 @@ def solve(
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
         raise
+
+
+def _refuse_solver_options(
+    method: Method,
+    solver: str,
+    options: Mapping[str, Any] | None,
+    write_model: Path | str | None,
+    threads: int | None,
+) -> None:
+    """Refuse what would be ignored by a method that uses no MIP solver."""
+    asked = {"a solver": solver != "highs", "solver options": options, "a model": write_model, "threads": threads}
+    for what, given in asked.items():
+        if given:
+            raise UsageError(f"method {method.name!r} uses no MIP solver: {what} would mean nothing to it")
 
 
 def _instead(problem: Problem, refused: Method) -> str:

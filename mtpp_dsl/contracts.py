@@ -189,7 +189,8 @@ class Formulation(Protocol):
     def build(self, problem: Problem) -> Any:
         """Return a ``pyomo.environ.ConcreteModel`` with one active objective to minimise.
 
-        Its attribute ``cost_scale`` (a float, 1.0 when absent) times its objective is the problem's cost.
+        Its attribute ``cost_scale`` (a float, 1.0 when absent) times its objective is the problem's cost;
+        ``cost_margin`` (1e-6 when absent) is what a solver's dual bound may be too high by, in the model's unit.
         """
         ...
 
@@ -228,6 +229,9 @@ class Method(Protocol):
         name: how ``--method`` calls it.
         summary: one line for ``mtpp methods``.
         gives: what a successful run returns.
+
+    A method that honours the solver, its options, ``threads`` and ``write_model`` of the limits says so with
+    ``uses_solver = True``; whoever asks another one for them is told.
     """
 
     name: str

@@ -189,6 +189,7 @@ class Problem:
                 raise UsageError(f"device {device.name!r} reserves {device.reserve:g} of a memory of {device.memory:g}")
         for constraint in constraints:
             _check_members(constraint, graph.n, len(devices))
+        _check_magnitudes(graph, devices, interconnect)
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
         return cls(
@@ -285,6 +286,23 @@ class Problem:
             raise UsageError("on links a transfer depends on the pair of devices")
         read = np.diff(self.graph.offsets) > 0
         return frozen(np.where(read, self.graph.output / self.interconnect.bandwidth, 0.0), np.float64)
+
+
+LARGEST = 1e100
+"""Larger times, sizes and their sums are refused: no solver computes with them."""
+
+
+def _check_magnitudes(graph: Graph, devices: Sequence[Device], interconnect: Interconnect) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        slowest = min(device.speed for device in devices)
+        sums = {"the running times": graph.work.sum() / slowest, "the sizes": (graph.params + graph.output).sum()}
+        for kind, times in graph.times.items():
+            sums[f"the times on {kind}"] = times[np.isfinite(times)].sum() / slowest
+        if isinstance(interconnect, (Shared, Host)):
+            sums["the times of transfers"] = (graph.output.sum() + graph.params.sum()) / interconnect.bandwidth
+    for what, total in sums.items():
+        if not total <= LARGEST:
+            raise UsageError(f"{what} add up to {total:g}; more than {LARGEST:g} is refused")
 
 
 def _times(graph: Graph, devices: Sequence[Device]) -> Floats:

@@ -45,6 +45,7 @@ class Auto:
 
     name = "auto"
     gives: Gives = "plan and bound"
+    uses_solver = True
     summary = "the best plan and bound that the time allows: contraction, slicegraph, superblock, exact"
 
     def accepts(self, problem: Problem) -> str | None:

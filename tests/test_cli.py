@@ -108,6 +108,10 @@ def test_infeasible(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["--solver-option", "no_such_option=3", "--method", "exact"], "no_such_option"),
         (["--quiet", "--verbose"], "exclude each other"),
         (["--method", "slicegraph"], "exact can"),
+        (["--method", "simple", "--solver", "scip"], "uses no MIP solver: a solver would mean nothing"),
+        (["--method", "simple", "--solver-option", "a=1"], "solver options would mean nothing"),
+        (["--method", "simple", "--write-model", "m.lp"], "a model would mean nothing"),
+        (["--method", "slicegraph", "--threads", "2"], "threads would mean nothing"),
     ],
 )
 def test_wrong_calls(toy: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -226,6 +226,20 @@ def test_includes(tmp_path: Path) -> None:
     assert load(tmp_path / "a.mtpp", search=[tmp_path / "lib"]).graph.n == 4
 
 
+def test_byte_order_mark(tmp_path: Path) -> None:
+    """A file as some editors write it reads like any other."""
+    (tmp_path / "x.mtpp").write_bytes(b"\xef\xbb\xbf" + HEAD.replace("\n", "\r\n").encode())
+    assert load(tmp_path / "x.mtpp").graph.n == 4
+
+
+def test_magnitudes() -> None:
+    """Numbers that no solver computes with are refused, with their sum."""
+    text = "graph {{ node a (work = {}, output = {}) node b edge a -> b }}\ndevice d\nminimize bottleneck\n"
+    for work, output, bandwidth in [("1e308 s", "1 B", "1 B/s"), ("1 s", "1 TB", "1e-320 B/s")]:
+        found = errors(text.format(work, output) + f"interconnect shared (bandwidth = {bandwidth})")
+        assert "is refused" in found[0].message
+
+
 def test_files(tmp_path: Path) -> None:
     """A missing file, a folder and a file that is no text are errors of the call."""
     with pytest.raises(UsageError, match="there is no file"):

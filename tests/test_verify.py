@@ -47,7 +47,7 @@ def test_overflow() -> None:
     assert evaluate(problem, plan).overflow.tolist() == [2.5]
     hard = problem.with_constraints([c.Memory()])
     assert evaluate(hard, plan).overflow.tolist() == [0]
-    assert "needs 9 of 4" in verify(hard, plan)[0].message
+    assert "needs 8 of 4, 1 of them reserved" in verify(hard, plan)[0].message
 
 
 CHAIN = Graph.create("abcd", [(0, 1), (1, 2), (2, 3)], work=[1, 2, 3, 4], output=1.0, memory=[1, 1, 1, 1])

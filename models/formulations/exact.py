@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Load, Memory, On, Pin, Separate
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import Role
+from mtpp_dsl.evaluate import Evaluation, evaluate
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, exactly, load_variables
@@ -66,7 +67,7 @@ class Exact:
         """Return the model; ``cost_scale`` times its objective is the problem's cost."""
         scale = scale_of(problem)
         model = pyo.ConcreteModel(name="exact")
-        model.cost_scale = scale.unit
+        model.cost_scale, model.cost_margin = scale.unit, scale.margin
         model.layout = layout_of(problem)
         graph_data(model, problem, problem.k, scale.tensor_costs(problem))
         on = self._assign(model, problem)
@@ -132,6 +133,7 @@ class Exact:
         orders = [relabel.quotient_order(where, edges, k) for edges in parts]
         if None in orders:
             return
+        _set_indicators(model, evaluate(problem, Plan.create(problem, where)))
         if layout.in_order:
             for (v, b), variable in model.y.items():
                 if not variable.fixed:
@@ -158,6 +160,17 @@ class Exact:
                 share[v, d] = variable.value or 0.0
             where = share.argmax(axis=1)
         return Plan.create(problem, where)
+
+
+def _set_indicators(model: Any, evaluation: Evaluation) -> None:
+    """Set the binaries that name the largest load and the devices that overflow, where there are any."""
+    largest, over = model.component("argmax"), model.component("overflow")
+    if largest is not None:
+        for d, variable in largest.a.items():
+            variable.set_value(int(d == evaluation.load.argmax()))
+    if over is not None:
+        for d, variable in over.z.items():
+            variable.set_value(int(evaluation.overflow[d] > 0))
 
 
 @dataclass(frozen=True)

@@ -77,9 +77,11 @@ def three_superblocks(problem: Problem, name: str, shares: Shares) -> Any:
     is paid by one of them.
     Reference: archer2024, 3.2 and 3.3.
     """
-    scale, fastest = scale_of(problem), least_work(problem)
+    fastest = least_work(problem)
+    everything = float(fastest.sum())  # all nodes in the middle, which no other constraint forbids here
+    scale = scale_of(problem, ceiling=1.1 * everything if everything else np.inf)
     model = pyo.ConcreteModel(name=name)
-    model.cost_scale = scale.unit
+    model.cost_scale, model.cost_margin = scale.unit, scale.margin
     graph_data(model, problem, 3, scale.tensor_costs(problem))
     on = prefixes(model)
     prefix_order(model)

@@ -35,7 +35,7 @@ def read_source(path: Path, name: str, included_from: Span | None = None) -> Sou
     try:
         if path.stat().st_size > MAX_SPEC_BYTES:
             raise UsageError(f"{name} is larger than {MAX_SPEC_BYTES >> 20} MiB: it is no spec")
-        return Source(name, path.read_text(encoding="utf-8"), included_from)
+        return Source(name, path.read_text(encoding="utf-8-sig"), included_from)
     except FileNotFoundError:
         raise UsageError(f"there is no file {name}") from None
     except UnicodeDecodeError:

@@ -53,13 +53,16 @@ class Bridge:
             raise SolverError("HiGHS refused the model: a coefficient is infinite or beyond 1e15")
 
     def set_start(self) -> bool:
-        """Give HiGHS the values of the integer variables as a start; return whether there were any."""
+        """Give HiGHS the values of the integer variables as a start; return whether some are missing.
+
+        HiGHS completes such a start by a MIP of its own, which calls back as if it were the main search.
+        """
         values = [(j, v.value) for j, v in enumerate(self.columns) if self.integer[j] and v.value is not None]
         if not values:
             return False
         index, value = zip(*values, strict=True)
         self.highs.setSolution(len(index), np.array(index, np.int32), np.array(value, np.float64))
-        return True
+        return len(values) < int(self.integer.sum())
 
     def load(self) -> None:
         """Write the solution into the model's variables, integers rounded."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.result import Bound
-from mtpp_dsl.solvers.mip.one import FEASIBILITY, Proven
+from mtpp_dsl.solvers.mip.one import Proven
 
 __all__ = ["bound_of"]
 
@@ -22,8 +22,8 @@ def bound_of(proven: Proven, method: str, solver: str, scale: float, argument: s
         detail = "the model's own lower bound on its objective, before any search (archer2024, Lemma 3.3)"
         return Bound(proven.cost, method, "trusted", "Lemma 3.3, a row of the model", detail)
     detail = (
-        f"{argument}the solver's dual bound of model {method!r}, whose unit of cost is {scale:.6g}, less its "
-        f"feasibility tolerance of {FEASIBILITY:g} units; never an incumbent. It rests on the solver's word and on "
-        "its tolerances (feasibility and integrality 1e-6, in the model's units)"
+        f"{argument}the solver's dual bound of model {method!r}, whose unit of cost is {scale:.6g}, less a "
+        f"margin of {proven.margin:g} units for its tolerances; never an incumbent. It rests on the solver's word and "
+        "on its tolerances (feasibility and integrality 1e-6, in the model's units)"
     )
     return Bound(proven.cost, method, "trusted", solver, detail)

@@ -64,8 +64,8 @@ class Highs:
         except TriviallyInfeasible:
             return Outcome("infeasible", None, None, by=by)
         _configure(bridge.highs, limits)
-        bridge.set_start()
-        run = _Run(bridge, progress, on_bound)
+        partial = bridge.set_start()
+        run = _Run(bridge, progress, on_bound, hear_bounds=not partial)
         if not run.finish(limits):
             return Outcome(run.stopped_by, None, run.bound, by=by)
         return _outcome(bridge, by)
@@ -74,13 +74,20 @@ class Highs:
 class _Run:
     """One run on a thread of its own, so that the caller's thread can watch and interrupt it.
 
-    HiGHS calls back on its own thread; what it says is kept here and passed on by the caller's.
+    HiGHS calls back on its own thread; what it says is kept here and passed on by the caller's. Without
+    *hear_bounds* only the bound at the end counts: those on the way may be a sub-problem's.
     """
 
     def __init__(
-        self, bridge: Bridge, progress: Progress, on_bound: Callable[[float | None, float | None], None]
+        self,
+        bridge: Bridge,
+        progress: Progress,
+        on_bound: Callable[[float | None, float | None], None],
+        *,
+        hear_bounds: bool,
     ) -> None:
         self.highs = bridge.highs
+        self.hear_bounds = hear_bounds
         self.progress = progress
         self.on_bound = on_bound
         self.incumbent: float | None = None
@@ -160,7 +167,7 @@ class _Run:
     def _note(self, incumbent: float, bound: float) -> None:
         if _real(incumbent) and (self.incumbent is None or incumbent < self.incumbent):
             self.incumbent = incumbent
-        if _real(bound) and (self.bound is None or bound > self.bound):
+        if self.hear_bounds and _real(bound) and (self.bound is None or bound > self.bound):
             self.bound = bound
 
 

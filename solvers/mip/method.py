@@ -35,6 +35,8 @@ class MipMethod:
         backend: name of the solver; None takes it from the limits of each call.
     """
 
+    uses_solver = True
+
     def __init__(self, formulation: Formulation | FormulationFamily, backend: str | None = None) -> None:
         self.formulation = formulation
         self.backend = backend

@@ -29,10 +29,12 @@ class Proven:
     Attributes:
         cost: in the problem's unit.
         by_solver: False if it is the objective's own lower bound, known before solving.
+        margin: what was taken off the solver's word, in the model's unit.
     """
 
     cost: float
     by_solver: bool
+    margin: float = FEASIBILITY
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def solve_one(
     began = monotonic()
     model = formulation.build(problem)
     scale = float(getattr(model, "cost_scale", 1.0))
+    margin = max(FEASIBILITY, float(getattr(model, "cost_margin", FEASIBILITY)))
     if limits.start is not None:
         formulation.start(problem, model, limits.start)
     if limits.write_model is not None:
@@ -76,26 +79,26 @@ def solve_one(
     built = monotonic()
 
     def on_bound(incumbent: float | None, bound: float | None) -> None:
-        tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, floor))
+        tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, margin, floor))
 
     if progress.stopped:
         outcome = Outcome("interrupted", None, None, by=backend.name)
     else:
         outcome = backend.solve(model, limits, progress, on_bound)
     solved = monotonic()
-    proven = Proven(inf, True) if outcome.termination == "infeasible" else _proven(outcome.bound, scale, floor)
+    proven = Proven(inf, True) if outcome.termination == "infeasible" else _proven(outcome.bound, scale, margin, floor)
     plan = None
     if outcome.objective is not None and formulation.role != "relaxation":
         plan = formulation.extract(problem, model)
     return Solved(outcome, plan, proven, scale, built - began, solved - built)
 
 
-def _proven(bound: float | None, scale: float, floor: Proven | None) -> Proven | None:
-    """Return the better of a dual bound, less the tolerance, and *floor*."""
+def _proven(bound: float | None, scale: float, margin: float, floor: Proven | None) -> Proven | None:
+    """Return the better of a dual bound, less the margin, and *floor*."""
     if bound is None:
         return floor
-    cost = (bound - FEASIBILITY) * scale
-    return Proven(cost, True) if floor is None or cost > floor.cost else floor
+    cost = (bound - margin) * scale
+    return Proven(cost, True, margin) if floor is None or cost > floor.cost else floor
 
 
 def _floor(model: Any, scale: float) -> Proven | None:
