@@ -17,6 +17,7 @@ from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.symmetry import interchangeable
 from mtpp_dsl.verify import verify
 
 __all__ = ["Auto"]
@@ -102,11 +103,13 @@ class _Run:
             self.progress.say(f"contracted {self.problem.graph.n} nodes to {small.graph.n}")
         return Reduced(self.problem, small, lift, self.progress)
 
-    @property
+    @cached_property
     def rows(self) -> int:
-        """How many rows the exact model has, about."""
+        """How many rows the exact model has, about: devices that can be told apart are ordered in pairs."""
         problem = self.reduced.problem
-        return (problem.graph.n + 3 * problem.graph.m) * problem.k
+        n, m, k = problem.graph.n, problem.graph.m, problem.k
+        pairs = 1 if len(interchangeable(problem)) == 1 else k
+        return (n + (2 + pairs) * m) * k
 
     @property
     def closed(self) -> bool:
