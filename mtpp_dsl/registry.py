@@ -27,6 +27,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     METHODS: {
         "auto": "mtpp_dsl.solvers.auto:Auto",
+        "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
     },

@@ -1,0 +1,160 @@
+"""Exact contiguous splits of the published workloads, beside tarnawski2020, Table 1; other devices; and large nets.
+
+Workloads are looked for in $MTPP_DATA, else in ../shared/data beside the repository; those that are not there are left
+out. Times are those of one process, after the first call has loaded the compiled code.
+
+    python benchmarks/ideals.py            everything (some minutes)
+    python benchmarks/ideals.py published  or: devices, series
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import sys
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Memory
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.formats.msr import Msr
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.verify import check_result
+
+DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+FOLDER = DATA / "dnn-partitioning" / "throughput"
+TABLE = {  # time per sample and running time of the dynamic programme in Table 1
+    "OperatorGraphs/bert_l-3_inference": (27.92, "1 s"),
+    "OperatorGraphs/bert_l-6_inference": (29.58, "5 s"),
+    "OperatorGraphs/bert_l-12_inference": (147.48, "19 s"),
+    "OperatorGraphs/resnet50_inference": (124.35, "0 s"),
+    "OperatorGraphs/bert_l-3_training": (65.30, "8 s"),
+    "OperatorGraphs/bert_l-6_training": (72.86, "25 s"),
+    "OperatorGraphs/bert_L-12_training": (438.00, "1 m"),
+    "OperatorGraphs/resnet50_training": (255.19, "2 s"),
+    "LayerGraphs/bert24_inference": (17.79, "0 s"),
+    "LayerGraphs/resnet50_inference": (33.77, "0 s"),
+    "LayerGraphs/inceptionv3_inference": (51.55, "32 m"),
+    "LayerGraphs/gnmt_inference": (32.91, "29 s"),
+    "LayerGraphs/bert24_training": (41.75, "1 s"),
+    "LayerGraphs/resnet50_training": (78.63, "1 s"),
+    "LayerGraphs/inceptionv3_training": (122.76, "58 m"),
+    "LayerGraphs/gnmt_training": (107.00, "42 s"),
+}
+SWEPT = (
+    "LayerGraphs/inceptionv3_inference",
+    "LayerGraphs/inceptionv3_training",
+    "LayerGraphs/gnmt_inference",
+    "LayerGraphs/gnmt_training",
+    "OperatorGraphs/bert_L-12_training",
+)
+DEVICES = ((2, 1), (3, 2), (4, 2), (8, 1), (8, 4), (16, 2), (32, 1), (64, 2))
+
+
+def workload(name: str, devices: tuple[int, int] | None = None) -> Problem:
+    """Return a published workload under the paper's constraints, on (accelerators, CPUs) or as the file says."""
+    read = Msr().read(FOLDER / f"{name}.json")
+    graph = read.graph
+    assert read.interconnect is not None
+    colors = np.unique(graph.colors[graph.colors >= 0]).tolist()
+    together = [Colocate(nodes=tuple(np.flatnonzero(graph.colors == color).tolist())) for color in colors]
+    placed = list(read.devices)
+    if devices is not None:
+        accelerator = next(d for d in placed if d.pays_io)
+        cpu = next(d for d in placed if not d.pays_io)
+        placed = [replace(accelerator, name=f"acc[{i}]") for i in range(devices[0])]
+        placed += [replace(cpu, name=f"cpu[{i}]") for i in range(devices[1])]
+    constraints = [Acyclic(parts="forward"), Memory(), *together]
+    return Problem.create(graph, placed, read.interconnect, constraints=constraints)
+
+
+def solve(problem: Problem, seconds: float = 120.0) -> tuple[Result, float]:
+    """Return the checked result and the seconds it took."""
+    began = perf_counter()
+    result = Ideals().solve(problem, Limits(time=seconds), Progress())
+    took = perf_counter() - began
+    check_result(problem, result)
+    return result, took
+
+
+def cells(result: Result) -> str:
+    value = "-" if result.cost is None else f"{result.cost:.6f}"
+    bound = "-" if result.bound is None else f"{result.bound.cost:.6f}"
+    return f"{value:>13} {bound:>13} {result.status:>9}"
+
+
+def present(names: list[str]) -> list[str]:
+    """Return the workloads that are there."""
+    missing = [name for name in names if not (FOLDER / f"{name}.json").is_file()]
+    if missing:
+        print(f"not at {FOLDER}: {', '.join(missing)}")
+    return [name for name in names if name not in missing]
+
+
+def published() -> None:
+    """Print value, bound and time of every workload, and of all together."""
+    names = present(list(TABLE))
+    print(f"{'workload':36} {'paper':>7} {'paper s':>7} {'value':>13} {'bound':>13} {'status':>9} {'s':>6}")
+    total = 0.0
+    for name in names[:1]:
+        solve(workload(name))  # loads what is compiled
+    for name in names:
+        result, took = solve(workload(name))
+        total += took
+        print(f"{name:36} {TABLE[name][0]:7.2f} {TABLE[name][1]:>7} {cells(result)} {took:6.2f}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"all: {total:.2f} s, peak memory of the process {peak} MB")
+
+
+def devices() -> None:
+    """Print the same of some workloads on other numbers of devices."""
+    print(f"{'workload':36} {'k, l':>6} {'value':>13} {'bound':>13} {'status':>9} {'s':>6}")
+    for name in present(list(SWEPT)):
+        for k, cpus in DEVICES:
+            result, took = solve(workload(name, (k, cpus)))
+            print(f"{name:36} {k:3},{cpus:2} {cells(result)} {took:6.2f}")
+
+
+def series(modules: int, branches: int, length: int, seed: int = 0, tensor: float = 0.1) -> Graph:
+    """Return modules in series, each of parallel chains between two nodes, with lognormal weights."""
+    draw = random.Random(seed)
+    edges: list[tuple[int, int]] = []
+    first, n = 0, 1
+    for _ in range(modules):
+        ends = []
+        for _ in range(branches):
+            at = first
+            for _ in range(length):
+                edges.append((at, n))
+                at, n = n, n + 1
+            ends.append(at)
+        edges += [(end, n) for end in ends]
+        first, n = n, n + 1
+    work = [draw.lognormvariate(0, 1) for _ in range(n)]
+    output = [tensor * draw.lognormvariate(0, 0.7) for _ in range(n)]
+    return Graph.create([f"v{v}" for v in range(n)], edges, work=work, output=output)
+
+
+def large() -> None:
+    """Print the same of series of modules with up to a million ideals, on equal stages."""
+    print(f"{'net':>12} {'n':>5} {'k':>3} {'value':>13} {'bound':>13} {'status':>9} {'gap %':>6} {'s':>6}")
+    for shape in ((6, 4, 6), (8, 4, 9), (8, 5, 8), (12, 6, 6)):
+        graph = series(*shape)
+        for k in (4, 8):
+            stages = [Device(f"stage[{i}]") for i in range(k)]
+            problem = Problem.create(graph, stages, Shared(1.0), constraints=[Acyclic()])
+            result, took = solve(problem, 120.0)
+            gap = "-" if result.gap is None else f"{100 * result.gap:.2f}"
+            print(f"{'x'.join(map(str, shape)):>12} {graph.n:5} {k:3} {cells(result)} {gap:>6} {took:6.2f}")
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or ["published", "devices", "series"]:
+        {"published": published, "devices": devices, "series": large}[part]()

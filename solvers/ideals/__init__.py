@@ -1,0 +1,1 @@
+"""Exact splits by a dynamic programme over ideals."""

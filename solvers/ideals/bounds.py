@@ -1,0 +1,91 @@
+"""Bounds that need no search, and what they say of the classes outside of an ideal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.ideals.lattice import Lattice, measure
+from mtpp_dsl.solvers.ideals.net import Net, States
+from mtpp_dsl.solvers.ideals.sweep import Ahead
+
+__all__ = ["Prices", "first_bound"]
+
+ROUNDING = 1e-9
+CHEAP = 1e-9
+"""The price of a kind of device on which nothing takes time that takes time elsewhere."""
+
+
+class Prices:
+    """Prices of the kinds of devices, and the least price times time of every class.
+
+    If every load is at most T, the weights of some classes sum to at most T times the prices of the devices that they
+    are on. One row of prices makes all devices equal; one per kind q makes the others so dear that no class is
+    cheaper there than on q, where that can be.
+
+    Args:
+        time: [n, kinds] of the classes; ``inf`` where they may not be.
+
+    Attributes:
+        price: [rows, kinds].
+        weight: [rows, n].
+    """
+
+    def __init__(self, time: Floats) -> None:
+        kinds = time.shape[1]
+        rows = [np.ones(kinds)]
+        if kinds > 1:
+            rows += [self._relative(time, q) for q in range(kinds)]
+        self.price = np.array(rows)
+        weight = (time[None, :, :] * self.price[:, None, :]).min(axis=2)
+        self.weight = np.where(np.isfinite(weight), weight, 0.0)
+
+    @staticmethod
+    def _relative(time: Floats, q: int) -> Floats:
+        both = np.isfinite(time) & np.isfinite(time[:, q : q + 1]) & (time > 0)
+        ratio = np.divide(np.broadcast_to(time[:, q : q + 1], time.shape), time, out=np.zeros_like(time), where=both)
+        return np.asarray(ratio.max(axis=0, initial=CHEAP), np.float64)
+
+    def ahead(self, lattice: Lattice, net: Net, states: States, say: Callable[[str], None]) -> Ahead:
+        """Return what is sure to come after every ideal of *lattice*."""
+        left, cut = measure(lattice, net, self.weight, say)
+        owned = states.left > 0
+        cheapest = np.where(owned[:, None, :], self.price[None], np.inf).min(axis=2)
+        paid: Bools = np.all(net.pays | ~owned, axis=1, keepdims=True) & owned.any(axis=1, keepdims=True)
+        cheapest = np.where(paid, cheapest, 0.0)
+        return Ahead(left, cut, states.left @ self.price.T, cheapest, ROUNDING * self.weight.sum(axis=1))
+
+
+def first_bound(classes: Classes, devices: DeviceClasses) -> float:
+    """Return a number that no split's largest load is below, whatever its order.
+
+    The larger of two. The sum of weights over the sum of prices, see :class:`Prices`. And for each class v the least
+    load of a block that has it: its time, and for every other pin u of tensors at v, with each tensor counted at
+    one u, the lesser of their cost and the time of u: they are cut, or u is in the block.
+
+    Every class must be allowed on some kind of device.
+    """
+    if not classes.n:
+        return 0.0
+    prices = Prices(classes.time)
+    members = np.array([len(group) for group in devices.members])
+    shares = prices.weight.sum(axis=1) / (prices.price @ members)
+    best = np.full(classes.time.shape, 0.0)
+    for q in range(len(members)):
+        best[:, q] = classes.time[:, q] + (_kept_or_paid(classes, classes.time[:, q]) if devices.pays[q] else 0.0)
+    return float(max(shares.max(), best.min(axis=1).max())) * (1 - ROUNDING * 1e-3)
+
+
+def _kept_or_paid(classes: Classes, time: Floats) -> Floats:
+    """Return [n] what a block pays for the tensors at each of its classes, or works in their stead."""
+    cost: list[dict[int, float]] = [{} for _ in range(classes.n)]
+    for pins, c in classes.tensors:
+        by_time = sorted(pins, key=lambda u: float(time[u]))
+        for v in pins:
+            u = by_time[-1] if by_time[-1] != v else by_time[-2]
+            cost[v][u] = cost[v].get(u, 0.0) + c
+    return np.array([sum(min(c, float(time[u])) for u, c in row.items()) for row in cost])

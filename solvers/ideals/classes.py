@@ -1,0 +1,254 @@
+"""What a split over ideals places: classes of nodes that stay together, their order, and the tensors between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.constraints import Colocate
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.ideals.nets import Nets
+
+__all__ = ["Classes", "Reading", "classes_of", "cycle_of"]
+
+Reading: TypeAlias = Literal["forward", "mirrored", "parallel", "relaxed"]
+"""In which order the classes of a training graph come.
+
+``forward``: that of the edges between forward nodes; a class without a forward node follows its backward edges,
+reversed, as the artificial nodes of tarnawski2020's program make it do. ``mirrored`` and ``parallel``: all backward
+edges count too, reversed or as they are, so that the backward part has an acyclic quotient as well. ``relaxed``: the
+edges between forward nodes and nothing else; classes without a forward node are taken out.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Classes of nodes, a partial order of them, and weights.
+
+    Attributes:
+        members: the nodes of each class.
+        before: pairs (a, b): class a is in the block of class b or in an earlier one. No cycles.
+        tensors: pins (sorted classes, two or more) and cost: a device that holds some pins and not all pays it.
+        time: [n, kinds of devices]; ``inf`` where it may not be.
+        size: [n] memory.
+        params: [n] parameters.
+        taken_out: the nodes of each class of the graph that is not there.
+    """
+
+    members: tuple[tuple[int, ...], ...]
+    before: tuple[tuple[int, int], ...]
+    tensors: tuple[tuple[tuple[int, ...], float], ...]
+    time: Floats
+    size: Floats
+    params: Floats
+    taken_out: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Number of classes."""
+        return len(self.members)
+
+
+def classes_of(problem: Problem, devices: DeviceClasses, reading: Reading, keep: int = 0) -> Classes:
+    """Return the classes of a problem.
+
+    Nodes that are colocated, or that lie on a cycle of such groups (an acyclic quotient then leaves them one
+    device), are one class. With ``reading = "relaxed"`` every plan whose forward part has an acyclic quotient is a
+    split of the classes of no larger loads, so their optimum is a bound. With the others every split is such a plan, of
+    equal loads; ``forward`` and ``relaxed`` are the same thing when every class has a forward node.
+
+    Args:
+        problem: what is asked.
+        devices: its devices.
+        reading: the order of the classes.
+        keep: leave so many of the classes that ``relaxed`` takes out, the heaviest; they may be anywhere.
+    """
+    graph = problem.graph
+    group = _components(graph.n, [(c.nodes[0], v) for c in problem.of(Colocate) for v in c.nodes], "weak")
+    arcs = _arcs(problem, group, reading)
+    group = _components(group.max(initial=-1) + 1, arcs, "strong")[group]
+    arcs = _arcs(problem, group, reading)
+    nets = Nets(_tensors(problem, group))
+    weights = _Weights(problem, devices, group)
+    orphans = _to_take_out(problem, group, nets, weights, keep) if reading == "relaxed" else np.zeros(0, np.int64)
+    for orphan in orphans.tolist():
+        nets.take_out(orphan)
+    into = _absorb(arcs, nets, weights.weightless(), set(orphans.tolist()))
+    return _assemble(into, orphans, arcs, nets, weights)
+
+
+def _to_take_out(problem: Problem, group: Ints, nets: Nets, weights: _Weights, keep: int) -> Ints:
+    """Return the groups without a forward node but for *keep* of them, those that take most time and cost most."""
+    orphans = np.flatnonzero(~_ordered(problem, group))
+    time = np.where(np.isfinite(weights.time), weights.time, 0.0).max(axis=1, initial=0.0)
+    weight = [float(time[g]) + nets.cost_at(g) for g in orphans.tolist()]
+    return orphans[np.argsort(weight, kind="stable")][: max(0, len(orphans) - keep)]
+
+
+def _components(n: int, pairs: Sequence[tuple[int, int]], connection: Literal["weak", "strong"]) -> Ints:
+    """Return [n] the number of each vertex's connected component."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if n == 0:
+        return np.zeros(0, np.int64)
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    matrix = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(matrix, directed=True, connection=connection)[1], np.int64)
+
+
+def _ordered(problem: Problem, group: Ints) -> Bools:
+    """Return [groups] whether each has a forward node."""
+    ordered = np.zeros(group.max(initial=-1) + 1, dtype=np.bool_)
+    ordered[group[~problem.graph.backward]] = True
+    return ordered
+
+
+def _arcs(problem: Problem, group: Ints, reading: Reading) -> list[tuple[int, int]]:
+    """Return the pairs of groups of which the first comes first."""
+    graph = problem.graph
+    tails, heads = group[graph.tails], group[graph.heads]
+    back = graph.backward
+    found = _pairs(tails, heads, ~back[graph.tails] & ~back[graph.heads])
+    among_backward = back[graph.tails] & back[graph.heads]
+    if reading == "forward":
+        ordered = _ordered(problem, group)
+        found |= _pairs(heads, tails, among_backward & ~(ordered[tails] & ordered[heads]))
+    elif reading == "mirrored":
+        found |= _pairs(heads, tails, among_backward)
+    elif reading == "parallel":
+        found |= _pairs(tails, heads, among_backward)
+    return sorted(found)
+
+
+def _pairs(first: Ints, second: Ints, which: Bools) -> set[tuple[int, int]]:
+    pairs = zip(first[which].tolist(), second[which].tolist(), strict=True)
+    return {(a, b) for a, b in pairs if a != b}
+
+
+def _tensors(problem: Problem, group: Ints) -> list[tuple[set[int], float]]:
+    graph, cost = problem.graph, problem.tensor_time
+    read = np.flatnonzero(cost > 0).tolist()
+    return [({int(group[u]), *group[graph.successors(u)].tolist()}, float(cost[u])) for u in read]
+
+
+class _Weights:
+    """Sums over the nodes of each group."""
+
+    def __init__(self, problem: Problem, devices: DeviceClasses, group: Ints) -> None:
+        graph, count = problem.graph, int(group.max(initial=-1)) + 1
+        self.group = group
+        self.time = np.zeros((count, len(devices.members)))
+        np.add.at(self.time, group, devices.time)
+        self.size = np.bincount(group, weights=graph.memory, minlength=count).astype(np.float64)
+        self.params = np.bincount(group, weights=graph.params, minlength=count).astype(np.float64)
+        self._memory_binds = bool((graph.memory.sum() > devices.memory).any())
+        self._overflows = bool((graph.params.sum() > devices.overflow).any())
+
+    def weightless(self) -> Bools:
+        """Return [groups] whether a device can take each on without any change but in its tensors."""
+        light = (self.time == 0).all(axis=1)
+        light &= (self.size == 0) | (not self._memory_binds)
+        light &= (self.params == 0) | (not self._overflows)
+        return np.asarray(light, np.bool_)
+
+
+def _absorb(arcs: list[tuple[int, int]], nets: Nets, weightless: Bools, out: set[int]) -> Ints:
+    """Make weightless groups part of the one group they depend on; return [groups] what each is part of.
+
+    Let a be weightless, b its only neighbour in the order, and every tensor with a pin in a have one in b. Move a
+    to the device of b: the order allows it, as it asks nothing else of a. The device of b then cuts no tensor it did
+    not cut, the device that had a cuts at most those it cut, no other changes: some best split has them together.
+    """
+    near: list[set[int]] = [set() for _ in weightless]
+    for a, b in arcs:
+        near[a].add(b)
+        near[b].add(a)
+    into = np.arange(len(near))
+    todo = [a for a in np.flatnonzero(weightless).tolist() if a not in out]
+    while todo:
+        a = todo.pop()
+        if into[a] != a or len(near[a]) != 1:
+            continue
+        (b,) = near[a]
+        if all(b in pins for pins in nets.at(a)):
+            nets.merge(a, b)
+            near[b].discard(a)
+            into[a] = b
+            if weightless[b]:
+                todo.append(b)
+    while (into[into] != into).any():
+        into = into[into]
+    return into
+
+
+def _assemble(into: Ints, out: Ints, arcs: list[tuple[int, int]], nets: Nets, weights: _Weights) -> Classes:
+    """Number the groups that are left from 0."""
+    kept = np.setdiff1d(np.unique(into), out)
+    number = np.full(len(into), -1, np.int64)
+    number[kept] = np.arange(len(kept))
+    home = number[into]
+    present = home >= 0
+    pairs = {(int(home[a]), int(home[b])) for a, b in arcs if home[a] != home[b]}
+
+    def total(values: Floats) -> Floats:
+        sums = np.zeros((len(kept), *values.shape[1:]))
+        np.add.at(sums, home[present], values[present])
+        return sums
+
+    members: dict[int, list[int]] = {int(g): [] for g in (*kept, *out)}
+    for v, g in enumerate(into[weights.group].tolist()):
+        members[g].append(v)
+    return Classes(
+        members=tuple(tuple(members[g]) for g in kept.tolist()),
+        before=tuple(sorted((a, b) for a, b in pairs if a >= 0 and b >= 0)),
+        tensors=tuple((tuple(sorted(int(number[g]) for g in pins)), cost) for pins, cost in nets.items()),
+        time=total(weights.time),
+        size=total(weights.size),
+        params=total(weights.params),
+        taken_out=tuple(tuple(members[g]) for g in out.tolist()),
+    )
+
+
+def cycle_of(problem: Problem, nodes: Sequence[int]) -> list[int]:
+    """Return nodes that lie on a cycle through groups of colocated nodes, the first again at the end; [] without one.
+
+    Each is followed by one that reads its tensor, or one that is colocated with it.
+
+    Args:
+        problem: the problem.
+        nodes: the nodes of one class.
+    """
+    graph, inside = problem.graph, set(nodes)
+    group = _components(graph.n, [(c.nodes[0], v) for c in problem.of(Colocate) for v in c.nodes], "weak").tolist()
+    exits: dict[int, list[tuple[int, int]]] = {}
+    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+        if u in inside and v in inside and group[u] != group[v] and not (graph.backward[u] or graph.backward[v]):
+            exits.setdefault(group[u], []).append((u, v))
+    return next((cycle for first in sorted(exits) if (cycle := _around(first, exits, group))), [])
+
+
+def _around(first: int, exits: dict[int, list[tuple[int, int]]], group: Sequence[int]) -> list[int]:
+    """Return a shortest cycle of groups through *first*, as the ends of the edges that join them; [] without one."""
+    came: dict[int, tuple[int, int]] = {}
+    waiting = [first]
+    while waiting and first not in came:
+        for u, v in exits.get(waiting.pop(0), []):
+            if group[v] not in came:
+                came[group[v]] = (u, v)
+                waiting.append(group[v])
+    if first not in came:
+        return []
+    walk: list[int] = []
+    at = first
+    while not walk or at != first:
+        u, v = came[at]
+        walk = [u, v, *walk]
+        at = group[u]
+    walk.append(walk[0])
+    return [v for i, v in enumerate(walk) if i == 0 or v != walk[i - 1]]

@@ -1,0 +1,65 @@
+"""Method ``ideals``: the best split into contiguous blocks, proved."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.solvers.ideals.run import Run
+
+__all__ = ["Ideals"]
+
+HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid)
+MOST_STATES = 2_000
+MOST_BYTES = 1e9
+
+
+class Ideals:
+    """Method ``ideals``: an optimal split whose quotient graph is acyclic (tarnawski2020, 5.1).
+
+    Such splits are chains of ideals of the graph in which colocated nodes are one. The best is found by dynamic
+    programming below a target, which is raised until it is proved. Where there are more ideals than memory allows, it
+    returns the best splits of some orders, and the bound proved so far.
+
+    In a training graph the ideals are those of the forward part. Their optimum is one for ``constraint acyclic
+    (parts = "forward")``; for both parts, when the plan satisfies it, and a bound otherwise; then plans are looked for
+    whose backward part is in the order of the forward part, or in the opposite one. Groups of colocated nodes that
+    are all backward nodes are free to be anywhere: plans place them along their backward edges, reversed, as
+    tarnawski2020's program does, and the bound only counts what they cost everybody.
+
+    Args:
+        most_bytes: how much memory the ideals and their labels may take.
+    """
+
+    name = "ideals"
+    gives: Gives = "plan and bound"
+    summary = "the best split with an acyclic quotient, by a pruned dynamic programme over ideals (tarnawski2020, 5.1)"
+
+    def __init__(self, most_bytes: float = MOST_BYTES) -> None:
+        self.most_bytes = most_bytes
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why ideals cannot honour the problem, or None."""
+        if problem.objective.quantity != "bottleneck":
+            return f"ideals minimises a bottleneck, not a {problem.objective.quantity}"
+        if isinstance(problem.interconnect, Links):
+            return "ideals knows the shared and host interconnects, not links"
+        other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
+        if other is not None:
+            return f"ideals cannot honour constraint {other}"
+        kinds = classify(problem).members
+        states = np.prod([len(members) + 1.0 for members in kinds])
+        if states > MOST_STATES:
+            return (
+                f"there are {len(kinds)} kinds of devices, and {states:,.0f} ways to have used some of each; "
+                f"ideals goes through at most {MOST_STATES:,}"
+            )
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return an optimal plan and its proof, or the best of both within the limits."""
+        return Run(problem, limits, progress, self.most_bytes).result()

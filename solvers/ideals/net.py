@@ -1,0 +1,151 @@
+"""Classes in whole numbers: what the compiled loops read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.ideals.classes import Classes
+
+__all__ = ["Net", "States", "ceiling", "net_of", "states_of"]
+
+BITS = 61
+
+
+class Net(NamedTuple):
+    """Weights in whole numbers of ``unit``, rounded down, so that sums are exact and no load is overstated.
+
+    What exceeds ``top``, the cost of a known plan, counts as ``top``: no better plan pays it.
+
+    Attributes:
+        time: [kinds, n].
+        start: [n+1] row pointers into ``tensor``.
+        tensor: the tensors at each class.
+        cost, pins: [tensors] cost, and number of pins.
+        size: [n] memory, and [kinds] ``room``, its limit.
+        stream: [n] what it takes to stream the parameters, and [kinds] ``kept``, the part that is not streamed.
+        pays: [kinds] whether cut tensors are part of the load.
+        free: [n] whether no block gets dearer by giving the class to an earlier one that may take it.
+    """
+
+    time: Ints
+    start: Ints
+    tensor: Ints
+    cost: Ints
+    pins: Ints
+    size: Floats
+    room: Floats
+    stream: Ints
+    kept: Ints
+    pays: Bools
+    free: Bools
+
+
+def ceiling(classes: Classes, devices: DeviceClasses) -> float:
+    """Return a cost that is above that of every split."""
+    time = np.where(np.isfinite(classes.time), classes.time, 0.0).sum()
+    streamed = classes.params.sum() / devices.bandwidth if np.isfinite(devices.overflow).any() else 0.0
+    return float(time + sum(cost for _, cost in classes.tensors) + streamed) * (1 + 1e-6) or 1.0
+
+
+def net_of(classes: Classes, devices: DeviceClasses, top: float) -> tuple[Net, float, int]:
+    """Return the net, its unit, and *top* in that unit, rounded down. *top* is positive."""
+    streams = np.isfinite(devices.overflow).any()
+    stream = classes.params / devices.bandwidth if streams else np.zeros(classes.n)
+    kept = np.where(np.isfinite(devices.overflow), devices.overflow / devices.bandwidth, stream.sum() + top)
+    terms = classes.n + len(classes.tensors) + 2
+    unit = max(top * terms, float(stream.sum() + kept.max())) / 2.0**BITS
+    most = int(top / unit)
+    cost = np.array([cost for _, cost in classes.tensors]).reshape(-1)
+    whole_cost = _whole(cost, unit, most)
+    time = _whole(classes.time.T, unit, most)
+    start, tensor = _incidence(classes)
+    net = Net(
+        time=np.ascontiguousarray(time),
+        start=start,
+        tensor=tensor,
+        cost=whole_cost,
+        pins=np.array([len(pins) for pins, _ in classes.tensors], dtype=np.int64),
+        size=classes.size,
+        room=devices.memory,
+        stream=np.floor(stream / unit).astype(np.int64),
+        kept=np.ceil(kept / unit).astype(np.int64),
+        pays=devices.pays,
+        free=_free(classes, time, whole_cost, devices.pays, most),
+    )
+    return net, unit, most
+
+
+def _whole(values: Floats, unit: float, most: int) -> Ints:
+    return np.minimum(np.floor(np.minimum(values, most * unit) / unit), most).astype(np.int64)
+
+
+def _incidence(classes: Classes) -> tuple[Ints, Ints]:
+    at: list[list[int]] = [[] for _ in range(classes.n)]
+    for t, (pins, _) in enumerate(classes.tensors):
+        for c in pins:
+            at[c].append(t)
+    start = np.concatenate(([0], np.cumsum([len(row) for row in at]))).astype(np.int64)
+    return start, np.array([t for row in at for t in row], dtype=np.int64)
+
+
+def _free(classes: Classes, time: Ints, cost: Ints, pays: Bools, most: int) -> Bools:
+    """Return [n] whether a block that gives the class to an earlier block never gets dearer.
+
+    It saves the class's time; it may begin to cut the tensors at the class, but those with a pin that comes before it,
+    in the earlier block or before that, it cut already.
+    """
+    above = ancestors(classes)
+    fresh = np.zeros(classes.n, np.int64)
+    for (pins, _), c in zip(classes.tensors, cost.tolist(), strict=True):
+        inside = sum(1 << v for v in pins)
+        for v in pins:
+            if not inside & above[v]:
+                fresh[v] += c
+    paying = time[pays]
+    return np.asarray(((paying >= fresh) | (paying >= most)).all(axis=0), np.bool_)
+
+
+def ancestors(classes: Classes) -> list[int]:
+    """Return the classes that come before each, as bits."""
+    after: list[list[int]] = [[] for _ in range(classes.n)]
+    waiting = [0] * classes.n
+    for a, b in classes.before:
+        after[a].append(b)
+        waiting[b] += 1
+    above = [0] * classes.n
+    ready = [v for v in range(classes.n) if not waiting[v]]
+    while ready:
+        a = ready.pop()
+        for b in after[a]:
+            above[b] |= above[a] | 1 << a
+            waiting[b] -= 1
+            if not waiting[b]:
+                ready.append(b)
+    return above
+
+
+class States(NamedTuple):
+    """How many devices of each kind have been used, in mixed radix.
+
+    Attributes:
+        used: [states, kinds].
+        stride: [kinds] what using one more adds to the number of the state.
+        left: [states, kinds] how many are left.
+    """
+
+    used: Ints
+    stride: Ints
+    left: Ints
+
+
+def states_of(devices: DeviceClasses) -> States:
+    """Return all states; componentwise smaller ones come first."""
+    members = np.array([len(group) for group in devices.members])
+    stride = np.cumprod([1, *(members[:-1] + 1).tolist()]).astype(np.int64)
+    number = np.arange(int(np.prod(members + 1)))
+    used = (number[:, None] // stride % (members + 1)).astype(np.int64)
+    return States(used, stride, members - used)

@@ -1,0 +1,154 @@
+"""Raises a target until it is proved: an optimal split of classes, with its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Graph
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.combinatorial.orders import orders
+from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
+from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.ideals.net import Net, ceiling, net_of, states_of
+from mtpp_dsl.solvers.ideals.sweep import Ahead, Step, sweep
+
+__all__ = ["Search"]
+
+ORDERS = 20
+FIRST_STEP = 0.005
+"""The first target is above the bound by this share; the next by twice that, and so on."""
+ENTRY_BYTES = 16
+EXACT = 1e-6
+"""A gap of no more than this asks for the optimum."""
+COARSE = 4.0
+"""A plan cheaper than the known one by more than this factor calls for a finer unit."""
+
+
+class Search:
+    """The best split of classes into a chain of blocks.
+
+    Args:
+        classes: what to place.
+        devices: where.
+        most_bytes: how much memory the ideals and their labels may take.
+        seed: of the random orders.
+        say: told what is being done.
+        pause: called now and then; may raise.
+        found: told of every split that is better than those before, and its largest load; returns what it costs.
+        bounded: told of every bound that is better than those before.
+
+    Attributes:
+        lower: no split's largest load is below this.
+        upper: the least largest load of a split found, or known at the start; ``inf`` for none.
+        done: whether ``lower`` is as good as ``upper``; with ``upper = inf``, that there is no split.
+        crowded: whether there was no room for the ideals.
+        ideals: how many there are; 0 if they were not needed.
+    """
+
+    def __init__(
+        self,
+        classes: Classes,
+        devices: DeviceClasses,
+        *,
+        most_bytes: float,
+        seed: int,
+        say: Callable[[str], None],
+        pause: Callable[[], None],
+        found: Callable[[Sequence[Step], float], float],
+        bounded: Callable[[float], None],
+    ) -> None:
+        self.classes, self.devices = classes, devices
+        self.lower, self.upper = -np.inf, np.inf
+        self.done = self.crowded = False
+        self.ideals = 0
+        self._most_bytes, self._seed = most_bytes, seed
+        self._say, self._pause, self._found, self._bounded = say, pause, found, bounded
+        self._states = states_of(devices)
+
+    def run(self, upper: float, gap: float) -> None:
+        """Search until the bound is within *gap* of the best split; *upper* is the cost of one that is known."""
+        self.upper = upper
+        self._raise(first_bound(self.classes, self.devices))
+        self._along_orders(gap)
+        if self._closed(gap):
+            return
+        taken = len(self._states.used) * ENTRY_BYTES
+        lattice = lattice_of(self.classes, self._most_bytes / 2, self._say, self._pause)
+        if lattice is None or lattice.size * taken > self._most_bytes:
+            self.crowded = True
+            return
+        self.ideals = lattice.size
+        while not self._closed(gap):
+            self._prove(lattice, gap)
+
+    def _closed(self, gap: float) -> bool:
+        if np.isfinite(self.upper) and self.upper - self.lower <= gap * self.upper:
+            self.done = True
+        return self.done
+
+    def _raise(self, lower: float) -> None:
+        if lower > self.lower:
+            self.lower = lower
+            self._bounded(lower)
+
+    def _take(self, steps: Sequence[Step], value: float) -> None:
+        self.upper = min(self.upper, self._found(steps, value))
+
+    def _net(self) -> tuple[Net, float, int]:
+        top = self.upper if np.isfinite(self.upper) else ceiling(self.classes, self.devices)
+        return net_of(self.classes, self.devices, top)
+
+    def _sweep(
+        self, lattice: Lattice, net: Net, target: int, floor: int, ahead: Ahead
+    ) -> tuple[int, list[Step]] | None:
+        return sweep(lattice, net, self._states, ahead, target, floor, self._say, self._pause)
+
+    def _ahead(self, lattice: Lattice, net: Net, top: int) -> Ahead:
+        time = np.where(net.time < top, net.time, np.inf).T
+        return Prices(time).ahead(lattice, net, self._states, self._say)
+
+    def _along_orders(self, gap: float) -> None:
+        """Find the best splits of some orders of the classes."""
+        for order in islice(orders(*self._as_graph(), self._seed), ORDERS):
+            if self._closed(gap):
+                return
+            net, unit, top = self._net()
+            lattice = chain(order)
+            floor = int(self.lower / unit)
+            if floor < top:
+                best = self._sweep(lattice, net, top, floor, self._ahead(lattice, net, top))
+                if best is not None:
+                    self._take(best[1], best[0] * unit)
+            self._pause()
+
+    def _prove(self, lattice: Lattice, gap: float) -> None:
+        """Raise the target until a sweep finds a split, or none is left to find."""
+        net, unit, top = self._net()
+        ahead = self._ahead(lattice, net, top)
+        last = top if gap <= EXACT or np.isinf(self.upper) else min(top, int(top * (1 - gap)) + 1)
+        share = FIRST_STEP
+        while (floor := int(self.lower / unit)) < last:
+            target = min(last, int(floor + share * max(floor, top / 1000)) + 1)
+            best = self._sweep(lattice, net, target, floor, ahead)
+            if best is not None:
+                value, steps = best
+                self._take(steps, value * unit)
+                if value * COARSE < top:
+                    return
+                self._raise(min(value * unit, self.upper))
+                break
+            self._raise(min(target * unit, self.upper))
+            share *= 2
+        self.done = True
+
+    def _as_graph(self) -> tuple[Graph, Floats]:
+        """Return the order as a graph, and what the tensors at each class cost."""
+        classes = self.classes
+        cost = np.zeros(classes.n)
+        for pins, c in classes.tensors:
+            cost[list(pins)] += c
+        return Graph.create([str(v) for v in range(classes.n)], classes.before, output=cost), cost

@@ -1,0 +1,49 @@
+"""Moves groups of nodes that no order binds to the devices where they cost least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+
+__all__ = ["settle"]
+
+ROUNDS = 4
+
+
+def settle(problem: Problem, assignment: Ints, groups: Sequence[tuple[int, ...]]) -> Ints:
+    """Return [n] devices in which no move of one of *groups* alone makes the loads, largest first, less.
+
+    It looks at no constraint but where nodes may be, and the limits of memory.
+    """
+    assignment = assignment.copy()
+    best = _key(problem, assignment)
+    for _ in range(ROUNDS):
+        before = best
+        for group in groups:
+            nodes = list(group)
+            home = int(assignment[nodes[0]])
+            for d in np.flatnonzero(problem.allowed[nodes].all(axis=0)).tolist():
+                old = assignment[nodes]
+                assignment[nodes] = d
+                key = _key(problem, assignment)
+                if key < best:
+                    best, home = key, d
+                else:
+                    assignment[nodes] = old
+            assignment[nodes] = home
+        if best == before:
+            break
+    return assignment
+
+
+def _key(problem: Problem, assignment: Ints) -> tuple[float, ...]:
+    """Return what is missing of memory, and the loads from largest to least."""
+    costs = evaluate(problem, Plan(assignment))
+    missing = np.maximum(costs.memory - problem.memory_limit, 0.0).sum()
+    return float(missing), *sorted(costs.load.tolist(), reverse=True)

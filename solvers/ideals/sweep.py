@@ -1,0 +1,262 @@
+"""The dynamic programme over ideals, below a target (tarnawski2020, 5.1, with pruning)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.ideals.lattice import Lattice, Small
+from mtpp_dsl.solvers.ideals.net import Net, States
+
+__all__ = ["Ahead", "Step", "sweep"]
+
+PAIRS_WORTH_COMPILING = 20_000
+CHUNK = 5_000_000
+"""Pairs of ideals between two looks at the clock."""
+
+
+class Ahead(NamedTuple):
+    """What is sure to come after an ideal.
+
+    A row of ``weights`` gives each kind of device a price and each class its least price times time; then what is
+    left of the classes is at most the sum of the prices of the devices left, times the largest load. With
+    only devices left that pay for tensors, the cut of the ideal is paid once more, at the least price.
+
+    Attributes:
+        left: [ideals, rows] sum of the weights of the classes outside of each ideal.
+        cut: [ideals] cost of the tensors that it cuts.
+        price: [states, rows] sum of the prices of the devices left.
+        cheapest: [states, rows] least price of a device left, 0 if one left does not pay.
+        slack: [rows] for rounding.
+    """
+
+    left: Floats
+    cut: Floats
+    price: Floats
+    cheapest: Floats
+    slack: Floats
+
+
+class Step(NamedTuple):
+    """A block of the split that was found: the classes in it, and the kind of device it is on."""
+
+    classes: Ints
+    kind: int
+
+
+def sweep(
+    lattice: Lattice,
+    net: Net,
+    states: States,
+    ahead: Ahead,
+    target: int,
+    floor: int,
+    say: Callable[[str], None],
+    pause: Callable[[], None],
+) -> tuple[int, list[Step]] | None:
+    """Return the least largest load, at least *floor*, of any split, and a split that has it.
+
+    None proves that no split has a largest load below *target*.
+
+    Args:
+        lattice: ideals; the blocks are differences of a chain of them.
+        net: weights.
+        states: of the devices.
+        ahead: of the same ideals and states.
+        target: as above.
+        floor: loads up to this are as good as any: a proven bound.
+        say: told when code has to be compiled.
+        pause: called now and then; may raise.
+    """
+    value = np.full((lattice.size, len(states.used)), target, np.int64)
+    origin = np.full(value.shape, -1, np.int64)
+    value[0] = floor
+    stamp: Small = np.full(lattice.size, -1, np.int32)
+    run = SWEEP.pick(0.5 * lattice.size**2, say)
+    source = 0
+    while source < lattice.size - 1:
+        source = run(source, CHUNK, target, floor, lattice, net, states, ahead, value, origin, stamp)
+        pause()
+    best = int(value[-1].argmin())
+    if value[-1, best] >= target:
+        return None
+    return int(value[-1, best]), _trace(lattice, states, origin, best)
+
+
+def _trace(lattice: Lattice, states: States, origin: Ints, state: int) -> list[Step]:
+    steps: list[Step] = []
+    ideal, count = lattice.size - 1, len(states.used)
+    while ideal > 0:
+        before, earlier = divmod(int(origin[ideal, state]), count)
+        added = (lattice.bits[ideal] & ~lattice.bits[before])[lattice.word] & lattice.bit
+        kind = int((states.used[state] - states.used[earlier]).argmax())
+        steps.append(Step(np.flatnonzero(added), kind))
+        ideal, state = before, earlier
+    return steps[::-1]
+
+
+def _sweep(
+    source: int, budget: int, target: int, floor: int, lattice: Lattice, net: Net, states: States, ahead: Ahead,
+    value: Ints, origin: Ints, stamp: Small,
+) -> int:  # fmt: skip
+    """Extend the splits that end at the ideals from *source* on by one block; return the ideal to go on with.
+
+    From one ideal I, a depth-first search adds class after class to the block S, over every ideal above once. Time,
+    memory and the tensors that have a pin in I and one in S only grow, so that the search turns back where these alone
+    are too much; every ideal on any way to a block that is good enough is good enough in this sense.
+    """
+    kinds, n = net.time.shape
+    count, rows = ahead.price.shape
+    last = len(lattice.start) - 2
+    inside = np.zeros(len(net.pins), np.int64)  # pins of each tensor in S
+    known = np.zeros(len(net.pins), np.bool_)  # whether it has a pin in I
+    labels = np.zeros(count, np.int64)
+    usable = np.zeros(kinds, np.bool_)
+    at = np.zeros(n + 1, np.int64)
+    edge = np.zeros(n + 1, np.int64)
+    added = np.zeros(n + 1, np.int64)
+    time = np.zeros((n + 1, kinds), np.int64)
+    size = np.zeros(n + 1)
+    stream = np.zeros(n + 1, np.int64)
+    cut = np.zeros(n + 1, np.int64)
+    forced = np.zeros(n + 1, np.int64)
+    pairs = 0
+    while source < last and pairs < budget:
+        i = source
+        source += 1
+        found = 0
+        usable[:] = False
+        for s in range(count):
+            if value[i, s] >= target:
+                continue
+            keep = True
+            for y in range(found):
+                if value[i, labels[y]] <= value[i, s]:
+                    fewer = True
+                    for q in range(kinds):
+                        if states.used[labels[y], q] > states.used[s, q]:
+                            fewer = False
+                            break
+                    if fewer:
+                        keep = False
+                        break
+            if keep:
+                labels[found] = s
+                found += 1
+                for q in range(kinds):
+                    if states.left[s, q] > 0:
+                        usable[q] = True
+        if found == 0:
+            continue
+        known[:] = False
+        for v in range(n):
+            if lattice.bits[i, lattice.word[v]] & lattice.bit[v]:
+                for y in range(net.start[v], net.start[v + 1]):
+                    known[net.tensor[y]] = True
+        depth = 0
+        at[0] = i
+        edge[0] = lattice.start[i]
+        stamp[i] = i
+        while depth >= 0:
+            if edge[depth] == lattice.start[at[depth] + 1]:
+                if depth > 0:
+                    v = added[depth]
+                    for y in range(net.start[v], net.start[v + 1]):
+                        inside[net.tensor[y]] -= 1
+                depth -= 1
+                continue
+            e = edge[depth]
+            edge[depth] += 1
+            j = lattice.above[e]
+            if stamp[j] == i:
+                continue
+            stamp[j] = i
+            pairs += 1
+            v = lattice.node[e]
+            deeper = depth + 1
+            cut[deeper] = cut[depth]
+            forced[deeper] = forced[depth]
+            for y in range(net.start[v], net.start[v + 1]):
+                t = net.tensor[y]
+                if inside[t] == 0:
+                    cut[deeper] += net.cost[t]
+                    if known[t]:
+                        forced[deeper] += net.cost[t]
+                elif inside[t] + 1 == net.pins[t]:
+                    cut[deeper] -= net.cost[t]
+                inside[t] += 1
+            size[deeper] = size[depth] + net.size[v]
+            stream[deeper] = stream[depth] + net.stream[v]
+            hope = False
+            for q in range(kinds):
+                time[deeper, q] = time[depth, q] + net.time[q, v]
+                if not usable[q] or size[deeper] > net.room[q]:
+                    continue
+                base = time[deeper, q] + max(0, stream[deeper] - net.kept[q])
+                load = base
+                if net.pays[q]:
+                    base += forced[deeper]
+                    load += cut[deeper]
+                if base >= target:
+                    continue
+                hope = True
+                if load >= target:
+                    continue
+                checked = False
+                for y in range(found):
+                    s = labels[y]
+                    if states.left[s, q] == 0:
+                        continue
+                    new = s + states.stride[q]
+                    worst = max(value[i, s], load)
+                    if worst >= value[j, new]:
+                        continue
+                    if j < last:
+                        enough = True
+                        for p in range(rows):
+                            need = ahead.left[j, p] + ahead.cheapest[new, p] * ahead.cut[j] - ahead.slack[p]
+                            if need > target * ahead.price[new, p]:
+                                enough = False
+                                break
+                        if not enough:
+                            continue
+                    if not checked:
+                        checked = True
+                        larger = False
+                        for f in range(lattice.start[j], lattice.start[j + 1]):
+                            w = lattice.node[f]
+                            if not net.free[w] or size[deeper] + net.size[w] > net.room[q]:
+                                continue
+                            with_w = time[deeper, q] + net.time[q, w]
+                            with_w += max(0, stream[deeper] + net.stream[w] - net.kept[q])
+                            if net.pays[q]:
+                                with_w += cut[deeper]
+                                for y2 in range(net.start[w], net.start[w + 1]):
+                                    t = net.tensor[y2]
+                                    if inside[t] == 0:
+                                        with_w += net.cost[t]
+                                    elif inside[t] + 1 == net.pins[t]:
+                                        with_w -= net.cost[t]
+                            if with_w <= max(floor, load):
+                                larger = True
+                                break
+                        if larger:
+                            break
+                    value[j, new] = worst
+                    origin[j, new] = i * count + s
+            if hope:
+                depth = deeper
+                at[depth] = j
+                edge[depth] = lattice.start[j]
+                added[depth] = v
+            else:
+                for y in range(net.start[v], net.start[v + 1]):
+                    inside[net.tensor[y]] -= 1
+    return source
+
+
+SWEEP = Kernel(_sweep, PAIRS_WORTH_COMPILING)
