@@ -20,7 +20,9 @@ __all__ = ["Glpk"]
 
 RESERVED = frozenset({"lp", "max", "min", "mipgap", "output", "seed", "tmlim", "write"})
 TREE = re.compile(r"(?:mip =|>>>>>)\s+(not found yet|\S+) >=\s+(\S+)")
-COLUMN = re.compile(r"^\s*\d+ (\S+)\s+\*?\s+(\S+)")
+COLUMN = re.compile(r"^\s*\d+ (\S+)\s+(?:\*|B|NL|NU|NF|NS)?\s+(\S+)")
+"""Name and value; between them an integer's star or, where the model is an LP, a variable's status."""
+
 VERSION = re.compile(r"^GLPSOL.*?(\d+\.\d+)")
 INFEASIBLE = ("HAS NO PRIMAL FEASIBLE SOLUTION", "HAS NO INTEGER FEASIBLE SOLUTION")
 DIGITS = 10
