@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,21 +23,33 @@ def quick(problem: Problem) -> Infeasibility | None:
     than there is; nodes held together and apart; more nodes held apart than devices they may use; a
     constraint whose left side cannot reach its right side.
     """
-    found = next(_findings(problem), None)
-    return None if found is None else Infeasibility(found[0], tuple(str(constraint) for constraint in found[1]))
+    for find in FINDERS:
+        found = next(find(problem), None)
+        if found is not None:
+            reason, clash = _needed(problem, find, *found)
+            return Infeasibility(reason, tuple(str(constraint) for constraint in clash))
+    return None
 
 
 Finding = tuple[str, Sequence[Constraint]]
 
+MANY = 1_000_000
+"""Nodes times constraints of a finding; beyond it, none is tried to be left out."""
 
-def _findings(problem: Problem) -> Iterator[Finding]:
-    groups = _groups(problem)
-    yield from _nowhere(problem, groups)
-    yield from _too_large(problem, groups)
-    yield from _too_much(problem)
-    yield from _together_and_apart(problem, groups)
-    yield from _too_many_apart(problem)
-    yield from _out_of_reach(problem)
+
+def _needed(
+    problem: Problem, find: Callable[[Problem], Iterator[Finding]], reason: str, clash: Sequence[Constraint]
+) -> Finding:
+    """Return the finding with those constraints of its *clash* only without which it is none."""
+    kept = list(dict.fromkeys(map(id, clash)))
+    by_id = {id(constraint): constraint for constraint in clash}
+    if problem.graph.n * len(kept) <= MANY:
+        for number in list(kept):
+            rest = [other for other in kept if other != number]
+            found = next(find(problem.with_constraints([by_id[other] for other in rest])), None)
+            if found is not None:
+                reason, kept = found[0], rest
+    return reason, [by_id[number] for number in kept]
 
 
 def _groups(problem: Problem) -> list[list[int]]:
@@ -59,19 +71,19 @@ def _groups(problem: Problem) -> list[list[int]]:
     return list(members.values())
 
 
-def _nowhere(problem: Problem, groups: list[list[int]]) -> Iterator[Finding]:
+def _nowhere(problem: Problem) -> Iterator[Finding]:
     for v in np.flatnonzero(~np.isfinite(problem.time).any(axis=1)).tolist():
         yield f"no device can run {_names(problem, [v])}", []
-    for group in [*([v] for v in range(problem.graph.n)), *groups]:
+    for group in [*([v] for v in range(problem.graph.n)), *_groups(problem)]:
         if not problem.allowed[group].all(axis=0).any():
             held = " together" if len(group) > 1 else ""
             yield f"no device is left for {_names(problem, group)}{held}", _placing(problem, group)
 
 
-def _too_large(problem: Problem, groups: list[list[int]]) -> Iterator[Finding]:
+def _too_large(problem: Problem) -> Iterator[Finding]:
     limit = _room(problem)
     need = problem.graph.memory
-    for group in groups:
+    for group in _groups(problem):
         allowed = problem.allowed[group].all(axis=0)
         together = float(need[group].sum())
         if together > limit[allowed].max():
@@ -95,8 +107,8 @@ def _too_much(problem: Problem) -> Iterator[Finding]:
         )
 
 
-def _together_and_apart(problem: Problem, groups: list[list[int]]) -> Iterator[Finding]:
-    home = {v: number for number, group in enumerate(groups) for v in group}
+def _together_and_apart(problem: Problem) -> Iterator[Finding]:
+    home = {v: number for number, group in enumerate(_groups(problem)) for v in group}
     for apart in problem.of(Separate):
         seen: dict[int, int] = {}
         for v in sorted(set(apart.nodes)):
@@ -128,9 +140,14 @@ def _out_of_reach(problem: Problem) -> Iterator[Finding]:
         low, high, size = _reach(problem, row)
         slack = TOLERANCE * (size + abs(row.rhs))
         if row.sense != ">=" and low > row.rhs + slack:
-            yield f"the left side of {row.label} is at least {low:.6g}; it must be {row.sense} {row.rhs:.6g}", [row]
+            side = f"at least {low:.6g}"
         elif row.sense != "<=" and high < row.rhs - slack:
-            yield f"the left side of {row.label} is at most {high:.6g}; it must be {row.sense} {row.rhs:.6g}", [row]
+            side = f"at most {high:.6g}"
+        else:
+            continue
+        nodes = {decision.node for decision, _ in row.terms if isinstance(decision, On)}
+        places = [c for c in problem.constraints if isinstance(c, (Pin, Forbid)) and nodes & set(c.nodes)]
+        yield f"the left side of {row.label} is {side}; it must be {row.sense} {row.rhs:.6g}", [row, *places]
 
 
 def _reach(problem: Problem, row: Linear) -> tuple[float, float, float]:
@@ -147,10 +164,9 @@ def _reach(problem: Problem, row: Linear) -> tuple[float, float, float]:
 
 
 def _room(problem: Problem) -> Floats:
-    """Return [devices] what the independent check would still let each hold."""
-    memory = np.array([np.inf if device.memory is None else device.memory for device in problem.devices])
-    limited = np.isfinite(problem.memory_limit)
-    return np.where(limited, problem.memory_limit + 2 * TOLERANCE * np.where(limited, memory, 0.0), np.inf)
+    """Return [devices] what the independent check would still let each hold, and its rounding."""
+    room: Floats = problem.memory_limit * (1 + TOLERANCE * (1 + 1e-6))
+    return room
 
 
 def _placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:
@@ -169,3 +185,13 @@ def _names(problem: Problem, nodes: Sequence[int]) -> str:
 
 def _size(problem: Problem, value: float) -> str:
     return format_quantity(value, problem.graph.memory_unit)
+
+
+FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (
+    _nowhere,
+    _too_large,
+    _too_much,
+    _together_and_apart,
+    _too_many_apart,
+    _out_of_reach,
+)

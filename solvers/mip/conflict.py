@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mtpp_dsl.constraints import Constraint, Linear
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
+from mtpp_dsl.errors import SolverError
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Infeasibility
@@ -26,6 +29,9 @@ def explain(
 
     Each is dropped in turn, and stays dropped if the rest is still infeasible. ``minimal`` is True if every
     question was answered in time: then the rest minus any one of them has a plan.
+
+    Raises:
+        SolverError: the backend calls even the problem without constraints infeasible, wrongly.
     """
     budget = limits.within(ALL, gap=1.0, start=None, write_model=None)
     kept = items(problem.constraints)
@@ -40,6 +46,11 @@ def explain(
         if answer is False:
             kept = rest
         minimal &= answer is not None
+    if not kept and np.isfinite(problem.time).any(axis=1).all():
+        raise SolverError(
+            f"{backend.name} calls the model infeasible, and without its constraints there is a plan: a numerical "
+            "failure; try another --solver"
+        )
     if not kept:
         return Infeasibility("no plan exists, whatever the constraints: some node has no device that can run it")
     number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
