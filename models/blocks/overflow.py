@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import fsum
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyomo.environ as pyo
 
+from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.problem import Problem
@@ -16,35 +18,50 @@ __all__ = ["Overflow", "overflow"]
 
 Overflow: TypeAlias = Callable[[Any], Any]
 
+LOOSE = 1 + 1e-6
+"""Of upper bounds: rounding must not close what the rows leave open."""
+
 
 def overflow(model: Any, problem: Problem, on: On, unit: float, exact: Sequence[int] = ()) -> Overflow:
     """Add what each device pays to stream parameters; returned as ``over(d)``, an expression in the model's unit.
 
-    Formula: ``s[d] >= (params(d) - limit(d)) / B``, ``s[d] >= 0``.
+    Formula: ``s[d] >= e[d] - sum_v p[v,d] (1 - on(v,d))``, ``s[d] >= 0``, with the excess ``e[d]`` of all parameters
+    over the limit and ``p[v,d] = min(params(v), e[d])``: that is ``(params(d) - limit(d)) / B`` wherever it is not
+    negative, and no coefficient is larger than what can be streamed.
     Source -> target: ``overflow = stream`` -> continuous ``s`` on the devices that can overflow.
     Exact while nothing but the objective moves s. For the devices in *exact* a binary z adds
-    ``s[d] <= (params(d) - limit(d)) / B + (1 - z[d]) limit(d) / B`` and ``s[d] <= z[d] (params(V) - limit(d)) / B``.
+    ``s[d] <= e[d] - sum_v p[v,d] (1 - on(v,d)) + (1 - z[d]) (sum_v p[v,d] - e[d])`` and ``s[d] <= z[d] e[d]``.
     Reference: archer2024, eq. 2, with the peak replaced by a reserve.
     """
-    graph = problem.graph
     per_size = 1.0 / (problem.interconnect.bandwidth * unit)
-    excess = (graph.params.sum() - problem.overflow_limit) * per_size
+    params = problem.graph.params
+    excess = np.array([fsum([*params.tolist(), -limit]) for limit in problem.overflow_limit.tolist()]) * per_size
     over = np.flatnonzero(excess > 0).tolist()
     if not over:
         return lambda _: 0
+    streamed = np.minimum((params * per_size)[:, None], excess[over])
     part = model.overflow = pyo.Block(concrete=True)
-    part.params = pyo.Param(model.V, initialize=dict(enumerate((graph.params * per_size).tolist())))
-    part.limit = pyo.Param(over, initialize={d: float(problem.overflow_limit[d]) * per_size for d in over})
-    part.most = pyo.Param(over, initialize={d: float(excess[d]) for d in over})
-    part.s = pyo.Var(model.D, bounds=lambda _, d: (0, max(0.0, float(excess[d]))))
     part.D = pyo.Set(initialize=over)
+    part.params = pyo.Param(
+        model.V,
+        part.D,
+        initialize={(v, d): p for v, row in enumerate(streamed.tolist()) for d, p in zip(over, row, strict=True)},
+    )
+    part.spare = pyo.Param(part.D, initialize=dict(zip(over, _spare(streamed, excess[over]), strict=True)))
+    part.most = pyo.Param(part.D, initialize={d: float(excess[d]) * LOOSE for d in over})
+    part.s = pyo.Var(model.D, bounds=lambda _, d: (0, max(0.0, float(excess[d]) * LOOSE)))
 
     def stored(b: Any, d: Any) -> Any:
-        return sum(b.params[v] * on(v, d) for v in model.V)
+        return sum(b.params[v, d] * on(v, d) for v in model.V)
 
-    constrain(part, "least", part.D, rule=lambda b, d: b.s[d] >= stored(b, d) - b.limit[d])
+    constrain(part, "least", part.D, rule=lambda b, d: b.s[d] >= stored(b, d) - b.spare[d])
     part.exact = pyo.Set(initialize=[d for d in over if d in exact])
     part.z = pyo.Var(part.exact, domain=pyo.Binary)
-    constrain(part, "most_over", part.exact, rule=lambda b, d: b.s[d] <= stored(b, d) - b.limit[d] * b.z[d])
+    constrain(part, "most_over", part.exact, rule=lambda b, d: b.s[d] <= stored(b, d) - b.spare[d] * b.z[d])
     constrain(part, "most_under", part.exact, rule=lambda b, d: b.s[d] <= b.most[d] * b.z[d])
     return lambda d: part.s[d]
+
+
+def _spare(streamed: Floats, excess: Floats) -> list[float]:
+    """Return [devices] how much of the clipped parameters must be elsewhere for none to be streamed."""
+    return [max(0.0, fsum([*column, -e])) for column, e in zip(streamed.T.tolist(), excess.tolist(), strict=True)]
