@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Literal
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,7 +28,6 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.graph import Graph
-from mtpp_dsl.models.blocks.rows import row_of
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
@@ -285,27 +281,6 @@ def test_memory_is_counted_by_the_device() -> None:
     devices = [Device("x", memory=4.0), Device("y", memory=4.0), Device("z")]
     result = solve(Problem.create(graph, devices, Shared(1.0), constraints=[Memory()]))
     assert result.cost == 9
-
-
-@settings(max_examples=200)
-@given(
-    st.lists(st.sampled_from([-1e9, -3.0, -1.0, 0.25, 1.0, 2.0, 1e9]), min_size=1, max_size=5),
-    st.sampled_from(["<=", ">=", "=="]),
-    st.sampled_from([-3.0, 0.0, 1.0, 2.0, 1e9]),
-)
-def test_a_tightened_row_has_the_same_solutions(
-    coefficients: list[float], sense: Literal["<=", ">=", "=="], rhs: float
-) -> None:
-    """Law: fixing and clipping terms leaves the 0/1 points that satisfy a row as they were."""
-    terms = tuple((On(v, 0), a) for v, a in enumerate(coefficients))
-    row = row_of(Linear(label="row", terms=terms, sense=sense, rhs=rhs), unit=1.0)
-    row.tighten()
-    for point in product((0, 1), repeat=len(coefficients)):
-        total = sum(a * x for a, x in zip(coefficients, point, strict=True))
-        before = {"<=": total <= rhs, ">=": total >= rhs, "==": total == rhs}[sense]
-        fixed = all(point[v] == value for (v, _), value in row.fixed.items())
-        left = sum(a * point[v] for (v, _), a in row.on.items())
-        assert before == (fixed and row.low <= left <= row.high)
 
 
 def test_a_plan_within_tolerances_only_is_no_plan() -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 
-from mtpp_dsl.constraints import Bottleneck, Linear, Load, On
+from mtpp_dsl.constraints import Bottleneck, Decision, Linear, Load, On
+from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
-from mtpp_dsl.models.blocks.rows import INF, Row, row_of
+from mtpp_dsl.models.blocks.rows import Row, rows_of
 from mtpp_dsl.models.components import impossible
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Problem, Shared
 
-__all__ = ["Pushed", "linear", "names_loads", "pushed_up"]
+__all__ = ["Pushed", "greatest", "linear", "names_loads", "pushed_up", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -42,36 +44,66 @@ def pushed_up(problem: Problem) -> Pushed:
     return Pushed(frozenset(range(problem.k)) if largest else frozenset(loads), largest)
 
 
-def linear(model: Any, problem: Problem, on: assignment.On, load: Loads, unit: float) -> None:
-    """Add the user's rows, each divided by its largest coefficient.
+def greatest(problem: Problem, tensor_costs: Floats, unit: float) -> Floats:
+    """Return [devices] what no load exceeds, in the model's *unit*, as *tensor_costs* are."""
+    graph, paying = problem.graph, [isinstance(problem.interconnect, Shared) or d.pays_io for d in problem.devices]
+    time = np.where(problem.allowed, problem.time, 0.0).sum(axis=0) / unit
+    params = np.where(problem.allowed, graph.params[:, None], 0.0).sum(axis=0)
+    streamed = np.maximum(params - problem.overflow_limit, 0.0) / problem.interconnect.bandwidth / unit
+    return np.asarray((time + np.where(paying, tensor_costs.sum(), 0.0) + streamed) * (1 + 1e-9), np.float64)
 
-    Formula: ``sum a on(v,d) + sum b load(d) + c bottleneck <=, =, >= rhs``.
+
+def rows(problem: Problem, constraint: Linear, unit: float, most: Floats) -> list[Row]:
+    """Return what *constraint* becomes in a model, ready for a solver; *most* is :func:`greatest`."""
+    limits: dict[Decision, float] = {Bottleneck(): float(most.max())}
+    for decision, _ in constraint.terms:
+        if isinstance(decision, On):
+            limits[decision] = float(problem.allowed[decision.node, decision.device])
+        elif isinstance(decision, Load):
+            limits[decision] = float(most[decision.device])
+    sides = rows_of(constraint, unit, limits)
+    for row in sides:
+        row.tighten()
+        row.scale()
+    return sides
+
+
+def unreadable(problem: Problem, unit: float, most: Floats) -> str | None:
+    """Return why some row of the user's cannot be told to a solver, or None."""
+    for constraint in problem.of(Linear):
+        if not all(row.readable for row in rows(problem, constraint, unit, most)):
+            return (
+                f"constraint {constraint} mixes numbers too far apart for a MIP solver, which would lose the small "
+                "ones; write it with smaller constants"
+            )
+    return None
+
+
+def linear(model: Any, problem: Problem, on: assignment.On, load: Loads, unit: float, most: Floats) -> None:
+    """Add the user's rows, each side by itself.
+
+    Formula: ``sum a on(v,d) + sum b load(d) + c bottleneck <=, =, >= rhs``, widened by what the check lets pass.
     Source -> target: labelled constraints -> rows.
-    Exact if what :func:`pushed_up` names is exact in the model, up to the solver's tolerance of 1e-6 of the
-    largest coefficient: coefficients below 1e-9 of it only ever widen the row.
+    Exact if what :func:`pushed_up` names is exact in the model, :func:`unreadable` finds nothing, and plans count
+    as the check counts them, up to the solver's tolerance.
     """
     part = model.linear = pyo.Block(concrete=True)
     part.rows = pyo.ConstraintList()
     for number, constraint in enumerate(problem.of(Linear)):
-        row = row_of(constraint, unit)
-        row.tighten()
-        for (v, d), value in row.fixed.items():
-            part.rows.add(on(v, d) == value)
-        if row.largest:
-            row.normalise()
-            _add(part.rows, row, on, load, model.T)
-        elif row.low > row.slack or row.high < -row.slack:
-            impossible(part, f"never_{number}")
+        for side, row in enumerate(rows(problem, constraint, unit, most)):
+            for x, value in row.fixed.items():
+                part.rows.add(on(x.node, x.device) == value)
+            if row.never:
+                impossible(part, f"never_{number}_{side}")
+            elif row.terms:
+                part.rows.add(sum(a * _value(x, on, load, model.T) for x, a in row.terms.items()) <= row.high)
 
 
-def _add(rows: Any, row: Row, on: assignment.On, load: Loads, largest: Any) -> None:
-    body = sum(a * on(v, d) for (v, d), a in row.on.items()) + sum(a * load(d) for d, a in row.load.items())
-    if row.bottleneck:
-        body += row.bottleneck * largest
-    if row.low == row.high:
-        rows.add(body == row.low)
-        return
-    if row.low > -INF:
-        rows.add(body >= row.low)
-    if row.high < INF:
-        rows.add(body <= row.high)
+def _value(decision: Decision, on: assignment.On, load: Loads, largest: Any) -> Any:
+    match decision:
+        case On(node, device):
+            return on(node, device)
+        case Load(device):
+            return load(device)
+        case _:
+            return largest

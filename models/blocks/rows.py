@@ -1,114 +1,130 @@
-"""A row of the user's, brought into scale with what a solver can tell apart."""
+"""A row of the user's, as every plan that passes the check satisfies it and as a solver can read it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import fsum, isfinite
 
-from mtpp_dsl.constraints import Bottleneck, Linear, Load, On
+from mtpp_dsl.constraints import Decision, Linear, On
 
-__all__ = ["INF", "Row", "row_of"]
+__all__ = ["PASSED", "Row", "rows_of"]
 
-INF = float("inf")
+PASSED = 1e-6 * (1 + 1e-6)
+"""What the check of plans lets pass (``mtpp_dsl.verify.TOLERANCE``), and its own rounding."""
 
-DROPPED = 1e-9
-"""Coefficients below this share of a row's largest are dropped, by solvers if not by us."""
+LARGEST = 1e3
+"""The largest coefficient of an ``on``: a solver's tolerance of 1e-6 is then 1e-9 of it."""
+
+DROPPED = 2e-9
+"""Coefficients below this are dropped by solvers, so by us, who widen the row."""
 
 
 @dataclass
 class Row:
-    """``low <= sum(a * variable) <= high``, loads in a model's unit.
+    """One side of a row: ``sum(a * decision) <= high``, every decision between 0 and its *most*.
 
     Attributes:
-        low, high: the sides; infinite where there is none.
-        on: coefficients by (node, device).
-        load: coefficients by device.
-        bottleneck: its coefficient.
+        high: the side.
+        terms: coefficients, none 0; loads and bottleneck in a model's unit.
+        most: upper bounds of the decisions.
         fixed: values of the ``on`` that :meth:`tighten` found to have no choice.
+        passed: by how much the check lets any plan miss the row, at least.
+        lost: by how much :meth:`scale` has widened it.
+        never: whether nothing satisfies it.
     """
 
-    low: float
     high: float
-    on: dict[tuple[int, int], float] = field(default_factory=dict)
-    load: dict[int, float] = field(default_factory=dict)
-    bottleneck: float = 0.0
-    fixed: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    @property
-    def largest(self) -> float:
-        """The largest coefficient; 0 for a row without any."""
-        return max((abs(a) for a in (*self.on.values(), *self.load.values(), self.bottleneck)), default=0.0)
-
-    @property
-    def slack(self) -> float:
-        """What rounding may have done to the sides."""
-        return 1e-9 * max((abs(side) for side in (self.low, self.high) if abs(side) < INF), default=0.0)
+    terms: dict[Decision, float]
+    most: Mapping[Decision, float]
+    fixed: dict[On, int] = field(default_factory=dict)
+    passed: float = 0.0
+    lost: float = 0.0
+    never: bool = False
 
     def tighten(self) -> None:
-        """Fix and clip the terms that hide the others from a solver's tolerance; the same plans remain.
+        """Fix the ``on`` that have no choice and clip the others; the same plans remain.
 
-        In ``1e9 on(a,d) + on(b,d) <= 1`` the first term is fixed at 0, in ``1e9 on(a,d) + on(b,d) >= 1`` its
-        coefficient becomes 1. Rows with loads stay as they are.
+        With ``excess`` what the greatest left side is above *high*, an ``on`` of a larger coefficient makes the
+        row hold by one of its values alone: ``excess`` in its place does the same. ``1e4 on - load <= 9999``
+        becomes ``on - load <= 0``. Without excess the row says nothing and loses its terms.
         """
-        if self.load or self.bottleneck:
-            return
         while self._fix_forced():
             pass
-        least = sum(a for a in self.on.values() if a < 0)
-        most = sum(a for a in self.on.values() if a > 0)
-        if self.high == INF and self.low > least:
-            self.on = {key: min(a, self.low - least) for key, a in self.on.items()}
-        elif self.low == -INF and self.high < most:
-            self.on = {key: max(a, self.high - most) for key, a in self.on.items()}
+        self.never = self._least() > self.high
+        excess = fsum([*(max(a, 0.0) * self.most[x] for x, a in self.terms.items()), -self.high])
+        if self.never or excess <= 0:
+            self.terms, self.high = {}, 0.0
+            return
+        clipped = {x for x, a in self.terms.items() if isinstance(x, On) and abs(a) > excess}
+        if clipped:
+            self.terms.update((x, excess if self.terms[x] > 0 else -excess) for x in clipped)
+            self.high = fsum([*(max(a, 0.0) * self.most[x] for x, a in self.terms.items()), -excess])
+
+    def _least(self) -> float:
+        return fsum(min(a, 0.0) * self.most[x] for x, a in self.terms.items())
 
     def _fix_forced(self) -> bool:
-        least = sum(a for a in self.on.values() if a < 0) - self.slack
-        most = sum(a for a in self.on.values() if a > 0) + self.slack
-        forced = {}
-        for key, a in self.on.items():
-            if least + abs(a) > self.high:
-                forced[key] = int(a < 0)
-            elif most - abs(a) < self.low:
-                forced[key] = int(a > 0)
-        for key, value in forced.items():
-            shift = self.on.pop(key) * value
-            self.low, self.high = self.low - shift, self.high - shift
-        self.fixed.update(forced)
+        least = self._least()
+        forced = [x for x, a in self.terms.items() if isinstance(x, On) and least + abs(a) > self.high]
+        for x in forced:
+            a = self.terms.pop(x)
+            self.fixed[x] = int(a < 0)
+            self.high -= min(a, 0.0)
         return bool(forced)
 
-    def normalise(self) -> None:
-        """Drop coefficients too small to count, widening the sides by their sum, and make the largest 1."""
-        scale = self.largest
-        if not scale:
+    def scale(self) -> None:
+        """Bring the coefficients within a solver's range; drop what is then too small, widening the row by it."""
+        ons = max((abs(a) for x, a in self.terms.items() if isinstance(x, On)), default=0.0)
+        loads = max((abs(a) for x, a in self.terms.items() if not isinstance(x, On)), default=0.0)
+        if not self.terms:
             return
-        small = {key: a for key, a in self.on.items() if abs(a) < DROPPED * scale}
-        self.low -= sum(a for a in small.values() if a > 0)
-        self.high -= sum(a for a in small.values() if a < 0)
-        self.on = {key: a / scale for key, a in self.on.items() if key not in small}
-        self.load = {d: a / scale for d, a in self.load.items()}
-        self.bottleneck /= scale
-        self.low, self.high = self.low / scale, self.high / scale
+        factor = 1 / max(ons / LARGEST, loads)
+        small = {x: a for x, a in self.terms.items() if abs(a) * factor < DROPPED}
+        self.lost = fsum(abs(a) * self.most[x] for x, a in small.items()) * factor
+        self.high -= fsum(min(a, 0.0) * self.most[x] for x, a in small.items())
+        self.terms = {x: a * factor for x, a in self.terms.items() if x not in small}
+        self.high *= factor
+        self.passed *= factor
+
+    @property
+    def readable(self) -> bool:
+        """Whether nothing was lost that the check of plans would miss."""
+        return isfinite(self.high) and self.lost <= self.passed
 
 
-def row_of(constraint: Linear, unit: float) -> Row:
-    """Return *constraint* with its loads in a model's unit.
+def rows_of(constraint: Linear, unit: float, most: Mapping[Decision, float]) -> list[Row]:
+    """Return the sides of *constraint*, each wide enough for whatever the check of plans lets pass.
 
-    Raises:
-        TypeError: a decision that is no ``on``, ``load`` or ``bottleneck``.
+    The check allows ``1e-6 max(|rhs|, |a decision|...)``. That is convex in the decisions, and the row is widened by a
+    linear function above it: ``1e-6 (|rhs| + sum_i max(0, |a_i| most_i - |rhs|) decision_i / most_i)``.
+
+    Args:
+        constraint: over ``on``, ``load`` and ``bottleneck``.
+        unit: loads times this are the problem's.
+        most: the greatest value of each decision in it, loads in the model's unit; those of 0 are left out.
     """
-    row = Row(
-        low=-INF if constraint.sense == "<=" else constraint.rhs,
-        high=INF if constraint.sense == ">=" else constraint.rhs,
-    )
+    total: dict[Decision, float] = {}
+    size: dict[Decision, float] = {}
     for decision, a in constraint.terms:
-        match decision:
-            case On(node, device):
-                row.on[node, device] = row.on.get((node, device), 0.0) + a
-            case Load(device):
-                row.load[device] = row.load.get(device, 0.0) + a * unit
-            case Bottleneck():
-                row.bottleneck += a * unit
-            case _:
-                raise TypeError(f"{constraint} is not over on, load and bottleneck")
-    row.on = {key: a for key, a in row.on.items() if a}
-    row.load = {d: a for d, a in row.load.items() if a}
-    return row
+        a *= 1.0 if isinstance(decision, On) else unit
+        if a and most[decision]:
+            total[decision] = total.get(decision, 0.0) + a
+            size[decision] = size.get(decision, 0.0) + abs(a)
+    rhs = abs(constraint.rhs)
+    largest = max([rhs, *(s * most[x] for x, s in size.items())]) or 1.0
+    extra = {x: PASSED * max(0.0, s - rhs / most[x]) for x, s in size.items()}
+    rows = []
+    for sign, other in ((1.0, ">="), (-1.0, "<=")):
+        if constraint.sense == other:
+            continue
+        terms = {x: (sign * a - extra[x]) / largest for x, a in total.items()}
+        rows.append(
+            Row(
+                high=(sign * constraint.rhs + PASSED * rhs) / largest,
+                terms={x: a for x, a in terms.items() if a},
+                most=most,
+                passed=PASSED * rhs / largest,
+            )
+        )
+    return rows

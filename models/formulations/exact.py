@@ -13,6 +13,7 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, 
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.evaluate import Evaluation, evaluate
+from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, exactly, load_variables
@@ -25,7 +26,7 @@ from mtpp_dsl.models.blocks.placement import by_first_use, colocate, separate
 from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.scaling import Scale, scale_of
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plan import Plan, quotient_order
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.symmetry import interchangeable
 
@@ -61,7 +62,11 @@ class Exact:
                     if not isinstance(decision, (On, Load, LargestLoad)):
                         word = type(decision).__name__.lower()
                         return f"constraint {constraint} speaks of {word}(), which a bottleneck has not"
-        return None
+        if not any(problem.of(Linear)):
+            return None
+        scale = scale_of(problem)
+        most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
+        return linear.unreadable(problem, scale.unit, most)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost."""
@@ -79,8 +84,8 @@ class Exact:
         separate(model, problem, on)
         if any(problem.of(Linear)):
             if linear.pushed_up(problem).bottleneck:
-                exactly(model, load, most)
-            linear.linear(model, problem, on, load, scale.unit)
+                exactly(model, load, float(most.max()))
+            linear.linear(model, problem, on, load, scale.unit, most)
         return model
 
     def _assign(self, model: Any, problem: Problem) -> assignment.On:
@@ -98,8 +103,8 @@ class Exact:
             by_first_use(model, layout.classes)
         return on
 
-    def _loads(self, model: Any, problem: Problem, on: assignment.On, scale: Scale) -> tuple[Loads, float]:
-        """Add the loads; return them and a number that none exceeds, in the model's unit."""
+    def _loads(self, model: Any, problem: Problem, on: assignment.On, scale: Scale) -> tuple[Loads, Floats]:
+        """Add the loads; return them and [devices] what each cannot exceed, in the model's unit."""
         exact = sorted(linear.pushed_up(problem).loads)
         time = np.where(np.isfinite(problem.time), problem.time, 0.0) / scale.unit
         compute = work(model, on, time)
@@ -111,8 +116,7 @@ class Exact:
         def load(d: Any) -> Any:
             return compute(d) + cut(d) + over(d)
 
-        streamed = problem.graph.params.sum() / problem.interconnect.bandwidth / scale.unit
-        most = float(time.sum(axis=0).max() + scale.tensor_costs(problem).sum() + streamed)
+        most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         return (load_variables(model, load) if linear.names_loads(problem) else load), most
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
@@ -123,14 +127,14 @@ class Exact:
         layout: Layout = model.layout
         where, parts, k = plan.assignment, layout.parts, problem.k
         if parts:
-            order = relabel.quotient_order(where, parts[0], k)
+            order = _order(where, parts[0], k)
             rank = None if order is None else np.argsort(order)
         else:
             rank = np.array([next(iter(np.flatnonzero(where == d)), problem.graph.n) for d in range(k)])
         if rank is None:
             return
         where = relabel.canonical(where, rank.tolist(), layout.classes)
-        orders = [relabel.quotient_order(where, edges, k) for edges in parts]
+        orders = [_order(where, edges, k) for edges in parts]
         if None in orders:
             return
         _set_indicators(model, evaluate(problem, Plan.create(problem, where)))
@@ -160,6 +164,11 @@ class Exact:
                 share[v, d] = variable.value or 0.0
             where = share.argmax(axis=1)
         return Plan.create(problem, where)
+
+
+def _order(where: Ints, edges: Sequence[tuple[int, int]], k: int) -> tuple[int, ...] | None:
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    return quotient_order(where, ends[:, 0], ends[:, 1], k)
 
 
 def _set_indicators(model: Any, evaluation: Evaluation) -> None:
