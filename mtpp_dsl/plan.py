@@ -12,7 +12,7 @@ from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Ints, frozen
 from mtpp_dsl.problem import Problem
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "device_order", "quotient_order"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +86,17 @@ def _assignment_of(data: object) -> Mapping[str, object]:
 
 
 def device_order(problem: Problem, assignment: Ints) -> tuple[int, ...] | None:
-    """Return a topological order of the quotient graph over all devices, or None if it has a cycle.
+    """Return a topological order of the quotient graph over all devices, or None if it has a cycle."""
+    return quotient_order(assignment, problem.graph.tails, problem.graph.heads, problem.k)
+
+
+def quotient_order(assignment: Ints, tails: Ints, heads: Ints, k: int) -> tuple[int, ...] | None:
+    """Return all *k* devices in an order that the edges respect, or None if their quotient has a cycle.
 
     Among devices that are free to come next, the one declared first comes first.
     """
-    graph, k = problem.graph, problem.k
     after = np.zeros((k, k), dtype=bool)
-    after[assignment[graph.tails], assignment[graph.heads]] = True
+    after[assignment[tails], assignment[heads]] = True
     np.fill_diagonal(after, False)
     waiting = after.sum(axis=0)
     left = list(range(k))
