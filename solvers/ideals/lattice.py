@@ -115,13 +115,20 @@ class _Store:
 
     def make_room(self, ideals: int, steps: int, most_bytes: float) -> bool:
         """Make room for so many ideals and steps, or return False if that takes more than *most_bytes*."""
+        if self._bytes(ideals > len(self.hashes), steps > len(self.above)) > most_bytes:
+            return False
         if ideals > len(self.hashes):
             self.bits, self.hashes, self.start = (_double(a) for a in (self.bits, self.hashes, self.start))
             self._rehash(len(self.hashes))
         if steps > len(self.above):
             self.above, self.node = _double(self.above), _double(self.node)
-        arrays = (self.bits, self.hashes, self.start, self.above, self.node, self.table)
-        return sum(array.nbytes for array in arrays) <= most_bytes
+        return True
+
+    def _bytes(self, more_ideals: bool, more_steps: bool) -> int:
+        """Return what the arrays take after doubling, the old ones beside the new."""
+        ideals = sum(array.nbytes for array in (self.bits, self.hashes, self.start, self.table))
+        steps = self.above.nbytes + self.node.nbytes
+        return ideals * (3 if more_ideals else 1) + steps * (3 if more_steps else 1)
 
     def _rehash(self, room: int) -> None:
         filled = self.table[self.table >= 0]

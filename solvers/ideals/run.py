@@ -14,6 +14,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
+from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.classes import Classes, classes_of
 from mtpp_dsl.solvers.ideals.misfit import misfit
 from mtpp_dsl.solvers.ideals.search import Search
@@ -117,22 +118,40 @@ class Run:
             self._infeasibility = misfit(problem, self._devices, relaxed)
             if self._infeasibility is not None:
                 return
+        if self._sliceable:
+            self._slice(SliceGraph(moves=0))
+            self._pause()
         forward = relaxed if not relaxed.taken_out else classes_of(problem, self._devices, "forward")
         main = self._search(forward, proves=problem.acyclic and not relaxed.taken_out)
         if main is not None and np.isfinite(main.upper) and self._cost > main.upper * (1 + TOLERANCE):
             self._note(APART)
             for reading in ("mirrored", "parallel"):
                 self._search(classes_of(problem, self._devices, reading), proves=False)
+        if main is not None and main.crowded and self._sliceable:
+            self._slice(SliceGraph())
         if problem.acyclic and relaxed.taken_out:
             self._note(FREE)
             self._bound_freely(relaxed)
+
+    @property
+    def _sliceable(self) -> bool:
+        return SliceGraph().accepts(self._problem) is None
+
+    def _slice(self, method: SliceGraph) -> None:
+        """Keep the plan of slicing orders of the nodes, where no nodes have to be together."""
+        limits = replace(self._limits, start=None)
+        plan = method.solve(self._problem, limits, _Heeding(self._progress)).plan
+        if plan is not None:
+            lifted = self._lift(plan)
+            if not verify(self._original, lifted):
+                self._keep(lifted, evaluate(self._original, lifted).cost)
 
     def _bound_freely(self, classes: Classes) -> None:
         """Bound from below with more and more of the groups that may be anywhere, while there are few ideals."""
         keep = 0
         while True:
             search = self._search(classes, proves=True)
-            few = search is not None and search.ideals <= MOST_FREE
+            few = search is not None and search.ideals <= MOST_FREE and not search.crowded
             if not few or self._closed or not classes.taken_out:
                 return
             keep += 2
@@ -160,7 +179,7 @@ class Run:
             found=self._found,
             bounded=self._bounded if proves else _ignore,
         )
-        search.run(self._cost, self._limits.gap)
+        search.run(self._cost, self._limits.gap, along_orders=self._plan is None or not self._sliceable)
         if search.crowded:
             self._termination = "limit"
             self._note(f"the ideals of {classes.n} classes take more than {self._most_bytes / 1e6:,.0f} MB")
@@ -179,7 +198,7 @@ class Run:
         for block, kind in steps:
             assignment[[v for c in block for v in classes.members[c]]] = free[kind].pop(0)
         if classes.taken_out:
-            assignment = settle(self._problem, assignment, classes.taken_out)
+            assignment = settle(self._problem, assignment, classes.taken_out, self._pause)
         plan = self._lift(Plan.create(self._problem, assignment))
         cost = evaluate(self._original, plan).cost
         if not verify(self._original, plan):
@@ -203,6 +222,22 @@ class Run:
 
     def _note(self, note: str) -> None:
         self._notes.setdefault(note)
+
+
+class _Heeding(Progress):
+    """Keeps to itself what is reported, and stops when the outer one does."""
+
+    def __init__(self, outer: Progress) -> None:
+        super().__init__()
+        self._outer = outer
+
+    @property
+    def stopped(self) -> bool:
+        return self._outer.stopped
+
+    def say(self, message: str) -> None:
+        if message:
+            self._outer.say(message)
 
 
 def _ignore(_: float) -> None:

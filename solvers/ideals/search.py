@@ -69,11 +69,18 @@ class Search:
         self._say, self._pause, self._found, self._bounded = say, pause, found, bounded
         self._states = states_of(devices)
 
-    def run(self, upper: float, gap: float) -> None:
-        """Search until the bound is within *gap* of the best split; *upper* is the cost of one that is known."""
+    def run(self, upper: float, gap: float, *, along_orders: bool = True) -> None:
+        """Search until the bound is within *gap* of the best split.
+
+        Args:
+            upper: the cost of a split that is known; ``inf`` for none.
+            gap: as a share of the cost.
+            along_orders: whether to look first for the best splits of some orders.
+        """
         self.upper = upper
         self._raise(first_bound(self.classes, self.devices))
-        self._along_orders(gap)
+        if along_orders:
+            self._along_orders(gap)
         if self._closed(gap):
             return
         taken = len(self._states.used) * ENTRY_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -16,16 +16,23 @@ __all__ = ["settle"]
 ROUNDS = 4
 
 
-def settle(problem: Problem, assignment: Ints, groups: Sequence[tuple[int, ...]]) -> Ints:
+def settle(problem: Problem, assignment: Ints, groups: Sequence[tuple[int, ...]], pause: Callable[[], None]) -> Ints:
     """Return [n] devices in which no move of one of *groups* alone makes the loads, largest first, less.
 
     It looks at no constraint but where nodes may be, and the limits of memory.
+
+    Args:
+        problem: the problem.
+        assignment: [n] devices to begin with.
+        groups: nodes that go together.
+        pause: called now and then; may raise.
     """
     assignment = assignment.copy()
     best = _key(problem, assignment)
     for _ in range(ROUNDS):
         before = best
         for group in groups:
+            pause()
             nodes = list(group)
             home = int(assignment[nodes[0]])
             for d in np.flatnonzero(problem.allowed[nodes].all(axis=0)).tolist():
