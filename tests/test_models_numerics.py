@@ -42,6 +42,7 @@ from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verify import TOLERANCE, check_result, loads, verify
 from tests.oracle import optimum
 
+NEEDS_GLPSOL = pytest.mark.skipif(which("glpsol") is None, reason="needs glpsol")
 Sense = Literal["<=", ">=", "=="]
 
 
@@ -82,6 +83,28 @@ def test_a_row_that_no_solver_can_read_is_refused() -> None:
     reason = Exact().accepts(Problem.create(graph, devices(2), Shared(1.0), constraints=[mixed]))
     assert reason is not None
     assert "mixed" in reason
+
+
+def test_loads_too_far_apart_for_rows_are_refused() -> None:
+    """Law: rows over loads that span more than solvers resolve are refused, not called infeasible."""
+    graph = Graph.create("ab", [(0, 1)], work=[1e6, 2.7e-7], output=[1e6, 0.0])
+    capped = row("<=", 0.0, (Load(0), 1e4), (Bottleneck(), -1.0), label="capped")
+    problem = Problem.create(graph, devices(2), Shared(1e-12), constraints=[capped])
+    reason = Exact().accepts(problem)
+    assert reason is not None
+    assert "capped" in reason
+
+
+@pytest.mark.parametrize("solver", ["highs", pytest.param("glpk", marks=NEEDS_GLPSOL)])
+def test_costs_that_are_next_to_nothing_do_no_harm(solver: str) -> None:
+    """Law: tensors and leftovers below a solver's resolution do not make a model infeasible."""
+    graph = Graph.create("ab", [], work=[0.5818423486925539, 4.7503940865344765], output=[5, 4], params=[4, 6])
+    full = [Device(name, memory=10.0, reserve=10.0) for name in ("d0", "d1")]
+    asked = row(">=", 2.666118217613515, (On(0, 0), 2.0), (Bottleneck(), 2.0), (Load(0), 2.0))
+    problem = Problem.create(graph, full, Shared(0.01, overflow=True), constraints=[asked])
+    best = optimum(problem)
+    assert best is not None
+    assert solve(problem, solver).cost == pytest.approx(best)
 
 
 COEFFICIENTS = st.sampled_from([-1e9, -3.0, -1.0, 0.25, 0.1, 0.2, 0.3, 1.0, 1.0000001, 2.0, 1e9])
@@ -279,7 +302,7 @@ def test_a_solver_that_fails_is_not_believed(monkeypatch: pytest.MonkeyPatch) ->
         explain(problem, Exact(), Highs(), Limits(time=10.0), Progress())
 
 
-@pytest.mark.skipif(which("glpsol") is None, reason="needs glpsol")
+@NEEDS_GLPSOL
 @pytest.mark.parametrize("k", [1, 2])
 def test_glpk_is_read_where_nothing_is_integer(k: int) -> None:
     """Law: the solution of a model whose integers are all fixed, which GLPK takes for an LP, is read as any other."""

@@ -14,9 +14,13 @@ from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.rows import Row, rows_of
 from mtpp_dsl.models.components import impossible
+from mtpp_dsl.models.scaling import Scale
 from mtpp_dsl.problem import Problem, Shared
 
 __all__ = ["Pushed", "greatest", "linear", "names_loads", "pushed_up", "unreadable"]
+
+WIDEST = 1e5
+"""The largest load that rows may name, over the least bottleneck: beyond, solvers call feasible models infeasible."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,16 @@ def rows(problem: Problem, constraint: Linear, unit: float, most: Floats) -> lis
     return sides
 
 
-def unreadable(problem: Problem, unit: float, most: Floats) -> str | None:
+def unreadable(problem: Problem, scale: Scale, most: Floats) -> str | None:
     """Return why some row of the user's cannot be told to a solver, or None."""
+    if names_loads(problem) and 0 < scale.floor * WIDEST < most.max() * scale.unit:
+        constraint = next(row for row in problem.of(Linear) if any(not isinstance(x, On) for x, _ in row.terms))
+        return (
+            f"constraint {constraint} names loads, which may be anything from {scale.floor:.3g} to "
+            f"{most.max() * scale.unit:.3g}: too far apart for a MIP solver; pin or forbid what is too slow to be used"
+        )
     for constraint in problem.of(Linear):
-        if not all(row.readable for row in rows(problem, constraint, unit, most)):
+        if not all(row.readable for row in rows(problem, constraint, scale.unit, most)):
             return (
                 f"constraint {constraint} mixes numbers too far apart for a MIP solver, which would lose the small "
                 "ones; write it with smaller constants"

@@ -14,9 +14,12 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.problem import Problem
 
-__all__ = ["Overflow", "overflow"]
+__all__ = ["NOTHING", "Overflow", "overflow"]
 
 Overflow: TypeAlias = Callable[[Any], Any]
+
+NOTHING = 2e-9
+"""Costs in a model below this are dropped: solvers do so too, or fail."""
 
 LOOSE = 1 + 1e-6
 """Of upper bounds: rounding must not close what the rows leave open."""
@@ -40,6 +43,8 @@ def overflow(model: Any, problem: Problem, on: On, unit: float, exact: Sequence[
     if not over:
         return lambda _: 0
     streamed = np.minimum((params * per_size)[:, None], excess[over])
+    spare = _spare(streamed, excess[over])
+    streamed[streamed < NOTHING] = 0.0
     part = model.overflow = pyo.Block(concrete=True)
     part.D = pyo.Set(initialize=over)
     part.params = pyo.Param(
@@ -47,7 +52,7 @@ def overflow(model: Any, problem: Problem, on: On, unit: float, exact: Sequence[
         part.D,
         initialize={(v, d): p for v, row in enumerate(streamed.tolist()) for d, p in zip(over, row, strict=True)},
     )
-    part.spare = pyo.Param(part.D, initialize=dict(zip(over, _spare(streamed, excess[over]), strict=True)))
+    part.spare = pyo.Param(part.D, initialize=dict(zip(over, spare, strict=True)))
     part.most = pyo.Param(part.D, initialize={d: float(excess[d]) * LOOSE for d in over})
     part.s = pyo.Var(model.D, bounds=lambda _, d: (0, max(0.0, float(excess[d]) * LOOSE)))
 
@@ -64,4 +69,5 @@ def overflow(model: Any, problem: Problem, on: On, unit: float, exact: Sequence[
 
 def _spare(streamed: Floats, excess: Floats) -> list[float]:
     """Return [devices] how much of the clipped parameters must be elsewhere for none to be streamed."""
-    return [max(0.0, fsum([*column, -e])) for column, e in zip(streamed.T.tolist(), excess.tolist(), strict=True)]
+    spare = [fsum([*column, -e]) for column, e in zip(streamed.T.tolist(), excess.tolist(), strict=True)]
+    return [value if value > NOTHING else 0.0 for value in spare]

@@ -21,7 +21,7 @@ from mtpp_dsl.models.blocks.contiguity import contiguity, edges_of_part
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
-from mtpp_dsl.models.blocks.overflow import overflow
+from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
 from mtpp_dsl.models.blocks.placement import by_first_use, colocate, separate
 from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.work import work
@@ -66,7 +66,7 @@ class Exact:
             return None
         scale = scale_of(problem)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
-        return linear.unreadable(problem, scale.unit, most)
+        return linear.unreadable(problem, scale, most)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost."""
@@ -74,7 +74,7 @@ class Exact:
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale, model.cost_margin = scale.unit, scale.margin
         model.layout = layout_of(problem)
-        graph_data(model, problem, problem.k, scale.tensor_costs(problem))
+        graph_data(model, problem, problem.k, _kept(scale.tensor_costs(problem)))
         on = self._assign(model, problem)
         load, most = self._loads(model, problem, on, scale)
         bottleneck(model, load, scale.floor / scale.unit)
@@ -106,7 +106,7 @@ class Exact:
     def _loads(self, model: Any, problem: Problem, on: assignment.On, scale: Scale) -> tuple[Loads, Floats]:
         """Add the loads; return them and [devices] what each cannot exceed, in the model's unit."""
         exact = sorted(linear.pushed_up(problem).loads)
-        time = np.where(np.isfinite(problem.time), problem.time, 0.0) / scale.unit
+        time = _kept(np.where(np.isfinite(problem.time), problem.time, 0.0) / scale.unit)
         compute = work(model, on, time)
         shared = isinstance(problem.interconnect, Shared)
         paying = [d for d, device in enumerate(problem.devices) if shared or device.pays_io]
@@ -169,6 +169,11 @@ class Exact:
 def _order(where: Ints, edges: Sequence[tuple[int, int]], k: int) -> tuple[int, ...] | None:
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
     return quotient_order(where, ends[:, 0], ends[:, 1], k)
+
+
+def _kept(costs: Floats) -> Floats:
+    """Return *costs*, in a model's unit, without those that solvers drop, or fail on."""
+    return np.where(costs < NOTHING, 0.0, costs)
 
 
 def _set_indicators(model: Any, evaluation: Evaluation) -> None:
