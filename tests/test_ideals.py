@@ -312,12 +312,15 @@ def test_it_starts_from_a_plan() -> None:
     assert "dropped" in broken.notes[0]
 
 
-def test_a_gap_is_enough() -> None:
-    """With a gap of 20 % the bound need not reach the plan, and is one."""
-    result = solve(wide(), gap=0.2)
-    assert result.termination == "gap"
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 0.003, 0.05, 0.2])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_gap_is_enough(seed: int, gap: float) -> None:
+    """The search ends as soon as plan and bound are so close, which they are, but for the rounding of the bound."""
+    graph = layered(24, 4, seed=seed, output=2.0)
+    devices = [Device(f"d{i}") for i in range(3)]
+    result = solve(Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic()]), gap=gap)
     assert result.gap is not None
-    assert result.gap <= 0.2
+    assert result.gap <= gap + 1e-10
 
 
 PAIR = chain_of(2, work=1.0, output=1.0)
@@ -407,3 +410,14 @@ def test_published_operator_training_graph(data: Path) -> None:
     result = solve(published(path, Acyclic(parts="forward")))
     assert result.status == "optimal"
     assert result.cost == pytest.approx(65.303149, rel=1e-6)
+
+
+def test_a_wide_gap_ends(data: Path) -> None:
+    """With a gap to stop at, the target reaches its end whatever the bound rounds to."""
+    workload = Msr().read(data / "dnn-partitioning/throughput/OperatorGraphs/bert_l-3_inference.json")
+    devices = [Device(f"d{i}") for i in range(4)]
+    problem = Problem.create(workload.graph, devices, Shared(1.0), constraints=[Acyclic()])
+    for gap in (0.01, 0.05, 0.2):
+        result = solve(problem, "ideals", gap=gap)
+        assert result.gap is not None
+        assert result.gap <= gap

@@ -137,8 +137,8 @@ class Search:
         net, unit, top = self._net()
         ahead = self._ahead(lattice, net, top)
         last = top if gap <= EXACT or np.isinf(self.upper) else min(top, int(top * (1 - gap)) + 1)
-        share = FIRST_STEP
-        while (floor := int(self.lower / unit)) < last:
+        share, floor = FIRST_STEP, int(self.lower / unit)
+        while floor < last:
             target = min(last, int(floor + share * max(floor, top / 1000)) + 1)
             best = self._sweep(lattice, net, target, floor, ahead)
             if best is not None:
@@ -149,6 +149,8 @@ class Search:
                 self._raise(min(value * unit, self.upper))
                 break
             self._raise(min(target * unit, self.upper))
+            if target == last:  # lower / unit may be a unit less than that, by rounding
+                break
             share *= 2
         self.done = True
 
