@@ -13,6 +13,7 @@ from mtpp_dsl.registry import BACKENDS, FORMULATIONS, load
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
+from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
@@ -24,6 +25,9 @@ __all__ = ["Auto"]
 
 SLICE_SHARE = 0.2
 SLICE_SECONDS = 15.0
+IDEALS_SHARE = 0.5
+IDEALS_FROM = 40
+"""Nodes from which on the programme over ideals goes before the exact model, which smaller graphs need no help with."""
 RELAX_SHARE = 0.25
 INSTEAD_SHARE = 0.5
 LARGE_ROWS = 20_000
@@ -38,8 +42,9 @@ class Auto:
     1. the simple bound (archer2024, Lemma 3.3);
     2. contraction of the graph, where it provably keeps an optimum;
     3. ``slicegraph``: a plan;
-    4. ``superblock``, when the exact model is large: a bound;
-    5. ``exact``, from that plan, for the rest of the time: both. When it is too large, ``guess``: a bound.
+    4. ``ideals``, when the graph is not small: both, and often the proof;
+    5. ``superblock``, when the exact model is large: a bound;
+    6. ``exact``, from that plan, for the rest of the time: both. When it is too large, ``guess``: a bound.
 
     It stops as soon as plan and bound are within ``limits.gap`` of each other.
     """
@@ -47,14 +52,14 @@ class Auto:
     name = "auto"
     gives: Gives = "plan and bound"
     uses_solver = True
-    summary = "the best plan and bound that the time allows: contraction, slicegraph, superblock, exact"
+    summary = "the best plan and bound that the time allows: contraction, slicegraph, ideals, superblock, exact"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why none of the methods behind it can honour the problem, or None."""
         if problem.objective.quantity == "makespan":
             return f"{problem.objective.name} needs a schedule, and no method of this version makes one"
         reason = _formulation("exact").accepts(problem)
-        if reason is None or SliceGraph().accepts(problem) is None:
+        if reason is None or SliceGraph().accepts(problem) is None or Ideals().accepts(problem) is None:
             return None
         return reason
 
@@ -70,6 +75,7 @@ class Auto:
         run.start()
         run.simple()
         run.slice()
+        run.ideals()
         run.relax()
         run.exact()
         return run.result()
@@ -157,6 +163,17 @@ class _Run:
             self.limits.within(seconds, start=start),
             self.reduced.listener(None if valid_anyway else problem),
         )
+
+    def ideals(self) -> None:
+        """Search the ideals for half of the time: it ends early where there are few, and proves what it finds."""
+        problem = self.reduced.problem
+        if self.closed or problem.graph.n < IDEALS_FROM or Ideals().accepts(problem) is not None:
+            return
+        self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
+        limits = self.limits.within(IDEALS_SHARE * self.limits.remaining, start=self.reduced.best_plan)
+        found = Ideals().solve(problem, limits, self.reduced.listener())
+        if found.infeasibility is not None:
+            self.ended = found
 
     def relax(self) -> None:
         """Bound by relaxations: a share of the time before the exact model, all of it in its place."""
