@@ -31,12 +31,12 @@ from mtpp_dsl.infeasible import quick
 from mtpp_dsl.models.blocks.linear import greatest
 from mtpp_dsl.models.blocks.rows import PASSED, Row, rows_of
 from mtpp_dsl.models.formulations.exact import Exact
+from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.conflict import explain
-from mtpp_dsl.solvers.mip.glpk import Glpk
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verify import TOLERANCE, check_result, loads, verify
@@ -303,14 +303,25 @@ def test_a_solver_that_fails_is_not_believed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @NEEDS_GLPSOL
-@pytest.mark.parametrize("k", [1, 2])
-def test_glpk_is_read_where_nothing_is_integer(k: int) -> None:
+@pytest.mark.parametrize("method", [Exact(), Guess()])
+def test_glpk_is_read_where_nothing_is_integer(method: Exact | Guess) -> None:
     """Law: the solution of a model whose integers are all fixed, which GLPK takes for an LP, is read as any other."""
-    graph = Graph.create("ab", [(0, 1)], work=[3, 4], output=[1, 0])
-    places = [Pin(nodes=(v,), devices=(min(v, k - 1),)) for v in range(2)]
-    problem = Problem.create(graph, devices(k), Shared(1.0), constraints=places)
-    assert Glpk().available().ok
-    assert solve(problem, "glpk").cost == (7 if k == 1 else 5)
+    graph = Graph.create("a", [], work=[3])
+    problem = Problem.create(graph, devices(1), Shared(1.0), constraints=[Acyclic()])
+    result = MipMethod(method, "glpk").solve(problem, Limits(time=60.0), Progress())
+    assert result.bound is not None
+    assert result.bound.cost == pytest.approx(3)
+
+
+@NEEDS_GLPSOL
+def test_glpk_is_not_believed_beyond_its_range() -> None:
+    """Law: where GLPK has called feasible models infeasible, it is an error and no answer."""
+    graph = Graph.create("ab", [], work=[0.0, 5e-9], output=[1, 1], params=[2e-9, 2e-9])
+    fast = [Device(f"d{d}", memory=1e-9, speed=1000.0) for d in range(4)]
+    together = [Acyclic(parts="forward"), Colocate(nodes=(0, 1))]
+    problem = Problem.create(graph, fast, Shared(1e-12, overflow=True), constraints=together)
+    with pytest.raises(SolverError, match="another --solver"):
+        solve(problem, "glpk")
 
 
 def test_every_verified_plan_is_below_no_bound() -> None:

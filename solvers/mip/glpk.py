@@ -24,6 +24,10 @@ COLUMN = re.compile(r"^\s*\d+ (\S+)\s+(?:\*|B|NL|NU|NF|NS)?\s+(\S+)")
 """Name and value; between them an integer's star or, where the model is an LP, a variable's status."""
 
 VERSION = re.compile(r"^GLPSOL.*?(\d+\.\d+)")
+RANGE = re.compile(r"^ A: min\|aij\|.*ratio =\s+(\S+)")
+WIDEST = 1e12
+"""Largest over smallest coefficient of a model whose infeasibility is GLPK's to say; beyond, it has been wrong."""
+
 INFEASIBLE = ("HAS NO PRIMAL FEASIBLE SOLUTION", "HAS NO INTEGER FEASIBLE SOLUTION")
 DIGITS = 10
 
@@ -66,11 +70,14 @@ class _Watch:
         self.incumbent: float | None = None
         self.bound: float | None = None
         self.by = "glpk"
+        self.range = 1.0
 
     def hear(self, line: str) -> None:
         """Take in one line."""
         if (version := VERSION.search(line)) is not None:
             self.by = f"glpk {version[1]}"
+        if (match := RANGE.search(line)) is not None:
+            self.range = max(self.range, float(match[1]))
         if (match := TREE.search(line)) is None:
             return
         if match[1] != "not found yet":
@@ -96,6 +103,11 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
     if progress.stopped or done.killed:
         return Outcome(stopped, None, watch.bound, by=watch.by)
     if any(done.has(text) for text in INFEASIBLE):
+        if watch.range > WIDEST:
+            raise SolverError(
+                f"glpk calls a model infeasible whose coefficients span a factor of {watch.range:.1g}: it has been "
+                "wrong about such; try another --solver"
+            )
         return Outcome("infeasible", None, None, by=watch.by)
     if not path.exists():
         last = next((line for line in reversed(done.lines) if line.strip()), "nothing")
