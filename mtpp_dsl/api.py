@@ -167,7 +167,7 @@ def _instead(problem: Problem, refused: Method) -> str:
     """Return which methods can solve *problem* in place of the one that refused."""
     others = [find_method(name) for name in method_names() if name != refused.name]
     can = [other.name for other in others if "plan" in other.gives and other.accepts(problem) is None]
-    return f"; {' and '.join(can)} can" if can else ""
+    return f"; {' and '.join([', '.join(can[:-1]), *can[-1:]] if can[1:] else can)} can" if can else ""
 
 
 def _evidence(problem: Problem, result: Result) -> dict[str, Any]:

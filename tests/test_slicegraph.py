@@ -306,7 +306,7 @@ def test_refusals_name_a_method_that_can(constraint: Constraint) -> None:
     """Constraints that tie nodes or loads together are refused; the reason names exact."""
     graph = Graph.create(["a", "b"], [(0, 1)], work=1.0)
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic(), constraint])
-    with pytest.raises(Refused, match=rf"cannot honour constraint {constraint}; auto and exact can"):
+    with pytest.raises(Refused, match=rf"cannot honour constraint {constraint}; auto.* and exact can"):
         solve(problem, "slicegraph")
 
 
