@@ -26,7 +26,7 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.verify import check_result
+from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDER = DATA / "dnn-partitioning" / "throughput"

@@ -24,7 +24,7 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
-from mtpp_dsl.verify import check_result
+from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 STAGES = (2, 4, 8, 16, 32, 64)

@@ -19,9 +19,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,12 +27,12 @@ if TYPE_CHECKING:
     from mtpp_dsl.builder import Builder, graph_from_networkx
     from mtpp_dsl.contracts import Limits, Progress
     from mtpp_dsl.errors import MtppError
-    from mtpp_dsl.evaluate import Evaluation, evaluate
+    from mtpp_dsl.evaluation import Evaluation, evaluate
     from mtpp_dsl.graph import Graph
     from mtpp_dsl.plan import Plan
     from mtpp_dsl.problem import Device, Problem
     from mtpp_dsl.result import Bound, Result
-    from mtpp_dsl.verify import verify
+    from mtpp_dsl.verification import verify
 
 __version__ = "0.1.0"
 
@@ -42,7 +40,7 @@ _HOME = {
     "Bound": "result",
     "Builder": "builder",
     "Device": "problem",
-    "Evaluation": "evaluate",
+    "Evaluation": "evaluation",
     "Graph": "graph",
     "Limits": "contracts",
     "MtppError": "errors",
@@ -50,11 +48,11 @@ _HOME = {
     "Problem": "problem",
     "Progress": "contracts",
     "Result": "result",
-    "evaluate": "evaluate",
+    "evaluate": "evaluation",
     "graph_from_networkx": "builder",
     "load": "api",
     "solve": "api",
-    "verify": "verify",
+    "verify": "verification",
 }
 
 __all__ = [
@@ -84,14 +82,3 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"mtpp_dsl.{_HOME[name]}"), name)
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    """Keeps ``verify`` and ``evaluate`` the functions, also once the modules of these names have been imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -12,12 +12,12 @@ from typing import Any
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
 from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Result
-from mtpp_dsl.verify import TOLERANCE, check_result
+from mtpp_dsl.verification import TOLERANCE, check_result
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
@@ -101,7 +101,7 @@ def solve(
         progress: to watch and to stop the search.
 
     Returns:
-        A result whose plan, if any, has passed :func:`mtpp_dsl.verify.verify`.
+        A result whose plan, if any, has passed :func:`mtpp_dsl.verification.verify`.
 
     Raises:
         Refused: the method cannot honour this problem; says why and names one that can.

@@ -11,7 +11,7 @@ from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.units import format_quantity
-from mtpp_dsl.verify import TOLERANCE
+from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["quick"]
 

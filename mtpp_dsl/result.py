@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from mtpp_dsl.evaluate import Evaluation
+from mtpp_dsl.evaluation import Evaluation
 from mtpp_dsl.plan import Plan
 
 __all__ = ["Bound", "Infeasibility", "LogEntry", "Proof", "Result", "Status", "Termination", "relative_gap"]
@@ -73,7 +73,7 @@ class Result:
         termination: why the method stopped.
         plan: the best plan found, or None.
         bound: the best bound proved, or None.
-        evaluation: of the plan, by :func:`mtpp_dsl.evaluate.evaluate`; None without a plan.
+        evaluation: of the plan, by :func:`mtpp_dsl.evaluation.evaluate`; None without a plan.
         method, solver, seed: how it was found; ``solver`` is None where no solver was used.
         time: seconds by phase; "total", and where known "read", "build", "solve".
         log: incumbent and bound over time.

@@ -31,7 +31,7 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.verify import loads, verify
+from mtpp_dsl.verification import loads, verify
 
 __all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "small", "verifiable"]
 

@@ -41,7 +41,7 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.samples import MORE_THAN_VERIFIED, large, optimum, small, verifiable
-from mtpp_dsl.verify import TOLERANCE, check_result, loads, verify
+from mtpp_dsl.verification import TOLERANCE, check_result, loads, verify
 
 __all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Progress
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, FORMULATIONS, load
@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.symmetry import interchangeable
-from mtpp_dsl.verify import verify
+from mtpp_dsl.verification import verify
 
 __all__ = ["Auto"]
 

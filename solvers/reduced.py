@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mtpp_dsl.contracts import Progress
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound
-from mtpp_dsl.verify import verify
+from mtpp_dsl.verification import verify
 
 __all__ = ["Reduced", "identity"]
 

@@ -7,7 +7,7 @@ from itertools import product
 
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verify import loads, verify
+from mtpp_dsl.verification import loads, verify
 
 
 def plans(problem: Problem) -> Iterator[Plan]:

@@ -15,7 +15,7 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators import generate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
-from mtpp_dsl.verify import verify
+from mtpp_dsl.verification import verify
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
 

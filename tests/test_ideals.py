@@ -33,7 +33,7 @@ from mtpp_dsl.solvers.ideals.lattice import GROW, MEASURE, chain, lattice_of
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ideals.nets import Nets
 from mtpp_dsl.solvers.ideals.sweep import SWEEP
-from mtpp_dsl.verify import check_result, verify
+from mtpp_dsl.verification import check_result, verify
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 

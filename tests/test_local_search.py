@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.combinatorial import local_search
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify, fits
 from mtpp_dsl.solvers.combinatorial.local_search import improve
-from mtpp_dsl.verify import loads, verify
+from mtpp_dsl.verification import loads, verify
 from tests.oracle import plans
 from tests.strategies import memory_problems, plain_problems
 from tests.test_slicegraph import random_problem, uneven_problems

@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.mip.bridge import Bridge, set_options
 from mtpp_dsl.solvers.mip.files import not_above
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.mip.process import run
-from mtpp_dsl.verify import check_result
+from mtpp_dsl.verification import check_result
 
 NAMES = list(available(BACKENDS))
 

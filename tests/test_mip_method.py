@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Load, Memory, On, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.infeasible import quick
@@ -25,7 +25,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verify import check_result
+from mtpp_dsl.verification import check_result
 from tests.oracle import optimum
 from tests.strategies import plain_problems
 from tests.test_models_exact import constrained_problems

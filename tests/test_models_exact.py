@@ -33,7 +33,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verify import check_result
+from mtpp_dsl.verification import check_result
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 

@@ -39,7 +39,7 @@ from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verify import TOLERANCE, check_result, loads, verify
+from mtpp_dsl.verification import TOLERANCE, check_result, loads, verify
 from tests.oracle import optimum
 
 NEEDS_GLPSOL = pytest.mark.skipif(which("glpsol") is None, reason="needs glpsol")

@@ -14,7 +14,7 @@ from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
 from mtpp_dsl.solvers.reductions.contract import Contract
-from mtpp_dsl.verify import loads, verify
+from mtpp_dsl.verification import loads, verify
 from tests.oracle import optimum, plans
 from tests.strategies import plain_problems
 

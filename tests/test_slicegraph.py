@@ -42,7 +42,7 @@ from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import Slicing, any_order, assignment_of, fixed_order, slice_order
-from mtpp_dsl.verify import check_result, loads, verify
+from mtpp_dsl.verification import check_result, loads, verify
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
 

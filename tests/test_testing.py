@@ -14,7 +14,7 @@ import pytest
 from mtpp_dsl import samples, testing
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Load, Memory, On, Pin, Separate
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import Role
-from mtpp_dsl.evaluate import Evaluation, evaluate
+from mtpp_dsl.evaluation import Evaluation, evaluate
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear

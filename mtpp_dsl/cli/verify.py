@@ -11,7 +11,7 @@ from mtpp_dsl.cli.solve import read_plan
 from mtpp_dsl.errors import VerificationError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity
-from mtpp_dsl.verify import TOLERANCE, loads, verify
+from mtpp_dsl.verification import TOLERANCE, loads, verify
 
 __all__ = ["verify_plan"]
 

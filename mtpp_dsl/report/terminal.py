@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mtpp_dsl.evaluate import Evaluation
+from mtpp_dsl.evaluation import Evaluation
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.units import format_quantity

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Graph, Ints
 from mtpp_dsl.plan import Plan, device_order
 from mtpp_dsl.problem import Links, Problem

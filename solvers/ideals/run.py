@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.ideals.settle import settle
 from mtpp_dsl.solvers.ideals.sweep import Step
 from mtpp_dsl.solvers.reduced import identity
 from mtpp_dsl.solvers.reductions.contract import Contract
-from mtpp_dsl.verify import TOLERANCE, verify
+from mtpp_dsl.verification import TOLERANCE, verify
 
 __all__ = ["Run"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Gives, Limits, Progress, Role
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
 from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.one import Proven, solve_one
-from mtpp_dsl.verify import verify
+from mtpp_dsl.verification import verify
 
 __all__ = ["MipMethod"]
 

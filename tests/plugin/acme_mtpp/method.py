@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.evaluate import evaluate
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result

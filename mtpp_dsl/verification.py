@@ -1,7 +1,7 @@
 """The independent check of plans, bounds and results.
 
 Shares nothing with models or solvers: it reads the problem and counts again, in plain Python,
-node by node and edge by edge, and not even through :mod:`mtpp_dsl.evaluate`.
+node by node and edge by edge, and not even through :mod:`mtpp_dsl.evaluation`.
 """
 
 from __future__ import annotations
