@@ -16,8 +16,8 @@ from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Result
-from mtpp_dsl.verification import TOLERANCE, check_result
+from mtpp_dsl.result import OPTIMAL_GAP, Bound, Result
+from mtpp_dsl.verification import TOLERANCE, check_result, verify
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
@@ -125,6 +125,7 @@ def solve(
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
+    start, notes = _take_start(problem, start, progress)
     limits = Limits(
         time=time_limit,
         gap=gap,
@@ -141,12 +142,30 @@ def solve(
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
     else:
         result = chosen.solve(problem, limits, progress)
-    result = replace(result, time={**result.time, "total": monotonic() - began})
+    result = replace(result, time={**result.time, "total": monotonic() - began}, notes=(*notes, *result.notes))
     try:
-        return finish(problem, result, progress)
+        return _honest(finish(problem, result, progress), gap)
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
         raise
+
+
+def _take_start(problem: Problem, start: Plan | None, progress: Progress) -> tuple[Plan | None, tuple[str, ...]]:
+    """Report the plan to start from, whatever the method makes of it; drop it, with a note, if it is none."""
+    if start is None:
+        return None, ()
+    broken = verify(problem, start)
+    if broken:
+        return None, (f"the start was dropped, it is no plan: {broken[0]}",)
+    progress.report_plan(start, evaluate(problem, start).cost)
+    return start, ()
+
+
+def _honest(result: Result, gap: float) -> Result:
+    """Say "complete" of a method that closed the gap of its own model, where that of the answer is wider."""
+    if result.termination == "gap" and result.gap is not None and result.gap > gap + OPTIMAL_GAP:
+        return replace(result, termination="complete")
+    return result
 
 
 def _refuse_solver_options(

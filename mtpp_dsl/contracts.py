@@ -52,7 +52,7 @@ class Limits:
         seed: of everything random.
         solver: name of the MIP back end, for methods that use one.
         solver_options: passed through to it; an unknown one is an error.
-        start: a plan to start from.
+        start: a plan to start from; whoever calls a method has verified it and reported it.
         write_model: where to write the MIP before solving it (.lp or .mps).
     """
 

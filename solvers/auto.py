@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Progress
@@ -19,7 +19,6 @@ from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.symmetry import interchangeable
-from mtpp_dsl.verification import verify
 
 __all__ = ["Auto"]
 
@@ -72,7 +71,6 @@ class Auto:
         backend: Backend = load(BACKENDS, limits.solver)()
         check(backend, limits)  # before any work, not after it
         run = _Run(problem, limits, progress)
-        run.start()
         run.simple()
         run.slice()
         run.ideals()
@@ -129,18 +127,6 @@ class _Run:
         """Whether the best plan is close enough to *bound*."""
         cost = self.progress.cost
         return cost is not None and relative_gap(cost, bound.cost) <= self.limits.gap
-
-    def start(self) -> None:
-        """Report the plan to start from, if it is one."""
-        start = self.limits.start
-        if start is None:
-            return
-        broken = verify(self.problem, start)
-        if broken:
-            self.notes.append(f"the start was dropped, it is no plan: {broken[0]}")
-            self.limits = replace(self.limits, start=None)
-        else:
-            self.progress.report_plan(start, evaluate(self.problem, start).cost)
 
     def simple(self) -> None:
         if Simple().accepts(self.problem) is None:

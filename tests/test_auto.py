@@ -138,6 +138,19 @@ def test_start_is_kept() -> None:
     assert any("dropped" in note for note in solve(problem, start=cyclic, time_limit=2).notes)
 
 
+@pytest.mark.parametrize("method", ["simple", "superblock", "slicegraph", "exact", "ideals"])
+def test_no_method_ignores_a_start(method: str) -> None:
+    """Whatever a method gives, the plan it was started from counts; and its own gap is not taken for the answer's."""
+    problem = regal(12, 3)
+    start = Plan.create(problem, [0] * 12)
+    result = solve(problem, method, start=start, time_limit=5)
+    assert result.cost is not None
+    assert result.cost <= float(problem.graph.work.sum())
+    if result.termination == "gap":
+        assert result.gap is not None
+        assert result.gap < 1e-5
+
+
 def test_same_seed_same_answer() -> None:
     """Two runs with one seed agree node by node."""
     problem = regal(30, 2)
