@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Event
+from threading import Event, RLock
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -83,7 +83,7 @@ class Progress:
 
     A method must report every plan and bound as soon as it has it, and look at :attr:`stopped`
     often: an interrupt then loses nothing. Costs reported with a plan are trusted for display
-    only; the caller re-evaluates the plan.
+    only; the caller re-evaluates the plan. Threads may report at the same time.
 
     Attributes:
         plan, cost: the best plan reported, and its cost.
@@ -107,6 +107,7 @@ class Progress:
         self._listener = listener
         self._solver_log = solver_log
         self._stop = Event()
+        self._lock = RLock()
 
     @property
     def elapsed(self) -> float:
@@ -124,21 +125,24 @@ class Progress:
 
     def report_plan(self, plan: Plan, cost: float) -> None:
         """Report a plan; kept if it is the best so far."""
-        if self.cost is None or cost < self.cost:
-            self.plan, self.cost = plan, cost
-            self._changed()
+        with self._lock:
+            if self.cost is None or cost < self.cost:
+                self.plan, self.cost = plan, cost
+                self._changed()
 
     def report_cost(self, cost: float) -> None:
         """Report the cost of a plan that a solver holds; :meth:`report_plan` follows when it stops."""
-        if self.held is None or cost < self.held:
-            self.held = cost
-            self._changed()
+        with self._lock:
+            if self.held is None or cost < self.held:
+                self.held = cost
+                self._changed()
 
     def report_bound(self, bound: Bound) -> None:
         """Report a bound; kept if it is the best so far."""
-        if self.bound is None or bound.cost > self.bound.cost:
-            self.bound = bound
-            self._changed()
+        with self._lock:
+            if self.bound is None or bound.cost > self.bound.cost:
+                self.bound = bound
+                self._changed()
 
     def say(self, message: str) -> None:
         """Tell the user what is being done."""

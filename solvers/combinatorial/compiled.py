@@ -1,7 +1,8 @@
 """Loops that must be loops: plain Python for small inputs, compiled by numba for large ones.
 
 A kernel is a function of numbers and numpy arrays that calls no other function of ours. numba is imported, and
-the kernel compiled, when an input is first large enough; the machine code is kept on disk.
+the kernel compiled, when an input is first large enough; the machine code is kept on disk. A compiled kernel lets other
+threads run: they must not touch its arrays.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _jit(function: Callable[P, R]) -> Callable[P, R]:
     import numba
 
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True)(function)
+        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder that can be written to for the cache
-        compiled = numba.njit(function)
+        compiled = numba.njit(nogil=True)(function)
     return compiled
