@@ -132,14 +132,14 @@ class Builder:
         self._statements.append(f"interconnect {_name(kind)} {_options(options, texts=('overflow',))}")
         return self
 
-    def minimize(self, objective: str) -> Builder:
-        """Minimise ``bottleneck`` or ``makespan``."""
-        self._statements.append(f"minimize {_name(objective)}")
+    def minimize(self, objective: str, **options: str) -> Builder:
+        """Minimise ``bottleneck``, with both ``parts`` together or separate, or ``makespan``."""
+        self._statements.append(f"minimize {_name(objective)} {_options(options, texts=('parts',))}".rstrip())
         return self
 
-    def maximize(self, objective: str, **options: float) -> Builder:
-        """Maximise ``throughput``, of a ``batch`` or of a pipeline."""
-        self._statements.append(f"maximize {_name(objective)} {_options(options)}")
+    def maximize(self, objective: str, **options: float | str) -> Builder:
+        """Maximise ``throughput``, of a ``batch`` or of a pipeline, its ``parts`` together or separate."""
+        self._statements.append(f"maximize {_name(objective)} {_options(options, texts=('parts',))}")
         return self
 
     def constraint(self, text: str) -> Builder:

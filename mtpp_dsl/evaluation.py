@@ -28,6 +28,9 @@ class Evaluation:
         memory: what the device's nodes take, as ``constraint memory`` counts it.
         params: size of the parameters of the device's nodes.
         load: work + input + output + overflow.
+        forward, backward: the parts of the load: nodes by their own part, tensors by that of their producer,
+            overflow with the forward part (tarnawski2020, 5.3).
+        separate: whether the parts count one after the other, as ``parts = separate`` asks.
     """
 
     work: Floats
@@ -37,6 +40,9 @@ class Evaluation:
     memory: Floats
     params: Floats
     load: Floats
+    forward: Floats
+    backward: Floats
+    separate: bool = False
 
     @property
     def bottleneck(self) -> float:
@@ -45,7 +51,9 @@ class Evaluation:
 
     @property
     def cost(self) -> float:
-        """The minimised quantity."""
+        """The minimised quantity: the bottleneck, or that of the forward part plus that of the backward part."""
+        if self.separate:
+            return float(self.forward.max() + self.backward.max())
         return self.bottleneck
 
 
@@ -58,12 +66,18 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
     Raises:
         Refused: the objective is a makespan, or the interconnect ``links``.
     """
-    if problem.objective.quantity != "bottleneck" or isinstance(problem.interconnect, Links):
+    if problem.objective.quantity == "makespan" or isinstance(problem.interconnect, Links):
         raise Refused(f"cannot evaluate a {problem.objective.quantity} on {problem.interconnect.keyword} yet")
     k, device, graph = problem.k, plan.assignment, problem.graph
-    work = _per_device(device, problem.time[np.arange(graph.n), device], k)
+    time = problem.time[np.arange(graph.n), device]
+    work = _per_device(device, time, k)
     pays = np.array([d.pays_io or isinstance(problem.interconnect, Shared) for d in problem.devices])
-    reads, writes = _io(problem, device, pays)
+    reads, writes = _io(problem, device, pays, problem.tensor_time)
+    forward, backward = (
+        _per_device(device, np.where(part, time, 0.0), k)
+        + sum(_io(problem, device, pays, np.where(part, problem.tensor_time, 0.0)))
+        for part in (~graph.backward, graph.backward)
+    )
     params = _per_device(device, graph.params, k)
     excess = np.maximum(params - problem.overflow_limit, 0.0)
     overflow = excess / problem.interconnect.bandwidth
@@ -75,6 +89,9 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
         memory=_per_device(device, graph.memory, k),
         params=params,
         load=work + reads + writes + overflow,
+        forward=forward + overflow,
+        backward=backward,
+        separate=problem.objective.parts == "separate",
     )
 
 
@@ -82,9 +99,9 @@ def _per_device(device: Ints, weights: Floats, k: int) -> Floats:
     return np.bincount(device, weights=weights, minlength=k).astype(np.float64)
 
 
-def _io(problem: Problem, device: Ints, pays: Bools) -> tuple[Floats, Floats]:
-    """Return what every device pays to read and to write."""
-    graph, cost, k = problem.graph, problem.tensor_time, problem.k
+def _io(problem: Problem, device: Ints, pays: Bools, cost: Floats) -> tuple[Floats, Floats]:
+    """Return what every device pays to read and to write tensors of these costs."""
+    graph, k = problem.graph, problem.k
     crossing = device[graph.tails] != device[graph.heads]
     producers = graph.tails[crossing]
     pairs = np.unique(producers * k + device[graph.heads[crossing]])  # (tensor, reading device), each once

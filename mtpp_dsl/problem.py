@@ -10,7 +10,17 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Constraint, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Bottleneck,
+    Constraint,
+    Contiguous,
+    Forbid,
+    Linear,
+    Memory,
+    Pin,
+    Replicate,
+)
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, frozen
 
@@ -40,6 +50,7 @@ class Device:
         speed: divides the graph's ``work``; a factor, or FLOP/s when the work is in FLOP.
         pays_io: False for a CPU beside host memory (``io = free``).
         unsupported: kinds of node it cannot run.
+        group: the group of devices it is in, where the network between groups is slower.
     """
 
     name: str
@@ -49,6 +60,7 @@ class Device:
     speed: float = 1.0
     pays_io: bool = True
     unsupported: frozenset[str] = frozenset()
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,10 +68,12 @@ class Shared:
     """One channel to memory: a device pays ``output / bandwidth`` once per tensor and direction.
 
     ``overflow``: parameters beyond the device's memory are streamed, at a cost (archer2024, eq. 2).
+    ``between``: the bandwidth for tensors that leave a group of devices, or enter it; None without groups.
     """
 
     bandwidth: float
     overflow: bool = False
+    between: float | None = None
     keyword: ClassVar[str] = "shared"
 
 
@@ -69,6 +83,7 @@ class Host:
 
     bandwidth: float
     overflow: bool = False
+    between: float | None = None
     keyword: ClassVar[str] = "host"
 
 
@@ -94,12 +109,16 @@ Interconnect: TypeAlias = Shared | Host | Links
 class Objective:
     """What is optimised; ``batch`` is the number of inputs of a batched throughput.
 
-    A plan's ``cost``, the minimised quantity behind every objective, is its bottleneck or its
-    makespan (in time); ``value`` turns a cost into what the user asked for.
+    A plan's ``cost``, the minimised quantity behind every objective, is its bottleneck, the sum of the
+    bottlenecks of its two parts, or its makespan (in time); ``value`` turns a cost into what the user asked for.
+
+    With ``parts = "separate"`` the forward pass of a batch comes before its backward pass, as in GPipe's schedule, and
+    the cost is the largest forward load plus the largest backward load (tarnawski2020, 5.3).
     """
 
     name: Literal["bottleneck", "makespan", "throughput"]
     batch: int | None = None
+    parts: Literal["together", "separate"] = "together"
 
     @property
     def sense(self) -> Literal["minimize", "maximize"]:
@@ -107,11 +126,16 @@ class Objective:
         return "maximize" if self.name == "throughput" else "minimize"
 
     @property
-    def quantity(self) -> Literal["bottleneck", "makespan"]:
+    def quantity(self) -> Literal["bottleneck", "sum of bottlenecks", "makespan"]:
         """The cost that is minimised."""
-        if self.name == "throughput":
-            return "bottleneck" if self.batch is None else "makespan"
-        return self.name
+        if self.name == "makespan" or self.batch is not None:
+            return "makespan"
+        return "bottleneck" if self.parts == "together" else "sum of bottlenecks"
+
+    def __str__(self) -> str:
+        batch = "" if self.batch is None else f" of a batch of {self.batch}"
+        parts = " (parts = separate)" if self.parts == "separate" else ""
+        return f"{self.sense} {self.name}{batch}{parts}"
 
     def value(self, cost: float) -> float:
         """Return the objective's value of a plan (or a bound) whose cost is *cost*."""
@@ -170,7 +194,7 @@ class Problem:
 
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
-                that names a node or device that is not there.
+                that names a node or device that is not there, or that speaks of the bottleneck where there are two.
         """
         devices = tuple(devices)
         if not devices:
@@ -190,23 +214,24 @@ class Problem:
         for constraint in constraints:
             _check_members(constraint, graph.n, len(devices))
         _check_magnitudes(graph, devices, interconnect)
+        objective, notes = _objective(objective or Objective("bottleneck"), graph, constraints)
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
         return cls(
             graph=graph,
             devices=devices,
             interconnect=interconnect,
-            objective=objective or Objective("bottleneck"),
+            objective=objective,
             constraints=tuple(constraints),
             time=_times(graph, devices),
             time_unit=time_unit,
             origin=origin or Origin(),
-            warnings=tuple(warnings),
+            warnings=(*warnings, *notes),
         )
 
     def __repr__(self) -> str:
         return (
-            f"Problem({self.objective.sense} {self.objective.name}: {self.graph.n} nodes, {self.graph.m} edges, "
+            f"Problem({self.objective}: {self.graph.n} nodes, {self.graph.m} edges, "
             f"{len(self.devices)} devices, {self.interconnect.keyword}, {len(self.constraints)} constraints)"
         )
 
@@ -286,6 +311,27 @@ class Problem:
             raise UsageError("on links a transfer depends on the pair of devices")
         read = np.diff(self.graph.offsets) > 0
         return frozen(np.where(read, self.graph.output / self.interconnect.bandwidth, 0.0), np.float64)
+
+
+def _objective(
+    objective: Objective, graph: Graph, constraints: Sequence[Constraint]
+) -> tuple[Objective, tuple[str, ...]]:
+    """Check an objective whose parts are separate; of a graph without a backward part it is the usual one."""
+    if objective.parts == "together":
+        return objective, ()
+    if objective.quantity == "makespan":
+        raise UsageError("separate parts have a bottleneck each; a makespan, or the throughput of a batch, has none")
+    for constraint in constraints:
+        if isinstance(constraint, Replicate):
+            raise UsageError("loads of replicas are defined for both parts together, not for separate ones")
+        if isinstance(constraint, Linear) and any(isinstance(x, Bottleneck) for x, _ in constraint.terms):
+            raise UsageError(
+                f"constraint {constraint} speaks of the bottleneck, and separate parts have one each; write load(d)"
+            )
+    if graph.backward.any():
+        return objective, ()
+    note = "no node belongs to a backward part: with parts = separate the objective is what it is without"
+    return replace(objective, parts="together"), (note,)
 
 
 LARGEST = 1e100

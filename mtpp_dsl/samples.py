@@ -31,7 +31,7 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
-from mtpp_dsl.verification import loads, verify
+from mtpp_dsl.verification import cost_of, loads, verify
 
 __all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "small", "verifiable"]
 
@@ -60,7 +60,7 @@ def optimum(name: str) -> float | None:
         Refused: this version cannot verify plans of that problem.
     """
     problem = small()[name]
-    return min((max(loads(problem, plan.assignment.tolist())) for plan in _plans(problem)), default=None)
+    return min((cost_of(problem, plan) for plan in _plans(problem)), default=None)
 
 
 def _plans(problem: Problem) -> Iterator[Plan]:

@@ -41,7 +41,7 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.samples import MORE_THAN_VERIFIED, large, optimum, small, verifiable
-from mtpp_dsl.verification import TOLERANCE, check_result, loads, verify
+from mtpp_dsl.verification import TOLERANCE, check_result, cost_of, verify
 
 __all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
 
@@ -239,7 +239,7 @@ def _check_outcome(name: str, outcome: Outcome, told: list[float | None], formul
     plan = formulation.extract(problem, model)
     broken = verify(problem, plan)
     _law(not broken, f"{name}: the values in the model are no plan: {'; '.join(map(str, broken))}")
-    cost = max(loads(problem, plan.assignment.tolist()))
+    cost = cost_of(problem, plan)
     _law(cost <= best + 100 * slack, f"{name}: the values cost {cost!r}, the optimum is {best!r}")
     said = None if outcome.objective is None else outcome.objective * scale
     _law(

@@ -31,7 +31,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.result import Result
 
-__all__ = ["TOLERANCE", "Violation", "check_result", "loads", "verify"]
+__all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "verify"]
 
 TOLERANCE = 1e-6
 """Relative: a constraint may be missed by this share of the numbers in it, as MIP solvers do."""
@@ -54,7 +54,7 @@ def verify(problem: Problem, plan: Plan) -> list[Violation]:
     Raises:
         Refused: the problem has a constraint or an objective that this version cannot check.
     """
-    if problem.objective.quantity != "bottleneck":
+    if problem.objective.quantity == "makespan":
         raise Refused(f"cannot verify a plan for {problem.objective.quantity} yet: schedules come with a later version")
     unknown = next((c for c in problem.constraints if type(c) not in _CHECKS), None)
     if unknown is not None:
@@ -83,7 +83,7 @@ def check_result(problem: Problem, result: Result) -> None:
             f"method {result.method!r} returned a plan that is none:\n"
             + "\n".join(f"  {violation}" for violation in broken)
         )
-    cost = max(loads(problem, [int(d) for d in result.plan.assignment]))
+    cost = cost_of(problem, result.plan)
     if result.cost is None or abs(result.cost - cost) > 1e-9 * max(cost, result.cost) + _rounding(problem):
         raise VerificationError(f"the plan costs {cost!r}, the evaluation says {result.cost!r}")
     if result.bound is not None and result.bound.cost > cost * (1 + TOLERANCE):
@@ -101,28 +101,40 @@ def _rounding(problem: Problem) -> float:
     return 0.0
 
 
-def loads(problem: Problem, device: list[int]) -> list[float]:
-    """Return the load of every device by the definitions, tensor by tensor."""
+def cost_of(problem: Problem, plan: Plan) -> float:
+    """Return what is minimised: the largest load, or that of the forward part plus that of the backward part."""
+    device = [int(d) for d in plan.assignment]
+    if problem.objective.parts == "separate":
+        return sum(max(loads(problem, device, backward)) for backward in (False, True))
+    return max(loads(problem, device))
+
+
+def loads(problem: Problem, device: list[int], backward: bool | None = None) -> list[float]:
+    """Return the load of every device by the definitions, tensor by tensor; with *backward*, that of one part.
+
+    A tensor belongs to the part of its producer, overflow to the forward part (tarnawski2020, 5.3).
+    """
     link = problem.interconnect
     if not isinstance(link, (Shared, Host)):
         raise Refused(f"cannot verify loads on {link.keyword} yet")
     total = [0.0] * problem.k
     params = [0.0] * problem.k
     graph = problem.graph
+    counts = [backward is None or back == backward for back in graph.backward.tolist()]
     for v, d in enumerate(device):
-        total[d] += float(problem.time[v, d])
+        total[d] += float(problem.time[v, d]) if counts[v] else 0.0
         params[d] += float(graph.params[v])
     touched: dict[int, set[int]] = defaultdict(set)
     for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
         if device[u] != device[v]:
             touched[u] |= {device[u], device[v]}
     for u, devices in touched.items():
-        for d in devices:
+        for d in devices if counts[u] else ():
             if isinstance(link, Shared) or problem.devices[d].pays_io:
                 total[d] += float(graph.output[u]) / link.bandwidth
     for d, spec in enumerate(problem.devices):
         hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
-        if link.overflow and spec.memory is not None and not hard:
+        if link.overflow and spec.memory is not None and not hard and not backward:
             total[d] += max(0.0, params[d] - (spec.memory - spec.reserve)) / link.bandwidth
     return total
 
@@ -214,7 +226,7 @@ def _linear(problem: Problem, device: list[int], constraint: Linear) -> Iterator
                 return float(device[node] == on)
             case Load(d):
                 return total[d]
-            case Bottleneck():
+            case Bottleneck() if problem.objective.parts == "together":
                 return max(total)
             case _:
                 raise Refused(f"cannot verify {type(decision).__name__.lower()} in a constraint yet")

@@ -7,7 +7,7 @@ from itertools import product
 
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import loads, verify
+from mtpp_dsl.verification import cost_of, verify
 
 
 def plans(problem: Problem) -> Iterator[Plan]:
@@ -20,5 +20,5 @@ def plans(problem: Problem) -> Iterator[Plan]:
 
 def optimum(problem: Problem) -> float | None:
     """Return the least cost of any plan, or None if there is no plan."""
-    costs = (max(loads(problem, plan.assignment.tolist())) for plan in plans(problem))
+    costs = (cost_of(problem, plan) for plan in plans(problem))
     return min(costs, default=None)

@@ -33,16 +33,13 @@ def check_spec(spec: Path, define: list[str], include: list[Path]) -> int:
 
 def _facts(problem: Problem) -> list[str]:
     graph, unit = problem.graph, problem.time_unit
-    objective = f"{problem.objective.sense} {problem.objective.name}"
-    if problem.objective.batch is not None:
-        objective += f" of a batch of {problem.objective.batch}"
     least = problem.time.min(axis=1)
     work = format_quantity(float(least[least < float("inf")].sum()), unit)
     constraints = Counter(getattr(c, "label", c.keyword).partition("[")[0] for c in problem.constraints)
     listed = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in constraints.items())
     params = ", ".join(f"{name} = {value}" for name, value in problem.origin.params.items())
     return [
-        f"objective    {objective}",
+        f"objective    {problem.objective}",
         f"graph        {graph.n} nodes, {graph.m} edges, {work} of work on the fastest devices",
         f"devices      {problem.k}: {_devices(problem)}",
         f"interconnect {problem.interconnect.keyword}",

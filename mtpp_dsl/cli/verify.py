@@ -11,7 +11,7 @@ from mtpp_dsl.cli.solve import read_plan
 from mtpp_dsl.errors import VerificationError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity
-from mtpp_dsl.verification import TOLERANCE, loads, verify
+from mtpp_dsl.verification import TOLERANCE, cost_of, verify
 
 __all__ = ["verify_plan"]
 
@@ -21,7 +21,7 @@ def verify_plan(spec: Path, plan_file: Path, define: list[str], include: list[Pa
     problem = read_problem(spec, define, include)
     plan = read_plan(problem, plan_file)
     broken = [str(violation) for violation in verify(problem, plan)]
-    cost = max(loads(problem, plan.assignment.tolist()))
+    cost = cost_of(problem, plan)
     value, unit = problem.objective.value(cost), problem.objective.unit(problem.time_unit)
     broken += _claims(problem, json.loads(plan_file.read_text(encoding="utf-8")), cost)
     shown = format_quantity(value, unit)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Literal, TypeVar, cast
 
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.errors import MtppError, SpecError, did_you_mean
@@ -30,6 +30,7 @@ from mtpp_dsl.units import TIME
 __all__ = ["LANGUAGE_VERSION", "load"]
 
 LANGUAGE_VERSION = 1
+PARTS = ("together", "separate")
 
 S = TypeVar("S", bound=tree.Statement)
 T = TypeVar("T")
@@ -269,17 +270,21 @@ class _Lowering:
             )
         if statement.sense != senses[name]:
             raise Complaint(f"a plan should {senses[name]} {name}, not {statement.sense} it", statement.span)
-        options = Options(statement.options, ("batch",) if name == "throughput" else (), name, self.scope)
+        known = {"bottleneck": ("parts",), "makespan": (), "throughput": ("batch", "parts")}
+        options = Options(statement.options, known[name], name, self.scope)
+        parts = cast("Literal['together', 'separate']", options.word("parts", PARTS) or "together")
         batch = options.whole("batch")
         if batch is not None and batch < 1:
             raise Complaint(f"a batch has one input or more; this has {batch}", options.span("batch"))
+        if batch is not None and parts == "separate":
+            raise Complaint("a batch has a schedule, and its parts no bottlenecks to be added", options.span("parts"))
         match name:
             case "bottleneck":
-                return Objective("bottleneck")
+                return Objective("bottleneck", parts=parts)
             case "makespan":
                 return Objective("makespan")
             case _:
-                return Objective("throughput", batch)
+                return Objective("throughput", batch, parts)
 
     def constraints(self, objective: Objective) -> list[Constraint]:
         found: list[Constraint] = []

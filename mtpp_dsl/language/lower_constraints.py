@@ -117,9 +117,11 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
 
 def _check_decisions(row: Affine, span: Span, objective: Objective) -> None:
     timed = [d for d in row.terms if isinstance(d, (c.Start, c.Finish, c.Makespan))]
-    if timed and objective.quantity == "bottleneck":
+    if timed and objective.quantity != "makespan":
         word = type(timed[0]).__name__.lower()
         raise Complaint(f"{word} has no meaning where {objective.name} is the objective: a plan has no schedule", span)
+    if objective.parts == "separate" and c.Bottleneck() in row.terms:
+        raise Complaint("with parts = separate there are two bottlenecks, and no word for either; write load(d)", span)
 
 
 def _holds(row: c.Linear) -> bool:

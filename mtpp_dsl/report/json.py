@@ -38,6 +38,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "objective": {
             "name": objective.name,
             "sense": objective.sense,
+            "parts": objective.parts,
             "value": None if result.cost is None else _finite(objective.value(result.cost)),
             "unit": objective.unit(problem.time_unit),
         },
@@ -85,10 +86,13 @@ def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
     evaluation = result.evaluation
     if evaluation is None:
         return []
+    training = bool(problem.graph.backward.any())
     return [
         {
             "name": device.name,
             "load": float(evaluation.load[d]),
+            "forward": float(evaluation.forward[d]) if training else None,
+            "backward": float(evaluation.backward[d]) if training else None,
             "work": float(evaluation.work[d]),
             "input": float(evaluation.input[d]),
             "output": float(evaluation.output[d]),

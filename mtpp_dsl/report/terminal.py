@@ -43,12 +43,11 @@ def summary(problem: Problem, result: Result) -> RenderableType:
 
 def _heading(problem: Problem) -> Text:
     name = problem.origin.path or "problem"
-    objective = problem.objective
     graph = problem.graph
     devices = f"{problem.k} device{'s' if problem.k != 1 else ''}"
     return Text.assemble(
         (name, "bold"),
-        f"  {objective.sense} {objective.name} · {graph.n} nodes, {graph.m} edges",
+        f"  {problem.objective} · {graph.n} nodes, {graph.m} edges",
         f" · {devices}, {problem.interconnect.keyword}",
     )
 
@@ -124,6 +123,8 @@ def _facts(problem: Problem, result: Result) -> Table:
     table.add_column()
     if result.cost is not None:
         table.add_row(objective.name, Text(format_quantity(objective.value(result.cost), unit), "bold"))
+    if result.evaluation is not None and result.evaluation.separate:
+        table.add_row("parts", _parts(problem, result.evaluation))
     if result.bound is not None:
         table.add_row("bound", _bound(problem, result.bound))
     if result.gap is not None:
@@ -138,6 +139,12 @@ def _facts(problem: Problem, result: Result) -> Table:
     for note in result.notes:
         table.add_row("note", note)
     return table
+
+
+def _parts(problem: Problem, evaluation: Evaluation) -> str:
+    unit = problem.time_unit
+    forward, backward = (float(part.max()) for part in (evaluation.forward, evaluation.backward))
+    return f"forward {format_quantity(forward, unit)}, backward {format_quantity(backward, unit)}: the largest loads"
 
 
 def _bound(problem: Problem, bound: Bound) -> Text:

@@ -26,7 +26,7 @@ class Simple:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""
-        if problem.objective.quantity != "bottleneck":
+        if problem.objective.quantity == "makespan":
             return f"simple bounds a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "simple knows the shared and host interconnects, not links"
