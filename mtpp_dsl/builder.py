@@ -123,7 +123,7 @@ class Builder:
         """Add a device, or *count* of them called ``name[0]``, ``name[1]`` and so on."""
         family = "" if count is None else f"[{count}]"
         self._statements.append(
-            f"device {_name(name)}{family} {_options(options, texts=('type', 'io', 'unsupported'))}"
+            f"device {_name(name)}{family} {_options(options, texts=('type', 'io', 'unsupported', 'group'))}"
         )
         return self
 

@@ -138,10 +138,14 @@ class BatchSizes(Constraint):
 
 @dataclass(frozen=True, kw_only=True)
 class Replicate(Constraint):
-    """A stage may run on up to *most* copies of each of *devices* (PipeDream)."""
+    """A stage on one of *devices* may run on up to *most* of them, each taking its share of the inputs (PipeDream).
+
+    ``sync``: whether these replicas exchange their weights; None: where the graph has a backward part.
+    """
 
     most: int
     devices: tuple[int, ...] | None = None
+    sync: Literal["weights", "none"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.replication import synchronises
 
 __all__ = ["Evaluation", "evaluate"]
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Costs per device, all [devices], in the problem's units.
+    """Costs per device, all [devices], in the problem's units; a replica has its share of the times.
 
     Attributes:
         work: running time of the device's nodes.
@@ -27,7 +28,8 @@ class Evaluation:
         overflow: time to stream the parameters that do not fit.
         memory: what the device's nodes take, as ``constraint memory`` counts it.
         params: size of the parameters of the device's nodes.
-        load: work + input + output + overflow.
+        sync: time to exchange the parameters with the other replicas, beside everything else.
+        load: work + input + output + overflow, or sync where that is more.
         forward, backward: the parts of the load: nodes by their own part, tensors by that of their producer,
             overflow with the forward part (tarnawski2020, 5.3).
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
@@ -39,6 +41,7 @@ class Evaluation:
     overflow: Floats
     memory: Floats
     params: Floats
+    sync: Floats
     load: Floats
     forward: Floats
     backward: Floats
@@ -61,7 +64,7 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
     """Return the loads of *plan* on ``shared`` and ``host`` interconnects.
 
     A tensor is written once by its producer's device if anybody elsewhere reads it, and read
-    once by every other device with a consumer, however many consumers there are.
+    once by every other device with a consumer, however many consumers there are. Replicas share the time.
 
     Raises:
         Refused: the objective is a makespan, or the interconnect ``links``.
@@ -71,26 +74,30 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
     k, device, graph = problem.k, plan.assignment, problem.graph
     time = problem.time[np.arange(graph.n), device]
     work = _per_device(device, time, k)
-    pays = np.array([d.pays_io or isinstance(problem.interconnect, Shared) for d in problem.devices])
-    reads, writes = _io(problem, device, pays, problem.tensor_time)
+    tensor = graph.output / problem.interconnect.bandwidth
+    span = _spans(problem, plan)
+    reads, writes = _io(problem, device, span, tensor)
     forward, backward = (
-        _per_device(device, np.where(part, time, 0.0), k)
-        + sum(_io(problem, device, pays, np.where(part, problem.tensor_time, 0.0)))
+        _per_device(device, np.where(part, time, 0.0), k) + sum(_io(problem, device, span, np.where(part, tensor, 0.0)))
         for part in (~graph.backward, graph.backward)
     )
     params = _per_device(device, graph.params, k)
-    excess = np.maximum(params - problem.overflow_limit, 0.0)
-    overflow = excess / problem.interconnect.bandwidth
+    lead = plan.leads(k)
+    excess = np.maximum(params[lead] - problem.overflow_limit, 0.0)
+    share = 1.0 / np.bincount(lead, minlength=k)[lead]
+    overflow = excess / problem.interconnect.bandwidth * share
+    sync = _sync(problem, plan, span, params)
     return Evaluation(
-        work=work,
-        input=reads,
-        output=writes,
+        work=work[lead] * share,
+        input=reads[lead] * share,
+        output=writes[lead] * share,
         overflow=overflow,
-        memory=_per_device(device, graph.memory, k),
-        params=params,
-        load=work + reads + writes + overflow,
-        forward=forward + overflow,
-        backward=backward,
+        memory=_per_device(device, graph.memory, k)[lead],
+        params=params[lead],
+        sync=sync,
+        load=np.maximum((work + reads + writes)[lead] * share + overflow, sync),
+        forward=forward[lead] * share + overflow,
+        backward=backward[lead] * share,
         separate=problem.objective.parts == "separate",
     )
 
@@ -99,13 +106,56 @@ def _per_device(device: Ints, weights: Floats, k: int) -> Floats:
     return np.bincount(device, weights=weights, minlength=k).astype(np.float64)
 
 
-def _io(problem: Problem, device: Ints, pays: Bools, cost: Floats) -> tuple[Floats, Floats]:
-    """Return what every device pays to read and to write tensors of these costs."""
-    graph, k = problem.graph, problem.k
+def _spans(problem: Problem, plan: Plan) -> Ints:
+    """Return [devices] a number for the set of groups that the device's stage is spread over."""
+    sets = [frozenset({g}) for g in problem.group.tolist()]
+    for lead, members in plan.replicas.items():
+        sets[lead] = frozenset(problem.group[list(members)].tolist())
+    return np.array([sets.index(groups) for groups in sets], np.int64)
+
+
+def _io(problem: Problem, device: Ints, span: Ints, cost: Floats) -> tuple[Floats, Floats]:
+    """Return what every stage pays to read and to write tensors; they cost more between stages of other groups."""
+    graph, k, link = problem.graph, problem.k, problem.interconnect
+    assert not isinstance(link, Links)
+    pays = np.array([d.pays_io or isinstance(link, Shared) for d in problem.devices])
+    far = 1.0 if link.between is None else link.bandwidth / link.between
     crossing = device[graph.tails] != device[graph.heads]
-    producers = graph.tails[crossing]
-    pairs = np.unique(producers * k + device[graph.heads[crossing]])  # (tensor, reading device), each once
-    reads = _per_device(pairs % k, cost[pairs // k], k)
-    written = np.unique(producers)
-    writes = _per_device(device[written], cost[written], k)
+    producers, readers = graph.tails[crossing], device[graph.heads[crossing]]
+    pairs = np.unique(producers * k + readers)  # (tensor, reading device), each once
+    tensors, readers = pairs // k, pairs % k
+    outside = span[readers] != span[device[tensors]]
+    reads = _per_device(readers, cost[tensors] * np.where(outside, far, 1.0), k)
+    leaves = np.zeros(graph.n, np.bool_)
+    leaves[tensors[outside]] = True
+    written = np.unique(tensors)
+    writes = _per_device(device[written], cost[written] * np.where(leaves[written], far, 1.0), k)
     return np.where(pays, reads, 0.0), np.where(pays, writes, 0.0)
+
+
+def _sync(problem: Problem, plan: Plan, span: Ints, params: Floats) -> Floats:
+    """Return what every device takes to exchange weights, per input.
+
+    Of m replicas in a group each passes on 2(m-1)/m of the weights, after 1/m of the inputs (PipeDream); over
+    the network a group does so, likewise, for all its stages at once.
+    """
+    sync, link = np.zeros(problem.k), problem.interconnect
+    assert not isinstance(link, Links)
+    exchanging = [
+        lead
+        for lead in plan.replicas
+        if (problem.devices[lead].pays_io or isinstance(link, Shared))
+        and (rule := problem.replicate[lead]) is not None
+        and synchronises(rule, problem.graph)
+    ]
+    for lead in exchanging:
+        members = list(plan.replicas[lead])
+        inside = np.bincount(problem.group[members])
+        groups = int((inside > 0).sum())
+        m = int(inside.max())
+        time = 2 * (m - 1) * params[lead] / link.bandwidth / (m * groups)
+        if link.between is not None:
+            together = sum(params[other] for other in exchanging if span[other] == span[lead])
+            time = max(time, 2 * (groups - 1) * together / link.between / groups)
+        sync[members] = time
+    return sync

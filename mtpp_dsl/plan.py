@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Ints, frozen
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.split import assignment_of_split, is_split
 
 __all__ = ["Plan", "device_order", "quotient_order"]
 
@@ -23,24 +25,40 @@ class Plan:
         assignment: [n] device number of every node.
         order: device numbers such that every edge goes from an earlier or the same device to a
             later one; None when there is no such order or nobody asked.
+        replicas: for every device whose nodes run on further devices too, all of these, itself first.
     """
 
     assignment: Ints
     order: tuple[int, ...] | None = None
+    replicas: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
-    def create(cls, problem: Problem, assignment: Sequence[int] | Ints, order: Sequence[int] | None = None) -> Plan:
+    def create(
+        cls,
+        problem: Problem,
+        assignment: Sequence[int] | Ints,
+        order: Sequence[int] | None = None,
+        replicas: Mapping[int, Sequence[int]] | None = None,
+    ) -> Plan:
         """Check the shape and ranges of a plan; where *order* is not given, find one if there is one.
 
         Raises:
-            UsageError: wrong length, or a device that does not exist.
+            UsageError: wrong length, a device that does not exist, or one that is not among its own replicas.
         """
         array = frozen(assignment, np.int64)
         if array.shape != (problem.graph.n,):
             raise UsageError(f"the plan places {array.size} nodes; the graph has {problem.graph.n}")
         if array.size and not (array.min() >= 0 and array.max() < problem.k):
             raise UsageError(f"the plan names a device outside 0..{problem.k - 1}")
-        return cls(array, tuple(order) if order is not None else device_order(problem, array))
+        order = device_order(problem, array) if order is None else tuple(order)
+        return cls(array, order, MappingProxyType(dict(_replicas(replicas or {}, problem))))
+
+    def leads(self, k: int) -> Ints:
+        """Return [k] which device's nodes every device runs: its own, or those of the one it is a replica of."""
+        leads = np.arange(k)
+        for lead, members in self.replicas.items():
+            leads[list(members)] = lead
+        return leads
 
     def to_json(self, problem: Problem) -> dict[str, Any]:
         """Return the ``plan`` of the JSON answer: names in place of numbers."""
@@ -48,18 +66,22 @@ class Plan:
         return {
             "assignment": {name: names[d] for name, d in zip(problem.graph.names, self.assignment, strict=True)},
             "order": None if self.order is None else [names[d] for d in self.order],
+            "replicas": {names[d]: [names[e] for e in members] for d, members in self.replicas.items()} or None,
             "schedule": None,
             "transfers": None,
         }
 
     @classmethod
     def from_json(cls, problem: Problem, data: object) -> Plan:
-        """Read a plan from a JSON answer, from its ``plan``, or from a bare ``{node: device}``.
+        """Read a plan from a JSON answer, from its ``plan``, from a bare ``{node: device}``, or from a split by lists.
+
+        For the latter see :mod:`mtpp_dsl.split`.
 
         Raises:
-            UsageError: not such a mapping; a node missing, unknown, or on an unknown device.
+            UsageError: not such a mapping; a node missing, unknown, or on an unknown device; replicas that are no
+                mapping of a device to devices.
         """
-        assignment = _assignment_of(data)
+        assignment = assignment_of_split(problem, data) if is_split(data) else _assignment_of(data)
         graph = problem.graph
         missing = [name for name in graph.names if name not in assignment]
         if missing:
@@ -69,11 +91,42 @@ class Plan:
         for node, device in assignment.items():
             if node not in graph.index:
                 raise UsageError(f"the plan places {node!r}, which is no node{did_you_mean(node, graph.names)}")
-            if not isinstance(device, str) or device not in problem.device_index:
-                hint = did_you_mean(str(device), problem.device_index)
-                raise UsageError(f"the plan puts {node!r} on {device!r}, which is no device{hint}")
-            devices[graph.index[node]] = problem.device_index[device]
-        return cls.create(problem, devices)
+            devices[graph.index[node]] = _device(problem, device, f"puts {node!r} on")
+        return cls.create(problem, devices, replicas=_replicas_of(problem, data))
+
+
+def _device(problem: Problem, device: object, what: str) -> int:
+    if not isinstance(device, str) or device not in problem.device_index:
+        hint = did_you_mean(str(device), problem.device_index)
+        raise UsageError(f"the plan {what} {device!r}, which is no device{hint}")
+    return problem.device_index[device]
+
+
+def _replicas_of(problem: Problem, data: object) -> dict[int, list[int]]:
+    if isinstance(data, Mapping) and "plan" in data:
+        data = data["plan"]
+    replicas = data.get("replicas") if isinstance(data, Mapping) and "assignment" in data else None
+    if replicas is None:
+        return {}
+    if not isinstance(replicas, Mapping) or not all(isinstance(members, list) for members in replicas.values()):
+        raise UsageError("the replicas of a plan are an object that gives a device the list of all that run its nodes")
+    return {
+        _device(problem, lead, "replicates"): [_device(problem, d, f"replicates {lead!r} on") for d in members]
+        for lead, members in replicas.items()
+    }
+
+
+def _replicas(replicas: Mapping[int, Sequence[int]], problem: Problem) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield the devices of every stage that has several, its own first, in order of its own."""
+    for lead, members in sorted(replicas.items()):
+        if not all(0 <= d < problem.k for d in (lead, *members)):
+            raise UsageError(f"the plan names a device outside 0..{problem.k - 1}")
+        if lead not in members:
+            raise UsageError(f"the plan does not count {problem.devices[lead].name} among its own replicas")
+        others = list(members)
+        others.remove(lead)
+        if others:
+            yield lead, (lead, *sorted(others))
 
 
 def _assignment_of(data: object) -> Mapping[str, object]:

@@ -22,7 +22,8 @@ from mtpp_dsl.constraints import (
     Replicate,
 )
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Bools, Floats, Graph, frozen
+from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.replication import check_groups, check_replicas
 
 __all__ = [
     "Device",
@@ -194,7 +195,8 @@ class Problem:
 
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
-                that names a node or device that is not there, or that speaks of the bottleneck where there are two.
+                that names a node or device that is not there, or that speaks of the bottleneck where there are two;
+                and see :mod:`mtpp_dsl.replication`.
         """
         devices = tuple(devices)
         if not devices:
@@ -214,6 +216,9 @@ class Problem:
         for constraint in constraints:
             _check_members(constraint, graph.n, len(devices))
         _check_magnitudes(graph, devices, interconnect)
+        time = _times(graph, devices)
+        check_groups(devices, interconnect)
+        check_replicas(constraints, graph, devices, interconnect, time)
         objective, notes = _objective(objective or Objective("bottleneck"), graph, constraints)
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
@@ -223,7 +228,7 @@ class Problem:
             interconnect=interconnect,
             objective=objective,
             constraints=tuple(constraints),
-            time=_times(graph, devices),
+            time=time,
             time_unit=time_unit,
             origin=origin or Origin(),
             warnings=(*warnings, *notes),
@@ -262,6 +267,26 @@ class Problem:
     def contiguous(self) -> bool:
         """Whether some device's node set must be convex."""
         return any(True for _ in self.of(Contiguous))
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether the network between groups of devices is slower than the one inside."""
+        return not isinstance(self.interconnect, Links) and self.interconnect.between is not None
+
+    @cached_property
+    def group(self) -> Ints:
+        """[devices] number of the group of each; all 0 where there are none."""
+        names = [device.group for device in self.devices]
+        return frozen([names.index(name) for name in names], np.int64)
+
+    @cached_property
+    def replicate(self) -> tuple[Replicate | None, ...]:
+        """[devices] what lets the stage of each be replicated; None where nothing does."""
+        found: list[Replicate | None] = [None] * self.k
+        for rule in self.of(Replicate):
+            for d in range(self.k) if rule.devices is None else rule.devices:
+                found[d] = rule
+        return tuple(found)
 
     @cached_property
     def memory_limit(self) -> Floats:
@@ -309,6 +334,8 @@ class Problem:
         """
         if isinstance(self.interconnect, Links):
             raise UsageError("on links a transfer depends on the pair of devices")
+        if self.interconnect.between is not None:
+            raise UsageError("with groups of devices a transfer depends on whether it leaves its group")
         read = np.diff(self.graph.offsets) > 0
         return frozen(np.where(read, self.graph.output / self.interconnect.bandwidth, 0.0), np.float64)
 
@@ -345,7 +372,8 @@ def _check_magnitudes(graph: Graph, devices: Sequence[Device], interconnect: Int
         for kind, times in graph.times.items():
             sums[f"the times on {kind}"] = times[np.isfinite(times)].sum() / slowest
         if isinstance(interconnect, (Shared, Host)):
-            sums["the times of transfers"] = (graph.output.sum() + graph.params.sum()) / interconnect.bandwidth
+            slowest = interconnect.between or interconnect.bandwidth
+            sums["the times of transfers"] = (graph.output.sum() + graph.params.sum()) / slowest
     for what, total in sums.items():
         if not total <= LARGEST:
             raise UsageError(f"{what} add up to {total:g}; more than {LARGEST:g} is refused")

@@ -33,7 +33,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.verification import cost_of, loads, verify
 
-__all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "small", "verifiable"]
+__all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "plans", "small", "verifiable"]
 
 ACYCLIC = Acyclic()
 MORE_THAN_VERIFIED = frozenset({"subgraphs"})
@@ -60,14 +60,24 @@ def optimum(name: str) -> float | None:
         Refused: this version cannot verify plans of that problem.
     """
     problem = small()[name]
-    return min((cost_of(problem, plan) for plan in _plans(problem)), default=None)
+    return min((cost_of(problem, plan) for plan in plans(problem)), default=None)
 
 
-def _plans(problem: Problem) -> Iterator[Plan]:
+def plans(problem: Problem) -> Iterator[Plan]:
+    """Yield every plan that satisfies every constraint, with every choice of replicas."""
     for assignment in product(range(problem.k), repeat=problem.graph.n):
-        plan = Plan.create(problem, assignment)
-        if not verify(problem, plan):
-            yield plan
+        for replicas in _replicas(problem, set(assignment)):
+            plan = Plan.create(problem, assignment, replicas=replicas)
+            if not verify(problem, plan):
+                yield plan
+
+
+def _replicas(problem: Problem, busy: set[int]) -> Iterator[dict[int, tuple[int, ...]]]:
+    """Yield every way in which devices without nodes can be replicas of those that have some."""
+    idle = [d for d in range(problem.k) if d not in busy] if any(problem.replicate) else []
+    for leads in product([None, *sorted(busy)], repeat=len(idle)):
+        chosen = list(zip(idle, leads, strict=True))
+        yield {lead: (lead, *(d for d, of in chosen if of == lead)) for lead in busy if lead in leads}
 
 
 def verifiable(problem: Problem) -> bool:

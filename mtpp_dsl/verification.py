@@ -24,11 +24,13 @@ from mtpp_dsl.constraints import (
     Memory,
     On,
     Pin,
+    Replicate,
     Separate,
 )
 from mtpp_dsl.errors import Refused, VerificationError
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.replicas import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.result import Result
 
 __all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "verify"]
@@ -56,16 +58,28 @@ def verify(problem: Problem, plan: Plan) -> list[Violation]:
     """
     if problem.objective.quantity == "makespan":
         raise Refused(f"cannot verify a plan for {problem.objective.quantity} yet: schedules come with a later version")
-    unknown = next((c for c in problem.constraints if type(c) not in _CHECKS), None)
+    unknown = next((c for c in problem.constraints if type(c) not in _CHECKS and not isinstance(c, Replicate)), None)
     if unknown is not None:
         raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
     device = [int(d) for d in plan.assignment]
-    found = list(_support(problem, device))
+    broken = [Violation("replicas", message) for message in faults(problem, plan.replicas, device)]
+    if broken:
+        return broken
+    found = [violation for copy in copies(plan.replicas, device) for violation in _check(problem, copy)]
+    for constraint in problem.of(Acyclic) if problem.hierarchical else ():
+        messages = _acyclic_groups(problem, plan.replicas, device, constraint)
+        found += (Violation(str(constraint), message) for message in messages)
+    return list(dict.fromkeys(found))
+
+
+def _check(problem: Problem, device: list[int]) -> Iterator[Violation]:
+    """Yield what breaks a constraint, with every node on one device."""
+    yield from _support(problem, device)
     for constraint in problem.constraints:
-        found += (
-            Violation(str(constraint), message) for message in _CHECKS[type(constraint)](problem, device, constraint)
-        )
-    return found
+        if isinstance(constraint, Replicate):  # it takes no plan away
+            continue
+        for message in _CHECKS[type(constraint)](problem, device, constraint):
+            yield Violation(str(constraint), message)
 
 
 def check_result(problem: Problem, result: Result) -> None:
@@ -106,10 +120,10 @@ def cost_of(problem: Problem, plan: Plan) -> float:
     device = [int(d) for d in plan.assignment]
     if problem.objective.parts == "separate":
         return sum(max(loads(problem, device, backward)) for backward in (False, True))
-    return max(loads(problem, device))
+    return max(loads(problem, device, replicas=plan.replicas))
 
 
-def loads(problem: Problem, device: list[int], backward: bool | None = None) -> list[float]:
+def loads(problem: Problem, device: list[int], backward: bool | None = None, replicas: Replicas = NONE) -> list[float]:
     """Return the load of every device by the definitions, tensor by tensor; with *backward*, that of one part.
 
     A tensor belongs to the part of its producer, overflow to the forward part (tarnawski2020, 5.3).
@@ -124,18 +138,29 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None) -> 
     for v, d in enumerate(device):
         total[d] += float(problem.time[v, d]) if counts[v] else 0.0
         params[d] += float(graph.params[v])
+    span = spans(problem, replicas)
     touched: dict[int, set[int]] = defaultdict(set)
+    leaving: dict[int, set[int]] = defaultdict(set)
     for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
         if device[u] != device[v]:
             touched[u] |= {device[u], device[v]}
+        if span[device[u]] != span[device[v]]:
+            leaving[u] |= {device[u], device[v]}
     for u, devices in touched.items():
         for d in devices if counts[u] else ():
             if isinstance(link, Shared) or problem.devices[d].pays_io:
-                total[d] += float(graph.output[u]) / link.bandwidth
+                rate = link.between if link.between is not None and d in leaving[u] else link.bandwidth
+                total[d] += float(graph.output[u]) / rate
+    for lead, members in replicas.items():
+        for d in members[1:]:
+            total[d], params[d] = total[lead], params[lead]
     for d, spec in enumerate(problem.devices):
         hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
         if link.overflow and spec.memory is not None and not hard and not backward:
             total[d] += max(0.0, params[d] - (spec.memory - spec.reserve)) / link.bandwidth
+    for lead, members in replicas.items():
+        for d in members:
+            total[d] = max(total[d] / len(members), exchange(problem, replicas, lead, params))
     return total
 
 
@@ -155,6 +180,20 @@ def _acyclic(problem: Problem, device: list[int], constraint: Acyclic) -> Iterat
         if cycle:
             names = " -> ".join(problem.devices[d].name for d in cycle)
             yield f"the quotient graph{part} has the cycle {names}"
+
+
+def _acyclic_groups(problem: Problem, replicas: Replicas, device: list[int], constraint: Acyclic) -> Iterator[str]:
+    span = spans(problem, replicas)
+    number = [span.index(groups) for groups in span]
+    for part, nodes in _parts(problem, constraint.parts):
+        after: dict[int, set[int]] = defaultdict(set)
+        for u, v in _edges(problem, nodes):
+            if number[device[u]] != number[device[v]]:
+                after[number[device[u]]].add(number[device[v]])
+        cycle = _find_cycle(after)
+        if cycle:
+            names = " -> ".join("+".join(sorted(str(group) for group in span[d])) for d in cycle)
+            yield f"the quotient graph{part} of the groups has the cycle {names}"
 
 
 def _contiguous(problem: Problem, device: list[int], constraint: Contiguous) -> Iterator[str]:

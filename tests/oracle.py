@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
-
-from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import cost_of, verify
+from mtpp_dsl.samples import plans
+from mtpp_dsl.verification import cost_of
 
-
-def plans(problem: Problem) -> Iterator[Plan]:
-    """Yield every plan that satisfies every constraint."""
-    for assignment in product(range(problem.k), repeat=problem.graph.n):
-        plan = Plan.create(problem, assignment)
-        if not verify(problem, plan):
-            yield plan
+__all__ = ["optimum", "plans"]
 
 
 def optimum(problem: Problem) -> float | None:

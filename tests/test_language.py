@@ -79,7 +79,7 @@ def test_structural_constraints() -> None:
         "constraint acyclic constraint contiguous on d[1] constraint memory constraint colocate by color\n"
         'constraint colocate a, late constraint separate b[0], "b[1]" constraint pin late on d\n'
         "constraint forbid b[i] on d[i] for i in 0..1 constraint subgraphs at most 2 on d[0]\n"
-        "constraint replicate d[0] up to 3\n"
+        "constraint replicate d up to 3 (sync = none)\n"
     )
     found = [(type(x), getattr(x, "nodes", None), getattr(x, "devices", None)) for x in problem.constraints]
     assert found == [
@@ -94,7 +94,7 @@ def test_structural_constraints() -> None:
         (c.Forbid, (1,), (0,)),
         (c.Forbid, (2,), (1,)),
         (c.Subgraphs, None, (0,)),
-        (c.Replicate, None, (0,)),
+        (c.Replicate, None, (0, 1)),
     ]
     assert all(constraint.origin.startswith("<text>:") for constraint in problem.constraints)
 

@@ -22,8 +22,11 @@ DATA = {
     "graph",
     "plan",
     "problem",
+    "replicas",
+    "replication",
     "result",
     "source",
+    "split",
     "symmetry",
     "units",
 }

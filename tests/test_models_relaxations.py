@@ -87,7 +87,7 @@ def test_a_bound_is_no_plan() -> None:
 def test_what_the_proof_needs_is_asked_for(constraints: list[Contiguous], word: str) -> None:
     """Law: without an order of the blocks, or with plans beyond partitions, the bound is refused."""
     chain = Graph.create("ab", [(0, 1)], work=1.0)
-    problem = Problem.create(chain, [Device("x")], Shared(1.0), constraints=constraints)
+    problem = Problem.create(chain, [Device("x"), Device("y")], Shared(1.0), constraints=constraints)
     for formulation in (Superblock(), Guess()):
         assert word in (formulation.accepts(problem) or "")
         with pytest.raises(Refused):

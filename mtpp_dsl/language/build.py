@@ -279,7 +279,12 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
         devices = next((child.members for child in rest if isinstance(child, _On)), None)
         members = next((child for child in rest if isinstance(child, tuple)), ())
         return tree.ConstraintStatement(
-            span=self.span(meta), rule=self.word(rule), members=members, devices=devices, amount=amounts[0]
+            span=self.span(meta),
+            rule=self.word(rule),
+            members=members,
+            devices=devices,
+            amount=amounts[0],
+            options=_options(rest),
         )
 
     def colocate_by(self, meta: Meta, children: list[Any]) -> tree.ConstraintStatement:

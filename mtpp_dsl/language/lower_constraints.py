@@ -31,6 +31,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         "acyclic": ("parts",),
         "contiguous": ("parts",),
         "break": ("scope",),
+        "replicate": ("sync",),
     }.get(statement.rule.text, ())
     options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope)
     for local in iterate(statement.clauses, scope):
@@ -211,9 +212,10 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
     yield c.BatchSizes(sizes=tuple(sorted(sizes)), devices=_on(s, scope, local), origin=s.span.place)
 
 
-def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     devices = _members(s.members, scope, local, DeviceRef)
-    yield c.Replicate(most=_amount(s, scope, local), devices=devices, origin=s.span.place)
+    sync = cast('Literal["weights", "none"] | None', options.word("sync", ("weights", "none")))
+    yield c.Replicate(most=_amount(s, scope, local), devices=devices, sync=sync, origin=s.span.place)
 
 
 def _break(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:

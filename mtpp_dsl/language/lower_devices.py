@@ -22,19 +22,20 @@ from mtpp_dsl.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension
 
 __all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
 
-_DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported")
+_DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported", "group")
 MAX_DEVICES = 100_000
 
 
 @dataclass(frozen=True)
 class Channel:
-    """An interconnect as read: its kind, its bandwidth and latency, with their places."""
+    """An interconnect as read: its kind, its bandwidths and latency, with their places."""
 
     kind: str
     bandwidth: Quantity | None
     latency: Quantity | None
     overflow: bool
     span: Span
+    between: Quantity | None = None
 
 
 def declare_devices(
@@ -97,9 +98,21 @@ def _device(
         reserve=base.reserve if reserve is None else float(reserve.value),
         speed=base.speed if speed is None else float(speed.value),
         unsupported=frozenset(options.texts("unsupported")) or base.unsupported,
+        group=_group(options) or base.group,
     )
     io = options.word("io", ("paid", "free"))
     return device if io is None else replace(device, pays_io=io == "paid")
+
+
+def _group(options: Options) -> str | None:
+    """Return the name of a group, given as a string or as a whole number."""
+    if "group" not in options:
+        return None
+    value = evaluate(options.options["group"].value, options.scope, options.local)
+    name = value if isinstance(value, str) else str(options.whole("group"))
+    if not name:
+        raise Complaint("a group has a name or a number; this is empty", options.span("group"))
+    return name
 
 
 def memory_units(graph: Graph, keeper: UnitKeeper, span: Span) -> None:
@@ -123,8 +136,8 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
     """Read an ``interconnect`` statement."""
     kind = statement.name.text
     options = {
-        "shared": ("bandwidth", "overflow"),
-        "host": ("bandwidth", "overflow"),
+        "shared": ("bandwidth", "overflow", "between"),
+        "host": ("bandwidth", "overflow", "between"),
         "links": ("bandwidth", "latency"),
     }
     if kind not in options:
@@ -145,6 +158,7 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
         latency=given.quantity("latency", (TIME, NONE)),
         overflow=given.word("overflow", ("none", "stream")) == "stream",
         span=statement.span,
+        between=given.quantity("between", (RATE, NONE)),
     )
 
 
@@ -159,11 +173,16 @@ def lower_links(
         assert channel.bandwidth is not None
         make = Shared if channel.kind == "shared" else Host
         time = _check_rate(channel.bandwidth, channel.span, graph)
+        if channel.between is not None:
+            _check_rate(channel.between, channel.span, graph)
+            if channel.between.dimension != channel.bandwidth.dimension:
+                raise Complaint("both bandwidths carry units, or neither does", channel.span)
         if channel.overflow and graph.memory_unit != graph.size_unit:
             raise Complaint(
                 "overflow = stream needs the size of the nodes' parameters; this graph has none", channel.span
             )
-        return make(float(channel.bandwidth.value), channel.overflow), time
+        between = None if channel.between is None else float(channel.between.value)
+        return make(float(channel.bandwidth.value), channel.overflow, between), time
     table = LinkTable(len(scope.devices), graph)
     if channel.bandwidth is not None or channel.latency is not None:
         everywhere = [(d, e) for d in range(len(scope.devices)) for e in range(len(scope.devices)) if d != e]

@@ -139,6 +139,7 @@ EXAMPLES: dict[str, list[str]] = {
 
 TERMINALS = {
     "NAME": "a name",
+    "OWNER": "a name",
     "STRING": "a string",
     "NUMBER": "a number",
     "UNIT": "a unit",

@@ -97,6 +97,7 @@ def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
             "input": float(evaluation.input[d]),
             "output": float(evaluation.output[d]),
             "overflow": float(evaluation.overflow[d]),
+            "sync": float(evaluation.sync[d]),
             "memory": float(evaluation.memory[d]),
             "memory_limit": device.memory,
         }

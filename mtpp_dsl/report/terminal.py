@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mtpp_dsl.evaluation import Evaluation
+from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.units import format_quantity
@@ -19,6 +20,7 @@ __all__ = ["fold_names", "summary"]
 _BAR = 28
 _MAX_DEVICES = 40
 _PARTS = (("work", "█", "green"), ("input", "▓", "yellow"), ("output", "▒", "magenta"), ("overflow", "░", "red"))
+_SYNC = ("▚", "cyan")
 _ENDED = {
     "gap": "within the gap asked for",
     "complete": "ran to its end",
@@ -71,6 +73,7 @@ def _devices(problem: Problem, result: Result, evaluation: Evaluation) -> Table:
     for i in range(columns):
         table.add_column(justify="right" if i == 2 else "left", no_wrap=i < columns - 1, overflow="ellipsis")
     order = result.plan.order or tuple(range(problem.k))
+    leads = result.plan.leads(problem.k).tolist()
     for d in order[:_MAX_DEVICES]:
         device = problem.devices[d]
         load = format_quantity(float(evaluation.load[d]), problem.time_unit)
@@ -79,12 +82,20 @@ def _devices(problem: Problem, result: Result, evaluation: Evaluation) -> Table:
         row.append(Text(load, "bold" if peak else ""))
         if with_memory:
             row.append(Text(_memory(problem, evaluation, d), "dim"))
-        nodes = [problem.graph.names[v] for v in (result.plan.assignment == d).nonzero()[0]]
-        row.append(Text(fold_names(nodes), "dim"))
+        row.append(Text(_placed(problem, result.plan, leads, d), "dim"))
         table.add_row(*row)
     if problem.k > _MAX_DEVICES:
         table.add_row(Text(f"… and {problem.k - _MAX_DEVICES} more", "dim"))
     return table
+
+
+def _placed(problem: Problem, plan: Plan, leads: Sequence[int], d: int) -> str:
+    """Return the nodes of a device, and the further devices that run them, or whose replica it is."""
+    if leads[d] != d:
+        return f"replica of {problem.devices[leads[d]].name}"
+    nodes = fold_names([problem.graph.names[v] for v in (plan.assignment == d).nonzero()[0]])
+    further = fold_names([problem.devices[e].name for e in plan.replicas.get(d, (d,))[1:]])
+    return f"{nodes}; also on {further}" if further else nodes
 
 
 def _bar(evaluation: Evaluation, d: int) -> Text:
@@ -97,6 +108,9 @@ def _bar(evaluation: Evaluation, d: int) -> Text:
         cells = round(total) - drawn
         bar.append(glyph * cells, style)
         drawn += cells
+    waiting = max(0, round(float(evaluation.load[d]) * scale) - drawn)
+    bar.append(_SYNC[0] * waiting, _SYNC[1])
+    drawn += waiting
     bar.append("·" * (_BAR - drawn), "dim")
     return bar
 
@@ -107,6 +121,9 @@ def _legend(evaluation: Evaluation) -> Text:
         if name == "work" or getattr(evaluation, name).any():
             legend.append(f"{glyph} ", style)
             legend.append(f"{name}  ")
+    if (evaluation.sync >= evaluation.load).any() and evaluation.sync.any():
+        legend.append(f"{_SYNC[0]} ", _SYNC[1])
+        legend.append("sync beside all that  ")
     return legend
 
 

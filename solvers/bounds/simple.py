@@ -26,14 +26,7 @@ class Simple:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""
-        if problem.objective.quantity == "makespan":
-            return f"simple bounds a bottleneck, not a {problem.objective.quantity}"
-        if isinstance(problem.interconnect, Links):
-            return "simple knows the shared and host interconnects, not links"
-        other = next((c for c in problem.constraints if isinstance(c, (Replicate, BatchSizes))), None)
-        if other is not None:
-            return f"simple counts every node once, on one device; 'constraint {other.keyword}' changes that"
-        return None
+        return refusal(self.name, problem, replicas=True)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound, or the node that no device may take."""
@@ -61,6 +54,22 @@ class Simple:
         )
 
 
+def refusal(name: str, problem: Problem, *, replicas: bool = False) -> str | None:
+    """Return why a bound on what a device's nodes cost means nothing for the problem, or None.
+
+    With *replicas* it knows that replicas share what their nodes cost.
+    """
+    if problem.objective.quantity == "makespan":
+        return f"{name} bounds a bottleneck, not a {problem.objective.quantity}"
+    if isinstance(problem.interconnect, Links):
+        return f"{name} knows the shared and host interconnects, not links"
+    kinds = (BatchSizes,) if replicas else (Replicate, BatchSizes)
+    other = next((c for c in problem.constraints if isinstance(c, kinds)), None)
+    if other is not None:
+        return f"{name} counts every node once, on one device; 'constraint {other.keyword}' changes that"
+    return None
+
+
 def simple_bound(problem: Problem) -> tuple[float, str]:
     """Return a number that no plan's bottleneck is below, and why.
 
@@ -70,15 +79,19 @@ def simple_bound(problem: Problem) -> tuple[float, str]:
     paper's ``total / k``; speeds give the total work over the total speed. The largest of the three counts; sums
     are lowered by a relative 1e-12 for their rounding.
 
+    Where a stage may run on r devices, the first is divided by r; the other two hold as they are, since each of those
+    devices takes its share of the time of a node.
+
     Every node must be allowed on some device.
     """
     allowed = problem.allowed
     time = np.where(allowed, problem.time, 0.0)
     fastest = np.where(allowed, time, inf).min(axis=1)
+    alone = np.where(allowed, time / _copies(problem), inf).min(axis=1)
     best, why = 0.0, "no work at all"
-    if fastest.max(initial=0.0) > 0:
-        v = int(fastest.argmax())
-        best, why = float(fastest[v]), f"node {problem.graph.names[v]!r} has to run somewhere"
+    if alone.max(initial=0.0) > 0:
+        v = int(alone.argmax())
+        best, why = float(alone[v]), f"node {problem.graph.names[v]!r} has to run somewhere"
     useful = allowed.any(axis=0)
     speeds = _speeds(time, np.where(allowed, fastest[:, None], 0.0))
     for weights, what in (
@@ -91,6 +104,11 @@ def simple_bound(problem: Problem) -> tuple[float, str]:
             if share > best:
                 best, why = share, f"some device takes {what} of the work"
     return best, why
+
+
+def _copies(problem: Problem) -> Floats:
+    """Return [k] on how many devices at most the stage of each may run."""
+    return np.array([1.0 if rule is None else float(rule.most) for rule in problem.replicate])
 
 
 def _speeds(time: Floats, fastest: Floats) -> Floats:

@@ -61,6 +61,8 @@ class SliceGraph:
             return f"slicegraph minimises a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "slicegraph knows the shared and host interconnects, not links"
+        if problem.hierarchical:
+            return "slicegraph has one bandwidth, not another between groups of devices"
         other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
         return None if other is None else f"slicegraph cannot honour constraint {other}"
 

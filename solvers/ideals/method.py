@@ -48,6 +48,8 @@ class Ideals:
             return f"ideals minimises a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "ideals knows the shared and host interconnects, not links"
+        if problem.hierarchical:
+            return "ideals has one bandwidth, not another between groups of devices"
         other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
         if other is not None:
             return f"ideals cannot honour constraint {other}"

@@ -51,6 +51,8 @@ class Contract:
         """Return why merging might lose the optimum here, or None."""
         if problem.objective.quantity != "bottleneck" or isinstance(problem.interconnect, Links):
             return "contract keeps the optimum of a bottleneck on a shared interconnect only"
+        if problem.hierarchical:
+            return "a merged node might move to another group of devices"
         other = next((c for c in problem.constraints if not isinstance(c, (Acyclic, Contiguous, Memory))), None)
         if other is not None:
             return f"a merged node might break 'constraint {other.keyword}'"

@@ -1,0 +1,96 @@
+"""Replicas counted again for the independent check, in plain Python: by device, by group, by exchange of weights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from mtpp_dsl.problem import Host, Problem, Shared
+
+__all__ = ["NONE", "Replicas", "Span", "copies", "exchange", "faults", "spans"]
+
+Replicas: TypeAlias = Mapping[int, tuple[int, ...]]
+Span: TypeAlias = frozenset[str | None]
+
+NONE: Replicas = MappingProxyType({})
+
+
+def spans(problem: Problem, replicas: Replicas) -> list[Span]:
+    """Return the groups that the stage of every device is spread over."""
+    return [frozenset(problem.devices[e].group for e in replicas.get(d, (d,))) for d in range(problem.k)]
+
+
+def copies(replicas: Replicas, device: list[int]) -> Iterator[list[int]]:
+    """Yield assignments with one replica of every stage each, so that every replica is in one of them."""
+    most = max((len(members) for members in replicas.values()), default=1)
+    for i in range(most):
+        chosen = {lead: members[min(i, len(members) - 1)] for lead, members in replicas.items()}
+        yield [chosen.get(d, d) for d in device]
+
+
+def exchange(problem: Problem, replicas: Replicas, lead: int, params: list[float]) -> float:
+    """Return what each replica of a stage takes, per input, to exchange weights (PipeDream, on one level or two).
+
+    *params* are those of every device's nodes.
+    """
+    link = problem.interconnect
+    assert isinstance(link, (Shared, Host))
+    trains = any(problem.graph.backward.tolist())
+
+    def exchanged(stage: int) -> float:
+        rule = problem.replicate[stage]
+        pays = isinstance(link, Shared) or problem.devices[stage].pays_io
+        asked = rule is not None and (rule.sync == "weights" or (rule.sync is None and trains))
+        return params[stage] if asked and pays else 0.0
+
+    if not exchanged(lead):
+        return 0.0
+    span = spans(problem, replicas)
+    groups = len(span[lead])
+    m = len(replicas[lead]) // groups
+    inside = 2 * (m - 1) * params[lead] / link.bandwidth / m
+    if link.between is None:
+        return inside
+    together = sum(exchanged(stage) for stage in replicas if span[stage] == span[lead])
+    return max(inside, 2 * (groups - 1) * together / link.between) / groups
+
+
+def faults(problem: Problem, replicas: Replicas, device: list[int]) -> Iterator[str]:
+    """Yield what is wrong with the replicas of a plan themselves."""
+    name = [spec.name for spec in problem.devices]
+    used = dict.fromkeys(device, "nodes of its own")
+    for lead, members in replicas.items():
+        rule = problem.replicate[lead]
+        if rule is None:
+            yield f"{name[lead]} has replicas, and no constraint allows them"
+            continue
+        if lead not in device:
+            yield f"{name[lead]} has replicas and no nodes"
+        if len(members) > rule.most:
+            yield f"the nodes of {name[lead]} are on {len(members)} devices; constraint {rule} allows {rule.most}"
+        for d in members[1:]:
+            if problem.replicate[d] is not rule:
+                yield f"{name[d]} is a replica of {name[lead]}, which constraint {rule} does not allow"
+            if d in used:
+                yield f"{name[d]} is a replica of {name[lead]} and has {used[d]}"
+            used[d] = f"those of {name[lead]}"
+        if problem.hierarchical and len(set(Counter(problem.devices[d].group for d in members).values())) > 1:
+            yield f"the replicas of {name[lead]} are not spread evenly over their groups"
+    yield from _overlaps(problem, replicas, device)
+
+
+def _overlaps(problem: Problem, replicas: Replicas, device: list[int]) -> Iterator[str]:
+    """Yield two stages that share some groups and not all: PipeDream gives whole groups to the same stages."""
+    if not problem.hierarchical:
+        return
+    span = spans(problem, replicas)
+    first: dict[Span, int] = {}
+    for d in sorted(set(device)):
+        first.setdefault(span[d], d)
+    for one, d in first.items():
+        for other, e in first.items():
+            if d < e and one & other:
+                names = f"{problem.devices[d].name} and {problem.devices[e].name}"
+                yield f"the stages of {names} share some of their groups and not all"
