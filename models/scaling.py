@@ -10,7 +10,7 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, 
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 
-__all__ = ["FINEST", "TARGET", "Scale", "least_work", "scale_of"]
+__all__ = ["FINEST", "TARGET", "Scale", "floor_of", "scale_of"]
 
 TARGET = 100.0
 """What the simple lower bound becomes: a solver's absolute tolerance of 1e-6 is then 1e-8 of the cost."""
@@ -39,6 +39,11 @@ class Scale:
     floor: float
     ceiling: float
 
+    @property
+    def most(self) -> float:
+        """The ceiling in the model's unit."""
+        return self.ceiling / self.unit
+
     def tensor_costs(self, problem: Problem) -> Floats:
         """Return [n] what one payment of each tensor is in the model."""
         cost: Floats = np.minimum(problem.tensor_time, self.ceiling) / self.unit
@@ -56,16 +61,20 @@ class Scale:
         return FEASIBILITY if fine else FEASIBILITY * TARGET / FINEST
 
 
-def least_work(problem: Problem) -> Floats:
-    """Return [n] the time of each node on the device that runs it fastest; 0 where none may."""
-    time = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
-    return np.where(np.isfinite(time), time, 0.0)
+def floor_of(least_work: Floats, k: int) -> float:
+    """Return what the largest load on *k* devices is not below: the largest share, or an equal one."""
+    return float(max(least_work.max(initial=0.0), least_work.sum() / k))
 
 
-def scale_of(problem: Problem, ceiling: float | None = None) -> Scale:
-    """Return the scale of the models of *problem*; *ceiling* is that of the model's own optimum, if known."""
-    work = least_work(problem)
-    floor = max(work.max(initial=0.0), work.sum() / problem.k)
+def scale_of(problem: Problem, least_work: Floats, ceiling: float | None = None) -> Scale:
+    """Return the scale of the models of *problem*.
+
+    Args:
+        problem: what is asked.
+        least_work: [nodes] of the model, the time of each where it is fastest.
+        ceiling: of the model's own optimum, if known.
+    """
+    floor = floor_of(least_work, problem.k)
     ceiling = _ceiling(problem) if ceiling is None else ceiling
     streamed = (
         np.maximum(problem.graph.params.sum() - problem.overflow_limit, 0.0).max() / problem.interconnect.bandwidth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Progress
@@ -108,6 +108,18 @@ class _Run:
         return Reduced(self.problem, small, lift, self.progress)
 
     @cached_property
+    def together(self) -> Problem:
+        """The reduced problem, with both parts of a training graph counted together.
+
+        It has the same plans, and each costs no more: the largest sum of two loads is no more than the sum of the
+        largest. So its bounds hold, and its plans are a start.
+        """
+        problem = self.reduced.problem
+        if problem.objective.parts == "together":
+            return problem
+        return replace(problem, objective=replace(problem.objective, parts="together"))
+
+    @cached_property
     def rows(self) -> int:
         """How many rows the exact model has, about: devices that can be told apart are ordered in pairs."""
         problem = self.reduced.problem
@@ -137,12 +149,12 @@ class _Run:
         if self.closed:
             return
         problem = self.reduced.problem
-        relaxed = problem.with_constraints([c for c in problem.constraints if isinstance(c, HONOURS)])
+        relaxed = self.together.with_constraints([c for c in problem.constraints if isinstance(c, HONOURS)])
         if SliceGraph().accepts(relaxed) is not None:
             return
         self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
         seconds = min(SLICE_SECONDS, SLICE_SHARE * self.limits.remaining)
-        valid_anyway = len(relaxed.constraints) == len(problem.constraints)
+        valid_anyway = len(relaxed.constraints) == len(problem.constraints) and self.together is problem
         start = self.limits.start if self.reduced.lift is identity else None
         SliceGraph().solve(
             relaxed,
@@ -152,12 +164,13 @@ class _Run:
 
     def ideals(self) -> None:
         """Search the ideals for half of the time: it ends early where there are few, and proves what it finds."""
-        problem = self.reduced.problem
+        problem = self.together
         if self.closed or problem.graph.n < IDEALS_FROM or Ideals().accepts(problem) is not None:
             return
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
         limits = self.limits.within(IDEALS_SHARE * self.limits.remaining, start=self.reduced.best_plan)
-        found = Ideals().solve(problem, limits, self.reduced.listener())
+        counted = None if problem is self.reduced.problem else self.reduced.problem
+        found = Ideals().solve(problem, limits, self.reduced.listener(counted))
         if found.infeasibility is not None:
             self.ended = found
 

@@ -28,6 +28,7 @@ DATA = {
     "source",
     "split",
     "symmetry",
+    "together",
     "units",
 }
 BELOW = {  # what a part of the core may import beside the data and itself

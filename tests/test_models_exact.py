@@ -29,6 +29,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
+from mtpp_dsl.models.merged import merged
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.result import Result
@@ -186,7 +187,9 @@ def test_figure_3_is_used_exactly_where_the_devices_cannot_be_told_apart() -> No
     same = Problem.create(crossed(), [Device("x"), Device("y")], Shared(1.0), constraints=[Acyclic()])
     pinned = same.with_constraints([Acyclic(), Pin(nodes=(0,), devices=(1,))])
     faster = Problem.create(crossed(), [Device("x"), Device("y", speed=2.0)], Shared(1.0), constraints=[Acyclic()])
-    assert [layout_of(problem).in_order for problem in (same, pinned, faster, same.with_constraints([]))] == [
+    assert [
+        layout_of(problem, merged(problem)).in_order for problem in (same, pinned, faster, same.with_constraints([]))
+    ] == [
         True,
         False,
         False,

@@ -31,6 +31,7 @@ from mtpp_dsl.infeasible import quick
 from mtpp_dsl.models.blocks.linear import greatest
 from mtpp_dsl.models.blocks.rows import PASSED, Row, rows_of
 from mtpp_dsl.models.formulations.exact import Exact
+from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plan import Plan
@@ -235,7 +236,7 @@ def test_nothing_is_streamed_where_there_is_no_overflow() -> None:
 
     def most(overflow: bool, memory: float | None) -> float:
         problem = Problem.create(graph, [Device("d", memory=memory)], Shared(1.0, overflow=overflow))
-        scale = scale_of(problem)
+        scale = scale_of(problem, merged(problem).least_work)
         return float(greatest(problem, scale.tensor_costs(problem), scale.unit)[0]) * scale.unit
 
     assert most(False, 1.0) == pytest.approx(3)
@@ -318,8 +319,9 @@ def test_glpk_is_not_believed_beyond_its_range() -> None:
     """Law: where GLPK has called feasible models infeasible, it is an error and no answer."""
     graph = Graph.create("ab", [], work=[0.0, 5e-9], output=[1, 1], params=[2e-9, 2e-9])
     fast = [Device(f"d{d}", memory=1e-9, speed=1000.0) for d in range(4)]
-    together = [Acyclic(parts="forward"), Colocate(nodes=(0, 1))]
-    problem = Problem.create(graph, fast, Shared(1e-12, overflow=True), constraints=together)
+    together = [row("==", 0.0, (On(0, d), 1.0), (On(1, d), -1.0)) for d in range(4)]
+    rules = [Acyclic(parts="forward"), *together]
+    problem = Problem.create(graph, fast, Shared(1e-12, overflow=True), constraints=rules)
     with pytest.raises(SolverError, match="another --solver"):
         solve(problem, "glpk")
 

@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 
 from mtpp_dsl.models.components import constrain
 
-__all__ = ["Loads", "bottleneck", "exactly", "load_variables"]
+__all__ = ["Loads", "bottleneck", "bottlenecks", "exactly", "load_variables"]
 
 Loads: TypeAlias = Callable[[Any], Any]
 
@@ -42,6 +42,20 @@ def bottleneck(model: Any, load: Loads, floor: float, *, shares: Sequence[float]
     constrain(model, "largest", model.counted, rule=lambda m, d: m.share[d] * m.T >= load(d))
     model.objective = pyo.Objective(expr=model.T)
     return model.T
+
+
+def bottlenecks(model: Any, forward: Loads, backward: Loads, floors: tuple[float, float]) -> None:
+    """Add a bottleneck for each part of a training graph, their rows and the objective, which is their sum.
+
+    Formula: minimise ``F + B``; ``F >= forward(d)``; ``B >= backward(d)``; each at least its floor.
+    Source -> target: ``minimize bottleneck (parts = separate)`` -> two variables and two rows per device.
+    Exact while nothing but the objective moves them. Reference: tarnawski2020, 5.3.
+    """
+    part = model.largest = pyo.Block(concrete=True)
+    part.F, part.B = (pyo.Var(bounds=(floor, None)) for floor in floors)
+    constrain(part, "forward", model.D, rule=lambda b, d: forward(d) <= b.F)
+    constrain(part, "backward", model.D, rule=lambda b, d: backward(d) <= b.B)
+    model.objective = pyo.Objective(expr=part.F + part.B)
 
 
 def exactly(model: Any, load: Loads, most: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyomo.environ as pyo
@@ -14,13 +15,20 @@ from mtpp_dsl.problem import Problem
 __all__ = ["contiguity", "edges_of_part"]
 
 
-def contiguity(model: Any, problem: Problem, on: On) -> None:
+def contiguity(model: Any, problem: Problem, home: Sequence[int], on: On) -> None:
     """Make the node sets of devices convex, in each part of a training graph by itself.
 
     Formula: ``z[v,d] >= on(v,d)``; for every edge (u,v) ``z[v,d] <= z[u,d]`` and
     ``z[v,d] <= on(v,d) - on(u,d) + 1``: z is 1 wherever the set can be reached, and 0 where an edge leaves it.
+    z is of nodes even where ``on`` is of classes: a path does not jump from a node to another that is with it.
     Source -> target: ``constraint contiguous`` -> continuous ``z`` on V × the devices it names.
     Exact; left out where ``acyclic`` implies it. Reference: tarnawski2020, Figure 3.
+
+    Args:
+        model: to add to.
+        problem: whose constraints.
+        home: [n] what stands for each node in *on*.
+        on: see :mod:`mtpp_dsl.models.blocks.assignment`.
     """
     for side, name in ((False, "forward"), (True, "backward")):
         devices = _devices(problem, backward=side)
@@ -28,13 +36,18 @@ def contiguity(model: Any, problem: Problem, on: On) -> None:
             continue
         part = pyo.Block(concrete=True)
         model.add_component(f"contiguous_{name}", part)
-        part.E = pyo.Set(initialize=edges_of_part(problem, backward=side), dimen=2)
-        part.V = pyo.Set(initialize=sorted({v for edge in part.E for v in edge}))
+        edges = edges_of_part(problem, backward=side)
+        nodes = sorted({v for edge in edges for v in edge})
+        part.E = pyo.Set(initialize=edges, dimen=2)
+        part.V = pyo.Set(initialize=[(v, home[v]) for v in nodes], dimen=2)
+        part.between = pyo.Set(
+            initialize=sorted({(v, home[u], home[v]) for u, v in edges if home[u] != home[v]}), dimen=3
+        )
         part.D = pyo.Set(initialize=devices)
-        part.z = pyo.Var(part.V, part.D, bounds=(0, 1))
-        constrain(part, "member", part.V, part.D, rule=lambda b, v, d: b.z[v, d] >= on(v, d))
+        part.z = pyo.Var(nodes, part.D, bounds=(0, 1))
+        constrain(part, "member", part.V, part.D, rule=lambda b, v, h, d: b.z[v, d] >= on(h, d))
         constrain(part, "reaches", part.E, part.D, rule=lambda b, u, v, d: b.z[v, d] <= b.z[u, d])
-        constrain(part, "leaves", part.E, part.D, rule=lambda b, u, v, d: b.z[v, d] <= on(v, d) - on(u, d) + 1)
+        constrain(part, "leaves", part.between, part.D, rule=lambda b, v, a, h, d: b.z[v, d] <= on(h, d) - on(a, d) + 1)
 
 
 def _devices(problem: Problem, *, backward: bool) -> list[int]:

@@ -106,14 +106,14 @@ def linear(model: Any, problem: Problem, on: assignment.On, load: Loads, unit: f
             if row.never:
                 impossible(part, f"never_{number}_{side}")
             elif row.terms:
-                part.rows.add(sum(a * _value(x, on, load, model.T) for x, a in row.terms.items()) <= row.high)
+                part.rows.add(sum(a * _value(x, on, load, model) for x, a in row.terms.items()) <= row.high)
 
 
-def _value(decision: Decision, on: assignment.On, load: Loads, largest: Any) -> Any:
+def _value(decision: Decision, on: assignment.On, load: Loads, model: Any) -> Any:
     match decision:
         case On(node, device):
             return on(node, device)
         case Load(device):
             return load(device)
         case _:
-            return largest
+            return model.T

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.rows import PASSED
 from mtpp_dsl.models.components import constrain
@@ -18,15 +19,21 @@ PARTS = 1e3
 """A solver's tolerance of 1e-6 is then 1e-9 of the limit."""
 
 
-def memory(model: Any, problem: Problem, on: On) -> None:
+def memory(model: Any, problem: Problem, need: Floats, on: On) -> None:
     """Add the hard memory limits, in thousandths of each device's limit.
 
     Formula: ``sum_v (memory(v) / limit(d)) on(v,d) <= 1``; ``on(v,d) = 0`` where ``memory(v) > limit(d)``; both with
     the share of the limit that the check of plans lets pass.
     Source -> target: ``constraint memory`` -> a row per limited device.
     Exact, as the check counts. Reference: tarnawski2020, section 3; the reserve is taken off the limit.
+
+    Args:
+        model: with ``V``.
+        problem: whose devices.
+        need: [nodes] the memory of each.
+        on: see :mod:`mtpp_dsl.models.blocks.assignment`.
     """
-    need, limits = problem.graph.memory, problem.memory_limit
+    limits = problem.memory_limit
     limited = np.flatnonzero(np.isfinite(limits)).tolist()
     if not limited:
         return
@@ -39,9 +46,7 @@ def memory(model: Any, problem: Problem, on: On) -> None:
     part.share = pyo.Param(
         model.V,
         part.D,
-        initialize={
-            (v, d): PARTS * float(min(need[v] / limits[d], 2.0)) for d in roomy for v in range(problem.graph.n)
-        },
+        initialize={(v, d): PARTS * float(min(need[v] / limits[d], 2.0)) for d in roomy for v in range(len(need))},
     )
     constrain(
         part, "fits", part.D, rule=lambda b, d: sum(b.share[v, d] * on(v, d) for v in model.V) <= PARTS * (1 + PASSED)

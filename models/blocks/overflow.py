@@ -25,7 +25,7 @@ LOOSE = 1 + 1e-6
 """Of upper bounds: rounding must not close what the rows leave open."""
 
 
-def overflow(model: Any, problem: Problem, on: On, unit: float, exact: Sequence[int] = ()) -> Overflow:
+def overflow(model: Any, problem: Problem, params: Floats, on: On, unit: float, exact: Sequence[int] = ()) -> Overflow:
     """Add what each device pays to stream parameters; returned as ``over(d)``, an expression in the model's unit.
 
     Formula: ``s[d] >= e[d] - sum_v p[v,d] (1 - on(v,d))``, ``s[d] >= 0``, with the excess ``e[d]`` of all parameters
@@ -35,9 +35,16 @@ def overflow(model: Any, problem: Problem, on: On, unit: float, exact: Sequence[
     Exact while nothing but the objective moves s. For the devices in *exact* a binary z adds
     ``s[d] <= e[d] - sum_v p[v,d] (1 - on(v,d)) + (1 - z[d]) (sum_v p[v,d] - e[d])`` and ``s[d] <= z[d] e[d]``.
     Reference: archer2024, eq. 2, with the peak replaced by a reserve.
+
+    Args:
+        model: with ``V`` and ``D``.
+        problem: whose devices.
+        params: [nodes] the size of the parameters of each.
+        on: see :mod:`mtpp_dsl.models.blocks.assignment`.
+        unit: the model's unit of cost.
+        exact: devices whose overflow something pushes up.
     """
     per_size = 1.0 / (problem.interconnect.bandwidth * unit)
-    params = problem.graph.params
     excess = np.array([fsum([*params.tolist(), -limit]) for limit in problem.overflow_limit.tolist()]) * per_size
     over = np.flatnonzero(excess > 0).tolist()
     if not over:

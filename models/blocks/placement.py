@@ -1,4 +1,4 @@
-"""Nodes together, nodes apart; pin, forbid and support fix variables in ``assignment.assigned``."""
+"""Nodes apart. Nodes together are one in a model; where one may not go ``assignment.assigned`` fixes a variable."""
 
 from __future__ import annotations
 
@@ -7,34 +7,30 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from mtpp_dsl.constraints import Colocate, Separate
+from mtpp_dsl.constraints import Separate
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.components import constrain, impossible
 from mtpp_dsl.problem import Problem
 
-__all__ = ["by_first_use", "colocate", "separate"]
+__all__ = ["by_first_use", "separate"]
 
 
-def colocate(model: Any, problem: Problem, on: On) -> None:
-    """Put groups of nodes on one device.
-
-    Formula: ``on(a,d) = on(b,d)`` for the first member a and every other b.
-    Source -> target: ``constraint colocate`` -> rows. Exact. Reference: tarnawski2020, section 8 (colour classes).
-    """
-    pairs = {(group.nodes[0], v) for group in problem.of(Colocate) for v in group.nodes[1:] if v != group.nodes[0]}
-    if pairs:
-        part = model.colocate = pyo.Block(concrete=True)
-        part.pairs = pyo.Set(initialize=sorted(pairs), dimen=2)
-        constrain(part, "together", part.pairs, model.D, rule=lambda _, a, b, d: on(a, d) - on(b, d) == 0)
-
-
-def separate(model: Any, problem: Problem, on: On) -> None:
+def separate(model: Any, problem: Problem, home: Sequence[int], on: On) -> None:
     """Keep the members of groups apart.
 
     Formula: ``sum_{v in group} on(v,d) <= 1``.
     Source -> target: ``constraint separate`` -> a row per group and device. Exact.
+
+    Args:
+        model: with ``D``.
+        problem: whose constraints.
+        home: [n] what stands for each node in *on*; two nodes with one cannot be apart.
+        on: see :mod:`mtpp_dsl.models.blocks.assignment`.
     """
-    groups = [sorted(set(group.nodes)) for group in problem.of(Separate) if len(set(group.nodes)) > 1]
+    groups = [sorted(home[v] for v in set(group.nodes)) for group in problem.of(Separate) if len(set(group.nodes)) > 1]
+    if any(len(set(group)) < len(group) for group in groups):
+        impossible(model, "together_and_apart")
+        return
     if groups:
         part = model.separate = pyo.Block(concrete=True)
         part.groups = pyo.RangeSet(0, len(groups) - 1)

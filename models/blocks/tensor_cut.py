@@ -12,7 +12,8 @@ from mtpp_dsl.models.components import constrain
 
 __all__ = ["Cut", "tensor_cut"]
 
-Cut: TypeAlias = Callable[[Any], Any]
+Cut: TypeAlias = Callable[..., Any]
+"""What a part pays, for all nets or for those of a given set of the model."""
 
 
 def tensor_cut(
@@ -20,7 +21,8 @@ def tensor_cut(
 ) -> Cut:
     """Add what each of *parts* pays for tensors; returned as ``cut(d)``, an expression in the model's unit.
 
-    Formula: ``c[u,d] >= on(v,d) - on(u,d)`` and ``c[u,d] >= on(u,d) - on(v,d)`` for every edge (u,v).
+    Formula: ``c[u,d] >= on(v,d) - on(p,d)`` and ``c[u,d] >= on(p,d) - on(v,d)`` for every net u, its producer p and
+    every consumer v. ``cut(d, S)`` sums over the nets in S alone.
     Source -> target: the shared interconnect -> continuous ``c`` on ``U × parts``; the host interconnect -> the
     same for the parts in *paying*, and 0 for the others (tarnawski2020, section 3).
     Exact while nothing but the objective moves c: it is then pushed down onto the larger of the two. For the
@@ -36,17 +38,17 @@ def tensor_cut(
         for d in free:
             part.c[u, d].fix(0)
     part.paying = pyo.Set(initialize=[d for d in parts if d not in free])
-    constrain(part, "into", model.EU, part.paying, rule=lambda b, u, v, d: b.c[u, d] >= on(v, d) - on(u, d))
-    constrain(part, "out_of", model.EU, part.paying, rule=lambda b, u, v, d: b.c[u, d] >= on(u, d) - on(v, d))
+    constrain(part, "into", model.EU, part.paying, rule=lambda b, u, p, v, d: b.c[u, d] >= on(v, d) - on(p, d))
+    constrain(part, "out_of", model.EU, part.paying, rule=lambda b, u, p, v, d: b.c[u, d] >= on(p, d) - on(v, d))
     if exact:
         _indicators(model, part, on, exact)
-    return lambda d: sum(model.size[u] * part.c[u, d] for u in model.U)
+    return lambda d, nets=model.U: sum(model.size[u] * part.c[u, d] for u in nets)
 
 
 def _indicators(model: Any, part: Any, on: On, exact: Sequence[int]) -> None:
-    nets: dict[int, list[int]] = {u: [u] for u in model.U}
-    for u, v in model.EU:
-        nets[u].append(v)
+    nets: dict[int, list[int]] = {}
+    for u, p, v in model.EU:
+        nets.setdefault(u, [p]).append(v)
     part.exact = pyo.Set(initialize=list(exact))
     part.net = pyo.Set(model.U, initialize=nets)
     part.pins = pyo.Param(model.U, initialize={u: len(net) for u, net in nets.items()})

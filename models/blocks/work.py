@@ -16,7 +16,7 @@ __all__ = ["Work", "work"]
 Work: TypeAlias = Callable[[Any], Any]
 
 
-def work(model: Any, on: On, time: Floats) -> Work:
+def work(model: Any, on: On, time: Floats, name: str = "time") -> Work:
     """Add the running times; returned as ``work(d)``, an expression in the model's unit.
 
     Formula: ``sum_v time[v,d] on(v,d)``.
@@ -26,11 +26,14 @@ def work(model: Any, on: On, time: Floats) -> Work:
     Args:
         model: with ``V`` and ``D``.
         on: see :mod:`mtpp_dsl.models.blocks.assignment`.
-        time: [n, parts], finite, in the model's unit.
+        time: [nodes, parts], finite, in the model's unit.
+        name: of the data in the model.
     """
     if np.ptp(time, axis=1).any():
         table = {(v, d): t for v, row in enumerate(time.tolist()) for d, t in enumerate(row)}
-        model.time = pyo.Param(model.V, model.D, initialize=table)
-        return lambda d: sum(model.time[v, d] * on(v, d) for v in model.V)
-    model.time = pyo.Param(model.V, initialize=dict(enumerate(time[:, 0].tolist())))
-    return lambda d: sum(model.time[v] * on(v, d) for v in model.V)
+        times = pyo.Param(model.V, model.D, initialize=table)
+        model.add_component(name, times)
+        return lambda d: sum(times[v, d] * on(v, d) for v in model.V)
+    each = pyo.Param(model.V, initialize=dict(enumerate(time[:, 0].tolist())))
+    model.add_component(name, each)
+    return lambda d: sum(each[v] * on(v, d) for v in model.V)

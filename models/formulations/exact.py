@@ -16,19 +16,21 @@ from mtpp_dsl.evaluation import Evaluation, evaluate
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
-from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, exactly, load_variables
-from mtpp_dsl.models.blocks.contiguity import contiguity, edges_of_part
+from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, load_variables
+from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
-from mtpp_dsl.models.blocks.placement import by_first_use, colocate, separate
+from mtpp_dsl.models.blocks.placement import by_first_use, separate
 from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.work import work
-from mtpp_dsl.models.scaling import Scale, scale_of
+from mtpp_dsl.models.merged import Merged, Net, merged
+from mtpp_dsl.models.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.plan import Plan, quotient_order
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.symmetry import interchangeable
+from mtpp_dsl.together import ordered_edges
 
 __all__ = ["Exact", "Layout", "layout_of"]
 
@@ -50,10 +52,12 @@ class Exact:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
-        if problem.objective.quantity != "bottleneck":
+        if problem.objective.quantity == "makespan":
             return f"method 'exact' minimises a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "method 'exact' models the shared and host interconnects, not links"
+        if problem.hierarchical:
+            return "method 'exact' has one bandwidth, not another between groups of devices"
         for constraint in problem.constraints:
             if not isinstance(constraint, HONOURED):
                 return f"method 'exact' cannot honour constraint {constraint}"
@@ -64,60 +68,76 @@ class Exact:
                         return f"constraint {constraint} speaks of {word}(), which a bottleneck has not"
         if not any(problem.of(Linear)):
             return None
-        scale = scale_of(problem)
+        scale = scale_of(problem, merged(problem).least_work)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         return linear.unreadable(problem, scale, most)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost."""
-        scale = scale_of(problem)
+        view = merged(problem)
+        scale = scale_of(problem, view.least_work)
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale, model.cost_margin = scale.unit, scale.margin
-        model.layout = layout_of(problem)
-        graph_data(model, problem, problem.k, _kept(scale.tensor_costs(problem)))
-        on = self._assign(model, problem)
-        load, most = self._loads(model, problem, on, scale)
-        bottleneck(model, load, scale.floor / scale.unit)
-        memory(model, problem, on)
-        contiguity(model, problem, on)
-        colocate(model, problem, on)
-        separate(model, problem, on)
+        model.layout = layout = layout_of(problem, view)
+        graph = problem.graph
+        nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
+        nets = [net for net in nets if net.cost >= NOTHING]
+        graph_data(model, view.count, problem.k, view.edges(graph.tails, graph.heads), nets)
+        on = self._assign(model, view)
+        most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
+        load = self._minimise(model, problem, view, nets, on, scale)
+        memory(model, problem, view.memory, on)
+        contiguity(model, problem, layout.home, on)
+        separate(model, problem, layout.home, on)
         if any(problem.of(Linear)):
             if linear.pushed_up(problem).bottleneck:
                 exactly(model, load, float(most.max()))
-            linear.linear(model, problem, on, load, scale.unit, most)
+            linear.linear(model, problem, lambda v, d: on(layout.home[v], d), load, scale.unit, most)
         return model
 
-    def _assign(self, model: Any, problem: Problem) -> assignment.On:
+    def _assign(self, model: Any, view: Merged) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""
         layout: Layout = model.layout
         if layout.in_order:
             on = assignment.prefixes(model)
             prefix_order(model)
             return on
-        on = assignment.assigned(model, problem.allowed)
+        on = assignment.assigned(model, view.allowed)
         for number, edges in enumerate(layout.parts):
-            swaps = layout.classes if number == 0 else [(d,) for d in range(problem.k)]
+            swaps = layout.classes if number == 0 else [(d,) for d in model.D]
             device_order(model, f"order_{number}", edges, on, swaps)
         if not layout.parts:
             by_first_use(model, layout.classes)
         return on
 
-    def _loads(self, model: Any, problem: Problem, on: assignment.On, scale: Scale) -> tuple[Loads, Floats]:
-        """Add the loads; return them and [devices] what each cannot exceed, in the model's unit."""
+    def _minimise(
+        self, model: Any, problem: Problem, view: Merged, nets: Sequence[Net], on: assignment.On, scale: Scale
+    ) -> Loads:
+        """Add the loads and the objective; return the load of a device."""
         exact = sorted(linear.pushed_up(problem).loads)
-        time = _kept(np.where(np.isfinite(problem.time), problem.time, 0.0) / scale.unit)
-        compute = work(model, on, time)
         shared = isinstance(problem.interconnect, Shared)
         paying = [d for d, device in enumerate(problem.devices) if shared or device.pays_io]
         cut = tensor_cut(model, on, range(problem.k), exact, paying)
-        over = overflow(model, problem, on, scale.unit, exact)
-
-        def load(d: Any) -> Any:
-            return compute(d) + cut(d) + over(d)
-
-        most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
-        return (load_variables(model, load) if linear.names_loads(problem) else load), most
+        over = overflow(model, problem, view.params, on, scale.unit, exact)
+        if problem.objective.parts == "together":
+            compute = work(model, on, _kept(view.time / scale.unit))
+            load = _named(model, problem, lambda d: compute(d) + cut(d) + over(d))
+            bottleneck(model, load, scale.floor / scale.unit)
+            return load
+        model.cost_margin *= 2  # a row for each part
+        model.forward, model.backward = (
+            pyo.Set(initialize=[u for u, net in enumerate(nets) if net.backward == side]) for side in (False, True)
+        )
+        ahead = work(model, on, _kept((view.time - view.backward_time) / scale.unit), "time")
+        back = work(model, on, _kept(view.backward_time / scale.unit), "backward_time")
+        floors = [floor_of(least, problem.k) / scale.unit for least in view.least_work_of_parts]
+        bottlenecks(
+            model,
+            lambda d: ahead(d) + cut(d, model.forward) + over(d),
+            lambda d: back(d) + cut(d, model.backward),
+            (floors[0], floors[1]),
+        )
+        return _named(model, problem, lambda d: ahead(d) + back(d) + cut(d) + over(d))
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries that say where nodes run from *plan*, and the orders of the devices.
@@ -125,19 +145,19 @@ class Exact:
         A plan whose quotient graph has a cycle where it must have none sets nothing.
         """
         layout: Layout = model.layout
-        where, parts, k = plan.assignment, layout.parts, problem.k
+        where, parts, k = plan.assignment[layout.first], layout.parts, problem.k
         if parts:
             order = _order(where, parts[0], k)
             rank = None if order is None else np.argsort(order)
         else:
-            rank = np.array([next(iter(np.flatnonzero(where == d)), problem.graph.n) for d in range(k)])
+            rank = np.array([next(iter(np.flatnonzero(where == d)), len(where)) for d in range(k)])
         if rank is None:
             return
         where = relabel.canonical(where, rank.tolist(), layout.classes)
         orders = [_order(where, edges, k) for edges in parts]
         if None in orders:
             return
-        _set_indicators(model, evaluate(problem, Plan.create(problem, where)))
+        _set_indicators(model, evaluate(problem, Plan.create(problem, where[layout.home])))
         if layout.in_order:
             for (v, b), variable in model.y.items():
                 if not variable.fixed:
@@ -153,17 +173,23 @@ class Exact:
 
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Return the plan that the values of the model's variables mean."""
-        where = np.zeros(problem.graph.n, dtype=np.int64)
-        if model.layout.in_order:
+        layout: Layout = model.layout
+        where = np.zeros(len(layout.first), dtype=np.int64)
+        if layout.in_order:
             for (v, _), variable in model.y.items():
                 where[v] += (variable.value or 0) < 0.5
             where -= 1
         else:
-            share = np.zeros((problem.graph.n, problem.k))
+            share = np.zeros((len(where), problem.k))
             for (v, d), variable in model.x.items():
                 share[v, d] = variable.value or 0.0
             where = share.argmax(axis=1)
-        return Plan.create(problem, where)
+        return Plan.create(problem, where[layout.home])
+
+
+def _named(model: Any, problem: Problem, load: Loads) -> Loads:
+    """Return *load*, as variables of their own where rows of the user's name loads."""
+    return load_variables(model, load) if linear.names_loads(problem) else load
 
 
 def _order(where: Ints, edges: Sequence[tuple[int, int]], k: int) -> tuple[int, ...] | None:
@@ -195,28 +221,24 @@ class Layout:
         classes: devices that can be swapped in every plan.
         parts: for each part of the graph that must be split without a cycle, its edges.
         in_order: whether devices stand in the order of the quotient graph (Figure 3).
+        home: [n] which node of the model stands for each node.
+        first: a node for each of the model's.
     """
 
     classes: Sequence[tuple[int, ...]]
     parts: Sequence[Sequence[tuple[int, int]]]
     in_order: bool
+    home: Sequence[int]
+    first: Ints
 
 
-def layout_of(problem: Problem) -> Layout:
+def layout_of(problem: Problem, view: Merged) -> Layout:
     """Return how the model of *problem* numbers its devices.
 
     Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
     """
-    classes, parts = interchangeable(problem), _acyclic_parts(problem)
+    classes = interchangeable(problem)
+    parts = [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
     whole = problem.acyclic and not problem.graph.backward.any()
     alike = len(classes) == 1 and bool(problem.allowed.all())
-    return Layout(classes, parts, in_order=whole and alike and problem.k > 1)
-
-
-def _acyclic_parts(problem: Problem) -> list[Sequence[tuple[int, int]]]:
-    asked = {constraint.parts for constraint in problem.of(Acyclic)}
-    if not asked:
-        return []
-    back = problem.graph.backward
-    sides = [False, True] if "both" in asked and back.any() else [False]
-    return [edges_of_part(problem, backward=side) for side in sides]
+    return Layout(classes, parts, in_order=whole and alike and problem.k > 1, home=view.home.tolist(), first=view.first)

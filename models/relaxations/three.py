@@ -17,7 +17,8 @@ from mtpp_dsl.models.blocks.order import prefix_order
 from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.components import constrain
-from mtpp_dsl.models.scaling import least_work, scale_of
+from mtpp_dsl.models.merged import merged
+from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem, Shared
 
@@ -54,6 +55,8 @@ def refusal(name: str, problem: Problem) -> str | None:
         return f"method {name!r} bounds a bottleneck, not a {problem.objective.quantity}"
     if not isinstance(problem.interconnect, Shared):
         return f"method {name!r} bounds loads on a shared interconnect, not {problem.interconnect.keyword}"
+    if problem.hierarchical:
+        return f"method {name!r} has one bandwidth, not another between groups of devices"
     if not problem.acyclic or problem.graph.backward.any():
         return (
             f"method {name!r} needs 'constraint acyclic' over a graph without a backward part: it numbers the blocks "
@@ -71,18 +74,20 @@ def three_superblocks(problem: Problem, name: str, shares: Shares) -> Any:
     Formula: Figure 3 for three blocks, with ``sum_v work(v) x[v,middle] >= L`` (14), ``T >= block_middle`` and, where
     *shares* counts them, ``before T >= block_before`` and ``after T >= block_after``.
     Source -> target: acyclic plans on a shared interconnect -> three superblocks.
-    Relaxation. Every node takes its time on the fastest device that may run it, and memory, overflow and every
-    constraint but ``acyclic`` are dropped: each makes plans cheaper or more. Of any plan, some block holds L of this
-    work; it is the middle. A superblock costs no more than its blocks together: a tensor that crosses its border
-    is paid by one of them.
+    Relaxation. Every class of nodes that are together takes its time on the fastest device that may run it, and memory,
+    overflow and every constraint but ``acyclic`` and ``colocate`` are dropped: each makes plans cheaper or more. Of any
+    plan, some block holds L of this work; it is the middle. A superblock costs no more than its blocks together: a
+    tensor that crosses its border is paid by one of them.
     Reference: archer2024, 3.2 and 3.3.
     """
-    fastest = least_work(problem)
+    view = merged(problem)
+    fastest = view.least_work
     everything = float(fastest.sum())  # all nodes in the middle, which no other constraint forbids here
-    scale = scale_of(problem, ceiling=1.1 * everything if everything else np.inf)
+    scale = scale_of(problem, fastest, ceiling=1.1 * everything if everything else np.inf)
     model = pyo.ConcreteModel(name=name)
     model.cost_scale, model.cost_margin = scale.unit, scale.margin
-    graph_data(model, problem, 3, scale.tensor_costs(problem))
+    nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
+    graph_data(model, view.count, 3, view.edges(problem.graph.tails, problem.graph.heads), nets)
     on = prefixes(model)
     prefix_order(model)
     counts = {BEFORE: shares.before, MIDDLE: 1, AFTER: shares.after}
