@@ -53,11 +53,16 @@ class Prices:
     def ahead(self, lattice: Lattice, net: Net, states: States, say: Callable[[str], None]) -> Ahead:
         """Return what is sure to come after every ideal of *lattice*."""
         left, cut = measure(lattice, net, self.weight, say)
+        price, cheapest = self.of_states(net, states)
+        return Ahead(left, cut, price, cheapest, ROUNDING * self.weight.sum(axis=1))
+
+    def of_states(self, net: Net, states: States) -> tuple[Floats, Floats]:
+        """Return [states, rows] the sum of the prices of the devices left, and the least if all of them pay, else 0."""
         owned = states.left > 0
         cheapest = np.where(owned[:, None, :], self.price[None], np.inf).min(axis=2)
         paid: Bools = np.all(net.pays | ~owned, axis=1, keepdims=True) & owned.any(axis=1, keepdims=True)
         cheapest = np.where(paid, cheapest, 0.0)
-        return Ahead(left, cut, states.left @ self.price.T, cheapest, ROUNDING * self.weight.sum(axis=1))
+        return states.left @ self.price.T, cheapest
 
 
 def first_bound(classes: Classes, devices: DeviceClasses) -> float:
@@ -65,7 +70,7 @@ def first_bound(classes: Classes, devices: DeviceClasses) -> float:
 
     The larger of two. The sum of weights over the sum of prices, see :class:`Prices`. And for each class v the least
     load of a block that has it: its time, and for every other pin u of tensors at v, with each tensor counted at
-    one u, the lesser of their cost and the time of u: they are cut, or u is in the block.
+    one u, the lesser of their cost and the time of u: they are cut, or u is in the block; divided by the most replicas.
 
     Every class must be allowed on some kind of device.
     """
@@ -76,7 +81,8 @@ def first_bound(classes: Classes, devices: DeviceClasses) -> float:
     shares = prices.weight.sum(axis=1) / (prices.price @ members)
     best = np.full(classes.time.shape, 0.0)
     for q in range(len(members)):
-        best[:, q] = classes.time[:, q] + (_kept_or_paid(classes, classes.time[:, q]) if devices.pays[q] else 0.0)
+        cost = classes.time[:, q] + (_kept_or_paid(classes, classes.time[:, q]) if devices.pays[q] else 0.0)
+        best[:, q] = cost / min(int(devices.copies[q]), members[q])
     return float(max(shares.max(), best.min(axis=1).max())) * (1 - ROUNDING * 1e-3)
 
 

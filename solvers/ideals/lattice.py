@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.ideals.classes import Classes
 from mtpp_dsl.solvers.ideals.net import Net
 
-__all__ = ["Lattice", "chain", "lattice_of", "measure"]
+__all__ = ["Lattice", "chain", "lattice_of", "measure", "places"]
 
 WORD = 60
 """Classes per word of a bit set: whole numbers of 64 bits with room for the sign."""
@@ -50,7 +50,8 @@ class Lattice(NamedTuple):
         return len(self.start) - 1
 
 
-def _places(n: int) -> tuple[Ints, Ints]:
+def places(n: int) -> tuple[Ints, Ints]:
+    """Return [n] the word and the bit of each class in a bit set."""
     place = np.arange(n)
     return place // WORD, np.left_shift(np.int64(1), place % WORD)
 
@@ -58,7 +59,7 @@ def _places(n: int) -> tuple[Ints, Ints]:
 def chain(order: Ints) -> Lattice:
     """Return the prefixes of an order as a lattice."""
     n = len(order)
-    word, bit = _places(n)
+    word, bit = places(n)
     bits = np.zeros((n + 1, max(1, -(-n // WORD))), np.int64)
     for i, v in enumerate(order.tolist()):
         bits[i + 1] = bits[i]
@@ -79,7 +80,7 @@ def lattice_of(
         pause: called now and then; may raise.
     """
     n = classes.n
-    word, bit = _places(n)
+    word, bit = places(n)
     width = max(1, -(-n // WORD))
     before = np.zeros((n, width), np.int64)
     for a, b in classes.before:

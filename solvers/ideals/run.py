@@ -41,6 +41,7 @@ FREE = (
     "some colocated groups have no forward node and may be anywhere; plans follow their backward edges, and the "
     "bound counts only what they cost wherever they are"
 )
+CROWDED = "the ideals of {n} classes take more than {room:,.0f} MB; only those that a search reached were stored"
 
 
 class _Ended(Exception):
@@ -127,8 +128,6 @@ class Run:
             self._note(APART)
             for reading in ("mirrored", "parallel"):
                 self._search(classes_of(problem, self._devices, reading), proves=False)
-        if main is not None and main.crowded and self._sliceable:
-            self._slice(SliceGraph())
         if problem.acyclic and relaxed.taken_out:
             self._note(FREE)
             self._bound_freely(relaxed)
@@ -178,16 +177,24 @@ class Run:
             pause=self._pause,
             found=self._found,
             bounded=self._bounded if proves else _ignore,
+            improve=self._improve,
         )
         search.run(self._cost, self._limits.gap, along_orders=self._plan is None or not self._sliceable)
         if search.crowded:
+            self._note(CROWDED.format(n=classes.n, room=self._most_bytes / 1e6))
+        if search.crowded and not search.done:
             self._termination = "limit"
-            self._note(f"the ideals of {classes.n} classes take more than {self._most_bytes / 1e6:,.0f} MB")
         if proves and search.done and np.isinf(search.upper):
             kinds = (Acyclic, Colocate, Forbid, Memory, Pin)
             clash = tuple(str(c) for c in self._problem.constraints if isinstance(c, kinds))
             self._infeasibility = Infeasibility("no chain of ideals fits on the devices; all were tried", clash)
         return search
+
+    def _improve(self) -> float:
+        """Look for better plans in another way; return the cost of the best."""
+        if self._sliceable:
+            self._slice(SliceGraph())
+        return self._cost
 
     def _found(self, steps: Sequence[Step], value: float) -> float:
         """Turn a split into a plan, keep it if it is one, and return what the split costs."""

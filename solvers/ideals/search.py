@@ -13,6 +13,7 @@ from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
 from mtpp_dsl.solvers.ideals.classes import Classes
 from mtpp_dsl.solvers.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.ideals.lazy_climb import Climb
 from mtpp_dsl.solvers.ideals.net import Net, ceiling, net_of, states_of
 from mtpp_dsl.solvers.ideals.sweep import Ahead, Step, sweep
 
@@ -40,13 +41,14 @@ class Search:
         pause: called now and then; may raise.
         found: told of every split that is better than those before, and its largest load; returns what it costs.
         bounded: told of every bound that is better than those before.
+        improve: called when there is no room for the lattice; looks for plans elsewhere, returns the least cost known.
 
     Attributes:
         lower: no split's largest load is below this.
         upper: the least largest load of a split found, or known at the start; ``inf`` for none.
         done: whether ``lower`` is as good as ``upper``; with ``upper = inf``, that there is no split.
-        crowded: whether there was no room for the ideals.
-        ideals: how many there are; 0 if they were not needed.
+        crowded: whether there was no room for the lattice of all ideals.
+        ideals: how many there are; 0 if they were not needed, or there was no room.
     """
 
     def __init__(
@@ -60,13 +62,14 @@ class Search:
         pause: Callable[[], None],
         found: Callable[[Sequence[Step], float], float],
         bounded: Callable[[float], None],
+        improve: Callable[[], float],
     ) -> None:
         self.classes, self.devices = classes, devices
         self.lower, self.upper = -np.inf, np.inf
         self.done = self.crowded = False
         self.ideals = 0
         self._most_bytes, self._seed = most_bytes, seed
-        self._say, self._pause, self._found, self._bounded = say, pause, found, bounded
+        self._say, self._pause, self._found, self._bounded, self._improve = say, pause, found, bounded, improve
         self._states = states_of(devices)
 
     def run(self, upper: float, gap: float, *, along_orders: bool = True) -> None:
@@ -87,10 +90,29 @@ class Search:
         lattice = lattice_of(self.classes, self._most_bytes / 2, self._say, self._pause)
         if lattice is None or lattice.size * taken > self._most_bytes:
             self.crowded = True
+            self._lazily(gap)
             return
         self.ideals = lattice.size
         while not self._closed(gap):
             self._prove(lattice, gap)
+
+    def _lazily(self, gap: float) -> None:
+        """Search without the lattice."""
+        self.upper = min(self.upper, self._improve())
+        climb = Climb(
+            self.classes,
+            self._states,
+            self._most_bytes,
+            self._say,
+            self._pause,
+            net=self._net,
+            known=lambda: (self.lower, self.upper),
+            take=self._take,
+            prove=self._raise,
+        )
+        climb.dive(gap)
+        climb.climb(gap)
+        self.done = not climb.crowded
 
     def _closed(self, gap: float) -> bool:
         if np.isfinite(self.upper) and self.upper - self.lower <= gap * self.upper:

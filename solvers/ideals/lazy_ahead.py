@@ -1,0 +1,41 @@
+"""What the devices that are left can do, in whatever order the rest comes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.solvers.ideals.bounds import ROUNDING, Prices
+from mtpp_dsl.solvers.ideals.net import Net, States
+
+__all__ = ["Needs", "needs_of"]
+
+
+class Needs(NamedTuple):
+    """Weights of the classes that a device takes only so much of, for each unit of the largest load.
+
+    Row p holds because the weights of a block on a device of kind q sum to at most ``rate[p, q]`` times its time.
+
+    Attributes:
+        weight: [rows, n].
+        rate: [rows, kinds] weight per unit of time; ``inf`` where that says nothing of a part of a block.
+        price: [states, rows] sum of the prices of the devices left: they take that, times the largest load.
+        cheapest: [states, rows] least price of a device left, 0 if one left does not pay: what each cut tensor
+            takes of them beside the weights.
+        slack: [rows] for rounding.
+    """
+
+    weight: Floats
+    rate: Floats
+    price: Floats
+    cheapest: Floats
+    slack: Floats
+
+
+def needs_of(net: Net, states: States, top: int) -> Needs:
+    """Return the rows of :class:`Prices`, for loads below *top*."""
+    prices = Prices(np.where(net.time < top, net.time, np.inf).T)
+    price, cheapest = prices.of_states(net, states)
+    return Needs(prices.weight, prices.price, price, cheapest, ROUNDING * prices.weight.sum(axis=1))

@@ -1,0 +1,118 @@
+"""Raises a target without the lattice of all ideals: plans first, then bound after bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.ideals.lazy import ENDLESS, Answer, Lazy
+from mtpp_dsl.solvers.ideals.lazy_ahead import needs_of
+from mtpp_dsl.solvers.ideals.net import Net, States
+from mtpp_dsl.solvers.ideals.sweep import Step
+
+__all__ = ["Climb"]
+
+FIRST_STEP = 0.005
+"""The first target is above the bound by this share; the next by twice that, and so on while that is easy."""
+EASY = 2_000_000
+"""Steps of a search after which the next one dares to go twice as far."""
+EXACT = 1e-6
+"""A gap of no more than this asks for the optimum, but for what ``ROUNDING`` of the loads may hide."""
+ROUNDING = 1e-11
+DIVES = ((20, 1_000), (200, 5_000))
+"""Ideals of each state to go on from, and how many steps from each, of searches for plans."""
+FIRST_DIVE = 0.02
+MOST_DIVING = 10_000_000
+"""Steps of one search for plans."""
+FAILURES = 3
+"""Targets in a row that may take too much memory, each nearer to the bound than the one before."""
+
+
+@dataclass
+class Climb:
+    """Lower and upper bounds of the best split of some classes, brought together.
+
+    Attributes:
+        classes: what to place.
+        states: of the devices.
+        most_bytes: how much memory the ideals may take.
+        say, pause: told what is done; called now and then, may raise.
+        net: returns the weights, their unit, and the cost of the best split known (or one above all) in that unit.
+        known: returns the best bound and the cost of the best split, ``inf`` without one.
+        take: told of a split and its largest load.
+        prove: told of a bound.
+        crowded: whether it ended as the ideals took too much memory.
+    """
+
+    classes: Classes
+    states: States
+    most_bytes: float
+    say: Callable[[str], None]
+    pause: Callable[[], None]
+    net: Callable[[], tuple[Net, float, int]]
+    known: Callable[[], tuple[float, float]]
+    take: Callable[[Sequence[Step], float], None]
+    prove: Callable[[float], None]
+    crowded: bool = False
+
+    def dive(self, gap: float) -> None:
+        """Look for plans along the most promising ideals, below targets that rise from the bound."""
+        for width, patience in DIVES:
+            share = FIRST_DIVE
+            patience = min(patience, MOST_DIVING // (width * len(self.states.used)) + 1)
+            while True:
+                lower, upper = self.known()
+                if upper - lower <= gap * upper:
+                    return
+                net, unit, top = self.net()
+                target = min(top, int(min(top, (1 + share) * max(lower / unit, top / 1000))) + 1)
+                found = self._search(net, target, int(lower / unit), width, patience)
+                if found.outcome == "found":
+                    self.take(found.steps, found.value * unit)
+                    break
+                if target == top:
+                    break
+                share *= 2
+
+    def climb(self, gap: float) -> None:
+        """Refute targets, from the bound upwards, until the best split is proved to be best within *gap*.
+
+        A target below which there is a split is followed by one half-way to the bound; then one below which there is
+        none, by the last one.
+        """
+        share, failures, near = FIRST_STEP, 0, False
+        while True:
+            lower, upper = self.known()
+            if upper - lower <= gap * upper:
+                return
+            net, unit, top = self.net()
+            floor = int(lower / unit)
+            last = top if np.isinf(upper) else min(top, int(top * (1 - (gap if gap > EXACT else ROUNDING))) + 1)
+            if floor >= last:
+                return
+            target = min(last, int(min(last, floor + share * max(floor, top / 1000))) + 1)
+            answer = self._search(net, target, floor)
+            if answer.outcome == "found":
+                self.take(answer.steps, answer.value * unit)
+                lower, upper = self.known()
+                share, failures, near = (upper - lower) / max(lower, upper / 1000) / 2, 0, True
+            elif answer.outcome == "none":
+                self.prove(min(target * unit, upper))
+                if target == last:
+                    return
+                failures = 0
+                share = np.inf if near else share * (2 if answer.work <= EASY else 1)
+            else:
+                failures += 1
+                share, near = share / 4, False
+                if failures == FAILURES:
+                    self.crowded = True
+                    return
+
+    def _search(self, net: Net, target: int, floor: int, width: int = ENDLESS, patience: int = ENDLESS) -> Answer:
+        lazy = Lazy(self.classes, net, self.states, self.most_bytes, self.say, self.pause)
+        needs = needs_of(net, self.states, target)
+        return lazy.search(needs, target, floor, width=width, patience=patience)

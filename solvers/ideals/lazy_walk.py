@@ -1,0 +1,459 @@
+"""The inner loop of the lazy search: all blocks that can follow an ideal, each once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.ideals.lattice import Small
+from mtpp_dsl.solvers.ideals.lazy_ahead import Needs
+from mtpp_dsl.solvers.ideals.lazy_store import Entries
+from mtpp_dsl.solvers.ideals.net import Net, States
+
+__all__ = [
+    "BUSY",
+    "COUNT",
+    "CUT_SHORT",
+    "DONE",
+    "ENTRY",
+    "FOUND",
+    "FULL",
+    "LAST",
+    "STEPS",
+    "VALUE",
+    "WALK",
+    "Arcs",
+    "Walk",
+    "arcs_of",
+    "walk_of",
+]
+
+DONE, BUSY, FULL, FOUND = 0, 1, 2, 3
+"""Why the loop returned: all blocks seen; its steps used up; no room for entries or classes; a split found."""
+
+SOURCE, KIND, DEPTH, COUNT, STEPS, CUT_SHORT, ENTRY, LAST, MARK, LIMIT, VALUE = range(11)
+"""What the numbers of ``Walk.at`` are: position in the sources, kind of the block, depth; entries stored; steps
+in all; whether a source was left early; the entry of a split that was found, and the kind of its last block (-1
+for none); deaths so far; steps at which this source is left early; largest load of that split."""
+
+
+class Arcs(NamedTuple):
+    """The order of the classes: [n+1] row pointers and the classes after each; [n] how many come before."""
+
+    start: Ints
+    after: Ints
+    before: Ints
+
+
+def arcs_of(classes: Classes) -> Arcs:
+    """Return the arcs of the order."""
+    after: list[list[int]] = [[] for _ in range(classes.n)]
+    before = np.zeros(classes.n, np.int64)
+    for a, b in classes.before:
+        after[a].append(b)
+        before[b] += 1
+    start = np.concatenate(([0], np.cumsum([len(row) for row in after]))).astype(np.int64)
+    return Arcs(start, np.array([b for row in after for b in row], dtype=np.int64), before)
+
+
+class Walk(NamedTuple):
+    """A depth-first search that can be left and taken up again: its position, and what is known at each depth.
+
+    Attributes:
+        at: see ``SOURCE`` and the others.
+        place: [n] 0 outside, 1 in the ideal, 2 in the block, 3 dead: in no block of this subtree.
+        waiting: [n] how many of the classes before it are in neither ideal nor block.
+        known, inside, lost: [tensors] how many pins are in the ideal, in the block, dead.
+        ready, cursor, end: candidates, and [depths] where the next and the last of a depth are.
+        added: [depths] the class added.
+        dead, deaths: the dead in order, and [depths] how many there were before this depth.
+        time, stream, cut, forced, border, crossed: [depths] of the block: time, streamed parameters, cost of tensors
+            cut, and of those cut whatever is added; of ideal and block together: cost of tensors cut, and of those.
+        size: [depths] memory of the block.
+        weight, gone: [depths, rows] weights of the block and of the dead.
+        outside, spent: [rows] weight outside of the ideal; [kinds] time outside of the ideal.
+        base: [3] cost of the tensors that the ideal cuts; streamed parameters and classes outside.
+    """
+
+    at: Ints
+    place: Ints
+    waiting: Ints
+    known: Ints
+    inside: Ints
+    lost: Ints
+    ready: Small
+    cursor: Ints
+    end: Ints
+    added: Ints
+    dead: Ints
+    deaths: Ints
+    time: Ints
+    stream: Ints
+    cut: Ints
+    forced: Ints
+    border: Ints
+    crossed: Ints
+    size: Floats
+    weight: Floats
+    gone: Floats
+    outside: Floats
+    spent: Ints
+    base: Ints
+
+
+def walk_of(net: Net, rows: int, ready: int) -> Walk:
+    """Return a walk that has not begun, with room for so many candidates."""
+    (kinds, n), tensors = net.time.shape, len(net.pins)
+
+    def whole(count: int) -> Ints:
+        return np.zeros(count, np.int64)
+
+    depths = [whole(n + 2) for _ in range(10)]
+    cursor, end, added, deaths, time, stream, cut, forced, border, crossed = depths
+    walk = Walk(
+        whole(11), whole(n), whole(n), whole(tensors), whole(tensors), whole(tensors),
+        np.zeros(ready, np.int32), cursor, end, added, whole(n + 1), deaths, time, stream, cut, forced, border, crossed,
+        np.zeros(n + 2), np.zeros((n + 2, rows)), np.zeros((n + 2, rows)), np.zeros(rows), whole(kinds), whole(3),
+    )  # fmt: skip
+    walk.at[SOURCE], walk.at[KIND], walk.at[DEPTH], walk.at[COUNT] = -1, kinds, -1, 1
+    return walk
+
+
+def _walk(
+    state: int, sources: Ints, budget: int, patience: int, target: int, arcs: Arcs, net: Net, states: States,
+    needs: Needs, store: Entries, word: Ints, bit: Ints, keys: Ints, walk: Walk,
+) -> int:  # fmt: skip
+    """Store the ideals that one more block of load below *target* leads to from *sources*, all of one state.
+
+    A block grows by ready classes, each included first and then left out, and with it all that come after it: they are
+    dead. Its time, what it streams, and the tensors that it is sure to cut (a pin inside, and one in the ideal or dead)
+    only grow on the way down, and so does what the dead and the tensors they cut take of the devices left.
+
+    A block is not stored when a ready class that no later block misses (``net.free``) can be added to it.
+    """
+    kinds, n = net.time.shape
+    rows = len(needs.slack)
+    tensors = len(net.pins)
+    width = store.bits.shape[1]
+    mask = len(store.table) - 1
+    at = walk.at
+    stop = at[STEPS] + budget
+    depth = at[DEPTH]
+    q = at[KIND]
+    grown = np.zeros(width, np.int64)
+    while True:
+        if depth < 0:
+            q += 1
+            if q >= kinds:
+                at[SOURCE] += 1
+                if at[SOURCE] >= len(sources):
+                    at[SOURCE], at[KIND], at[DEPTH] = -1, kinds, -1
+                    return DONE
+                i = sources[at[SOURCE]]
+                if store.value[i] >= target:
+                    continue
+                if kinds > 1:
+                    needless = False
+                    slot = store.hashes[i] & mask
+                    while store.table[slot] >= 0:
+                        e = store.table[slot]
+                        slot = (slot + 1) & mask
+                        if e == i or store.hashes[e] != store.hashes[i] or store.value[e] >= target:
+                            continue
+                        fewer = True
+                        for w in range(width):
+                            if store.bits[e, w] != store.bits[i, w]:
+                                fewer = False
+                        for p in range(kinds):
+                            if states.used[store.state[e], p] > states.used[state, p]:
+                                fewer = False
+                        if fewer:
+                            needless = True
+                            break
+                    if needless:
+                        continue
+                q = -1
+                walk.outside[:] = 0
+                walk.spent[:] = 0
+                walk.base[:] = 0
+                walk.known[:] = 0
+                walk.waiting[:] = arcs.before
+                for v in range(n):
+                    if store.bits[i, word[v]] & bit[v]:
+                        walk.place[v] = 1
+                        for y in range(net.start[v], net.start[v + 1]):
+                            walk.known[net.tensor[y]] += 1
+                        for y in range(arcs.start[v], arcs.start[v + 1]):
+                            walk.waiting[arcs.after[y]] -= 1
+                    else:
+                        walk.place[v] = 0
+                        walk.base[1] += net.stream[v]
+                        walk.base[2] += 1
+                        for p in range(rows):
+                            walk.outside[p] += needs.weight[p, v]
+                        for p in range(kinds):
+                            walk.spent[p] += net.time[p, v]
+                for t in range(tensors):
+                    if 0 < walk.known[t] < net.pins[t]:
+                        walk.base[0] += net.cost[t]
+                at[LIMIT] = at[STEPS] + patience
+                continue
+            if states.left[state, q] == 0:
+                continue
+            walk.inside[:] = 0
+            walk.lost[:] = 0
+            fresh = 0
+            for v in range(n):
+                if walk.place[v] > 1:
+                    walk.place[v] = 0
+                if walk.place[v] == 0 and walk.waiting[v] == 0:
+                    walk.ready[fresh] = v
+                    fresh += 1
+            depth = 0
+            walk.cursor[0], walk.end[0], walk.deaths[0], at[MARK] = 0, fresh, 0, 0
+            walk.time[0], walk.stream[0], walk.cut[0], walk.forced[0], walk.size[0] = 0, 0, 0, 0, 0.0
+            walk.border[0], walk.crossed[0] = walk.base[0], 0
+            walk.weight[0] = 0.0
+            walk.gone[0] = 0.0
+        after = state + states.stride[q]
+        if walk.cursor[depth] >= walk.end[depth]:
+            while at[MARK] > walk.deaths[depth]:
+                at[MARK] -= 1
+                v = walk.dead[at[MARK]]
+                walk.place[v] = 0
+                for y in range(net.start[v], net.start[v + 1]):
+                    walk.lost[net.tensor[y]] -= 1
+            depth -= 1
+            if depth < 0:
+                continue
+            x = walk.added[depth + 1]
+            for y in range(net.start[x], net.start[x + 1]):
+                walk.inside[net.tensor[y]] -= 1
+            for y in range(arcs.start[x], arcs.start[x + 1]):
+                walk.waiting[arcs.after[y]] += 1
+            walk.place[x] = 3
+            first = at[MARK]
+            walk.dead[first] = x
+            at[MARK] += 1
+            while first < at[MARK]:
+                v = walk.dead[first]
+                first += 1
+                for p in range(rows):
+                    walk.gone[depth, p] += needs.weight[p, v]
+                for y in range(net.start[v], net.start[v + 1]):
+                    t = net.tensor[y]
+                    if walk.lost[t] == 0:
+                        if walk.inside[t] > 0 and walk.known[t] == 0:
+                            walk.forced[depth] += net.cost[t]
+                        if walk.inside[t] + walk.known[t] > 0:
+                            walk.crossed[depth] += net.cost[t]
+                    walk.lost[t] += 1
+                for y in range(arcs.start[v], arcs.start[v + 1]):
+                    w = arcs.after[y]
+                    if walk.place[w] == 0:
+                        walk.place[w] = 3
+                        walk.dead[at[MARK]] = w
+                        at[MARK] += 1
+            base = walk.time[depth] + max(0, walk.stream[depth] - net.kept[q])
+            if net.pays[q]:
+                base += walk.forced[depth]
+            hope = base < target
+            for p in range(rows):
+                later = needs.cheapest[after, p] * walk.crossed[depth] - needs.slack[p]
+                least = walk.outside[p] - walk.weight[depth, p] - needs.rate[p, q] * (target - base)
+                if max(walk.gone[depth, p], least) + later > target * needs.price[after, p]:
+                    hope = False
+            if not hope:
+                walk.cursor[depth] = walk.end[depth]
+            continue
+        if at[STEPS] >= stop:
+            at[DEPTH], at[KIND] = depth, q
+            return BUSY
+        if at[COUNT] >= len(store.hashes) or walk.end[depth] + n > len(walk.ready):
+            at[DEPTH], at[KIND] = depth, q
+            return FULL
+        if at[STEPS] >= at[LIMIT]:
+            at[CUT_SHORT] = 1
+            for f in range(1, depth + 1):
+                for y in range(arcs.start[walk.added[f]], arcs.start[walk.added[f] + 1]):
+                    walk.waiting[arcs.after[y]] += 1
+            depth = -1
+            at[LIMIT] = at[STEPS] + patience
+            continue
+        at[STEPS] += 1
+        x = walk.ready[walk.cursor[depth]]
+        walk.cursor[depth] += 1
+        deeper = depth + 1
+        walk.cut[deeper] = walk.cut[depth]
+        walk.forced[deeper] = walk.forced[depth]
+        walk.border[deeper] = walk.border[depth]
+        walk.crossed[deeper] = walk.crossed[depth]
+        walk.time[deeper] = walk.time[depth] + net.time[q, x]
+        walk.stream[deeper] = walk.stream[depth] + net.stream[x]
+        walk.size[deeper] = walk.size[depth] + net.size[x]
+        for p in range(rows):
+            walk.weight[deeper, p] = walk.weight[depth, p] + needs.weight[p, x]
+            walk.gone[deeper, p] = walk.gone[depth, p]
+        for y in range(net.start[x], net.start[x + 1]):
+            t = net.tensor[y]
+            here, before = walk.inside[t], walk.known[t]
+            if here == 0:
+                walk.cut[deeper] += net.cost[t]
+                if before > 0 or walk.lost[t] > 0:
+                    walk.forced[deeper] += net.cost[t]
+                if before == 0:
+                    walk.border[deeper] += net.cost[t]
+                    if walk.lost[t] > 0:
+                        walk.crossed[deeper] += net.cost[t]
+            elif here + 1 == net.pins[t]:
+                walk.cut[deeper] -= net.cost[t]
+            walk.inside[t] = here + 1
+            if here + before + 1 == net.pins[t]:
+                walk.border[deeper] -= net.cost[t]
+        walk.place[x] = 2
+        walk.added[deeper] = x
+        walk.deaths[deeper] = at[MARK]
+        walk.cursor[deeper] = walk.end[depth]
+        fresh = walk.end[depth]
+        for y in range(arcs.start[x], arcs.start[x + 1]):
+            walk.waiting[arcs.after[y]] -= 1
+        work = walk.time[deeper] + max(0, walk.stream[deeper] - net.kept[q])
+        base, load = work, work
+        if net.pays[q]:
+            base += walk.forced[deeper]
+            load += walk.cut[deeper]
+        hope = base < target and walk.size[deeper] <= net.room[q]
+        good = hope and load < target
+        for p in range(rows):
+            later = needs.cheapest[after, p] * walk.crossed[deeper] - needs.slack[p]
+            beyond = walk.outside[p] - walk.weight[deeper, p]
+            least = beyond - needs.rate[p, q] * (target - base)
+            if max(walk.gone[deeper, p], least) + later > target * needs.price[after, p]:
+                hope = False
+            at_border = needs.cheapest[after, p] * walk.border[deeper] - needs.slack[p]
+            if beyond + at_border > target * needs.price[after, p]:
+                good = False
+        good = good and hope
+        if hope:
+            for y in range(walk.cursor[depth], walk.end[depth]):
+                walk.ready[fresh] = walk.ready[y]
+                fresh += 1
+            for y in range(arcs.start[x], arcs.start[x + 1]):
+                if walk.waiting[arcs.after[y]] == 0:
+                    walk.ready[fresh] = arcs.after[y]
+                    fresh += 1
+        walk.end[deeper] = fresh
+        depth = deeper
+        if not good:
+            continue
+        source = sources[at[SOURCE]]
+        worst = max(store.value[source], load)
+        final = worst
+        last = -1 if walk.base[2] == depth else -2
+        devices_left = 0
+        for p in range(kinds):
+            if states.left[after, p] == 0:
+                continue
+            devices_left += states.left[after, p]
+            rest = walk.spent[p]
+            for f in range(1, depth + 1):
+                rest -= net.time[p, walk.added[f]]
+            rest += max(0, walk.base[1] - walk.stream[depth] - net.kept[p])
+            if net.pays[p]:
+                rest += walk.border[depth]
+            if rest >= target or (last >= -1 and max(worst, rest) >= final):
+                continue
+            memory = 0.0
+            for v in range(n):
+                if walk.place[v] == 0 or walk.place[v] == 3:
+                    memory += net.size[v]
+            if memory <= net.room[p]:
+                final = max(worst, rest)
+                last = p
+        if last == -2:
+            if devices_left <= 1:
+                continue
+            larger = False
+            open_ones = walk.end[depth] - walk.cursor[depth]
+            for y in range(open_ones + at[MARK]):
+                v = walk.ready[walk.cursor[depth] + y] if y < open_ones else walk.dead[y - open_ones]
+                if not net.free[v] or walk.waiting[v] > 0 or walk.size[depth] + net.size[v] > net.room[q]:
+                    continue
+                with_v = walk.time[depth] + net.time[q, v]
+                with_v += max(0, walk.stream[depth] + net.stream[v] - net.kept[q])
+                if net.pays[q]:
+                    with_v += walk.cut[depth]
+                    for y2 in range(net.start[v], net.start[v + 1]):
+                        t = net.tensor[y2]
+                        if walk.inside[t] == 0:
+                            with_v += net.cost[t]
+                        elif walk.inside[t] + 1 == net.pins[t]:
+                            with_v -= net.cost[t]
+                if with_v < target:
+                    larger = True
+                    break
+            if larger:
+                continue
+        hashed = store.hashes[source]
+        for w in range(width):
+            grown[w] = store.bits[source, w]
+        for f in range(1, depth + 1):
+            v = walk.added[f]
+            grown[word[v]] |= bit[v]
+            hashed ^= keys[v]
+        slot = hashed & mask
+        same = -1
+        dominated = False
+        while store.table[slot] >= 0:
+            e = store.table[slot]
+            if store.hashes[e] == hashed:
+                equal = True
+                for w in range(width):
+                    if store.bits[e, w] != grown[w]:
+                        equal = False
+                        break
+                if equal:
+                    if store.state[e] == after:
+                        same = e
+                    elif store.value[e] < target:
+                        fewer = True
+                        for p in range(kinds):
+                            if states.used[store.state[e], p] > states.used[after, p]:
+                                fewer = False
+                                break
+                        if fewer:
+                            dominated = True
+                            break
+            slot = (slot + 1) & mask
+        if last == -2 and dominated:
+            continue
+        if same >= 0 and store.value[same] <= worst and last == -2:
+            continue
+        if same < 0:
+            same = at[COUNT]
+            at[COUNT] += 1
+            store.table[slot] = same
+            store.hashes[same] = hashed
+            store.state[same] = after
+            for w in range(width):
+                store.bits[same, w] = grown[w]
+            store.value[same] = target
+        if worst < store.value[same] or last != -2:
+            store.value[same] = worst
+            store.parent[same] = source
+            score = 0.0
+            for p in range(rows):
+                beyond = walk.outside[p] - walk.weight[depth, p] + needs.cheapest[after, p] * walk.border[depth]
+                score = max(score, beyond / max(needs.price[after, p], 1e-300))
+            store.score[same] = score
+        if last != -2:
+            at[ENTRY], at[LAST], at[VALUE] = same, last, final
+            at[DEPTH], at[KIND] = depth, q
+            return FOUND
+
+
+WALK = Kernel(_walk, 0)
