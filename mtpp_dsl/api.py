@@ -125,6 +125,8 @@ def solve(
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
+    if getattr(chosen, "needs_start", False):
+        _check_given(problem, chosen, start)
     start, notes = _take_start(problem, start, progress)
     limits = Limits(
         time=time_limit,
@@ -148,6 +150,15 @@ def solve(
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
         raise
+
+
+def _check_given(problem: Problem, method: Method, start: Plan | None) -> None:
+    """Refuse a method that works on a given plan without one, or with one that is none."""
+    if start is None:
+        raise Refused(f"method {method.name!r} works on a given plan: give it one with --start (start = … in Python)")
+    broken = verify(problem, start)
+    if broken:
+        raise UsageError(f"the plan given to method {method.name!r} is none:\n" + "\n".join(f"  {b}" for b in broken))
 
 
 def _take_start(problem: Problem, start: Plan | None, progress: Progress) -> tuple[Plan | None, tuple[str, ...]]:
@@ -185,7 +196,8 @@ def _refuse_solver_options(
 def _instead(problem: Problem, refused: Method) -> str:
     """Return which methods can solve *problem* in place of the one that refused."""
     others = [find_method(name) for name in method_names() if name != refused.name]
-    can = [other.name for other in others if "plan" in other.gives and other.accepts(problem) is None]
+    others = [other for other in others if "plan" in other.gives and not getattr(other, "baseline", False)]
+    can = [other.name for other in others if other.accepts(problem) is None]
     return f"; {' and '.join([', '.join(can[:-1]), *can[-1:]] if can[1:] else can)} can" if can else ""
 
 

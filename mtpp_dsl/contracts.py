@@ -235,7 +235,10 @@ class Method(Protocol):
         gives: what a successful run returns.
 
     A method that honours the solver, its options, ``threads`` and ``write_model`` of the limits says so with
-    ``uses_solver = True``; whoever asks another one for them is told.
+    ``uses_solver = True``; whoever asks another one for them is told. One with ``needs_start = True`` works on a plan
+    that it is given, and is not asked without one. One with ``baseline = True`` is there to be compared with, and not
+    recommended to those whom another method refuses. One that is a program of its own has ``available``, as a
+    :class:`Backend` does.
     """
 
     name: str

@@ -30,6 +30,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
+        "dpl": "mtpp_dsl.solvers.baselines.dpl:Dpl",
+        "single-device": "mtpp_dsl.solvers.baselines.single:SingleDevice",
+        "expert": "mtpp_dsl.solvers.baselines.expert:Expert",
+        "local-search": "mtpp_dsl.solvers.baselines.local_search:LocalSearch",
+        "pipedream": "mtpp_dsl.solvers.baselines.pipedream:PipeDream",
+        "scotch": "mtpp_dsl.solvers.baselines.scotch:Scotch",
     },
     BACKENDS: {
         "highs": "mtpp_dsl.solvers.mip.highs:Highs",

@@ -91,6 +91,10 @@ def check_method(method: Method) -> None:
     _law(isinstance(method, Method), f"{method!r} lacks a part of the contract Method")
     _attributes(method)
     _law(method.gives in get_args(Gives), f"gives is {method.gives!r}, none of {get_args(Gives)}")
+    state: Availability | None = method.available() if hasattr(method, "available") else None
+    if state is not None and not state.ok:
+        _law(bool(state.install), "a program that is not there must say how to install it")
+        return
     for name, result in _check_solving(method, lambda: method).items():
         _law(result.bound is None or "bound" in method.gives, f"{name}: gives {method.gives}, and there is a bound")
         _law(result.plan is None or "plan" in method.gives, f"{name}: gives {method.gives}, and there is a plan")

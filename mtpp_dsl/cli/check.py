@@ -56,16 +56,21 @@ def _devices(problem: Problem) -> str:
 
 def _methods(problem: Problem) -> None:
     can: list[str] = []
+    compare: list[str] = []
     cannot: list[tuple[str, str]] = []
     for name in method_names():
+        baseline = False
         try:
-            reason = find_method(name).accepts(problem)
+            method = find_method(name)
+            baseline, reason = getattr(method, "baseline", False), method.accepts(problem)
         except MtppError as error:
             reason = str(error)
         if reason is None:
-            can.append(name)
+            (compare if baseline else can).append(name)
         else:
             cannot.append((name, reason))
     print(f"  can solve it: {', '.join(can) or 'no method yet'}")
+    if compare:
+        print(f"  to compare with: {', '.join(compare)}")
     for name, reason in cannot:
         print(f"  {reason}" if name in reason else f"  {name} cannot: {reason}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from mtpp_dsl import registry
 from mtpp_dsl.api import method_names
-from mtpp_dsl.contracts import Backend
+from mtpp_dsl.contracts import Availability, Backend
 from mtpp_dsl.errors import PluginError
 
 __all__ = ["list_methods", "list_solvers"]
@@ -40,8 +41,14 @@ def list_methods() -> int:
         except PluginError as error:
             rows.append((name, "", f"broken: {error}"))
             continue
-        rows.append((name, _gives(plugin), plugin.summary))
+        rows.append((name, _gives(plugin), plugin.summary + _absent(plugin)))
     return _print(("method", "gives", "what it is"), rows)
+
+
+def _absent(plugin: Any) -> str:
+    """Return how to install a method that is a program of its own and is not there."""
+    found: Availability | None = plugin().available() if hasattr(plugin, "available") else None
+    return "" if found is None or found.ok else f"; not installed: {found.install}"
 
 
 def _gives(plugin: object) -> str:

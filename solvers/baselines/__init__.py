@@ -1,0 +1,1 @@
+"""What people compare with: simple methods that give plans, and no bounds."""

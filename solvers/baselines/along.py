@@ -1,0 +1,85 @@
+"""The best split along one order of classes: a dynamic programme over a chain of ideals (tarnawski2020, 5.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
+from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.ideals.lattice import WORD, chain
+from mtpp_dsl.solvers.ideals.net import ceiling, net_of, states_of
+from mtpp_dsl.solvers.ideals.sweep import Step, sweep
+
+__all__ = ["bytes_along", "depth_first", "split_along"]
+
+FIRST_STEP = 0.01
+"""The first target is above the bound by this share; the next by twice that, and so on."""
+
+
+def depth_first(classes: Classes, random: np.random.Generator | None = None) -> Ints:
+    """Return [n] a depth-first topological order: of the classes that are ready, one that became so last.
+
+    Ties go to the class whose first node comes last, as in tarnawski2020's program; with a *random*, to any.
+    """
+    first = [-min(nodes) for nodes in classes.members]
+    rank = first if random is None else random.permutation(classes.n).tolist()
+    after: list[list[int]] = [[] for _ in range(classes.n)]
+    waiting = [0] * classes.n
+    for a, b in classes.before:
+        after[a].append(b)
+        waiting[b] += 1
+    ready = sorted((v for v in range(classes.n) if not waiting[v]), key=lambda v: -rank[v])
+    order: list[int] = []
+    while ready:
+        v = ready.pop()
+        order.append(v)
+        for w in sorted(after[v], key=lambda w: -rank[w]):
+            waiting[w] -= 1
+            if not waiting[w]:
+                ready.append(w)
+    return np.array(order, dtype=np.int64)
+
+
+def bytes_along(classes: Classes, devices: DeviceClasses) -> float:
+    """Return how much memory :func:`split_along` takes, about."""
+    states = float(np.prod([len(members) + 1.0 for members in devices.members]))
+    return (classes.n + 1.0) * (8 * (classes.n // WORD + 1) + 16 * states)
+
+
+def split_along(
+    classes: Classes,
+    devices: DeviceClasses,
+    order: Ints,
+    say: Callable[[str], None],
+    pause: Callable[[], None],
+    below: float = np.inf,
+) -> Sequence[Step] | None:
+    """Return a split of *order* into blocks with the least largest load, or None if none is less than *below*.
+
+    The devices come in whichever order is best. Targets are raised from a bound until one is reached.
+
+    Args:
+        classes: what to place.
+        devices: where.
+        order: [n] of the classes, in keeping with ``before``.
+        say: told when code has to be compiled.
+        pause: called now and then; may raise.
+        below: the cost of a split that is known.
+    """
+    if not (np.isfinite(classes.time) & (classes.size[:, None] <= devices.memory)).any(axis=1).all():
+        return None
+    net, unit, top = net_of(classes, devices, min(below, ceiling(classes, devices)))
+    states, lattice = states_of(devices), chain(order)
+    ahead = Prices(np.where(net.time < top, net.time, np.inf).T).ahead(lattice, net, states, say)
+    floor, share, target = int(first_bound(classes, devices) / unit), FIRST_STEP, 0
+    while target < top:
+        target = min(top, int(floor + share * max(floor, top / 1000)) + 1)
+        found = sweep(lattice, net, states, ahead, target, 0, say, pause)
+        if found is not None:
+            return found[1]
+        share *= 2
+    return None

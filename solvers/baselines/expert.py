@@ -1,0 +1,34 @@
+"""Method ``expert``: a split that somebody made by hand."""
+
+from __future__ import annotations
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.baselines.common import Taker
+from mtpp_dsl.solvers.baselines.single import cannot_check
+
+__all__ = ["Expert"]
+
+
+class Expert:
+    """Method ``expert``: the given split as it stands, checked and evaluated; nothing is searched."""
+
+    name = "expert"
+    gives: Gives = "plan"
+    baseline = True
+    needs_start = True
+    summary = "the split given with --start, as it stands: checked and evaluated"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why a split could not be checked, or None."""
+        return cannot_check(problem, self.name)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the start of *limits*; without one, or with one that breaks a constraint, a note that says so."""
+        taker = Taker(self.name, problem, limits, progress)
+        if limits.start is None:
+            taker.note("there is no split to evaluate: give one as the start")
+        elif not taker.take(limits.start):
+            taker.note(f"the split given is no plan: {taker.broken}")
+        return taker.result()

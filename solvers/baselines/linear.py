@@ -1,0 +1,112 @@
+"""One run of a method that puts classes of nodes into an order, and splits the order as well as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, Termination
+from mtpp_dsl.solvers.baselines.along import bytes_along, depth_first, split_along
+from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
+from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
+from mtpp_dsl.solvers.ideals.sweep import Step
+
+__all__ = ["readings", "refuses", "split_orders"]
+
+HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid)
+MOST_STATES = 2_000
+MOST_BYTES = 1e9
+
+
+def refuses(problem: Problem, name: str) -> str | None:
+    """Return why splits of orders cannot honour the problem, or None."""
+    reason = why_not(problem, name, HONOURS)
+    if reason is not None:
+        return reason
+    kinds = classify(problem).members
+    states = np.prod([len(members) + 1.0 for members in kinds])
+    if states > MOST_STATES:
+        return (
+            f"there are {len(kinds)} kinds of devices, and {states:,.0f} ways to have used some of each; "
+            f"{name} goes through at most {MOST_STATES:,}"
+        )
+    return None
+
+
+def readings(problem: Problem) -> tuple[Reading, ...]:
+    """Return in which orders the classes may come, the first choice first; the others bind the backward part too."""
+    asked = {c.parts for c in problem.of(Acyclic)} | {c.parts for c in problem.of(Contiguous)}
+    return ("forward", "mirrored", "parallel") if problem.graph.backward.any() and "both" in asked else ("forward",)
+
+
+def split_orders(
+    name: str,
+    problem: Problem,
+    limits: Limits,
+    progress: Progress,
+    *,
+    orders: int,
+    contract: Callable[[Classes], Classes],
+) -> Result:
+    """Return the best plan along depth-first orders.
+
+    Args:
+        name: of the method.
+        problem: what is asked.
+        limits: when to stop, and the seed of the ties in the orders after the first.
+        progress: told of plans.
+        orders: how many to split.
+        contract: makes some classes one before they are ordered.
+    """
+    taker, devices = Taker(name, problem, limits, progress), classify(problem)
+    termination: Termination = "complete"
+    try:
+        for reading in readings(problem):
+            taker.pause()
+            classes = contract(classes_of(problem, devices, reading))
+            if bytes_along(classes, devices) > MOST_BYTES:
+                taker.note(f"a split of {classes.n} classes takes more than {MOST_BYTES / 1e6:,.0f} MB")
+                termination = "limit"
+                break
+            for order in _orders(classes, orders, limits.seed):
+                taker.pause()
+                steps = split_along(classes, devices, order, progress.say, taker.pause, taker.cost)
+                if steps is not None:
+                    taker.take(plan_of(problem, classes, devices, steps))
+            if taker.plan is not None:
+                break
+    except Ended:
+        pass
+    else:
+        if taker.plan is None and termination == "complete":
+            taker.note("no split of the orders tried is a plan; this does not prove that there is none")
+            if taker.broken:
+                taker.note(f"the best split found is no plan: {taker.broken}")
+    return taker.result(termination)
+
+
+def _orders(classes: Classes, count: int, seed: int) -> Iterator[Ints]:
+    """Yield the depth-first order, then others with random ties, each once."""
+    random = np.random.default_rng(seed)
+    seen: set[bytes] = set()
+    for i in range(count):
+        order = depth_first(classes, random if i else None)
+        if order.tobytes() not in seen:
+            seen.add(order.tobytes())
+            yield order
+
+
+def plan_of(problem: Problem, classes: Classes, devices: DeviceClasses, steps: Sequence[Step]) -> Plan:
+    """Return the plan that puts each block on a device of its kind."""
+    free = [list(members) for members in devices.members]
+    assignment = np.zeros(problem.graph.n, np.int64)
+    for step in steps:
+        assignment[[v for c in step.classes for v in classes.members[c]]] = free[step.kind].pop(0)
+    return Plan.create(problem, assignment)

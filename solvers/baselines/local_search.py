@@ -1,0 +1,128 @@
+"""Method ``local-search``: the best single move, again and again, from random splits (tarnawski2020, section 6)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Separate
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.graph import Graph, Ints
+from mtpp_dsl.plan import Plan, quotient_order
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
+from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, fixed_of, state_of
+from mtpp_dsl.solvers.baselines.random_split import random_split
+from mtpp_dsl.solvers.baselines.units import apart, is_ordered, units_of
+from mtpp_dsl.solvers.combinatorial.devices import classify
+
+__all__ = ["LocalSearch"]
+
+HONOURS = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
+RESTARTS = 10
+CHUNK = 50
+"""Moves between two looks at the clock."""
+
+PASSES = 100
+"""How many passes over all units a descent may take, about; decides only whether compiling pays."""
+
+
+class LocalSearch:
+    """Method ``local-search``: from random splits, the best move of one group of colocated nodes until none helps.
+
+    The program of tarnawski2020 heeds neither memory nor CPUs nor contiguity; this one heeds every constraint it
+    accepts, at the start and in every move. Where the quotient graph must be acyclic, or blocks contiguous, the
+    blocks keep to a random sequence of the devices that no edge goes against.
+
+    Args:
+        restarts: how many random splits to start from; a plan to start from comes before them.
+    """
+
+    name = "local-search"
+    gives: Gives = "plan"
+    baseline = True
+    summary = "the best single move, again and again, from 10 random splits (tarnawski2020, section 6)"
+
+    def __init__(self, restarts: int = RESTARTS) -> None:
+        self.restarts = restarts
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why single moves cannot honour the problem, or None."""
+        reason = why_not(problem, self.name, HONOURS)
+        if reason is None and is_ordered(problem) and next(problem.of(Separate), None) is not None:
+            return f"{self.name} honours 'constraint separate' only without 'acyclic' and 'contiguous'"
+        return reason
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best local optimum found, if any; no bound."""
+        search = _Search(Taker(self.name, problem, limits, progress), problem, limits, progress)
+        with suppress(Ended):
+            search.run(self.restarts)
+        return search.taker.result()
+
+
+class _Search:
+    """One run."""
+
+    def __init__(self, taker: Taker, problem: Problem, limits: Limits, progress: Progress) -> None:
+        self.taker, self._problem, self._limits, self._say = taker, problem, limits, progress.say
+        self._devices = classify(problem)
+        self._units = units_of(problem, self._devices)
+        self._apart = apart(problem, self._units)
+        ordered = is_ordered(problem)
+        self._order = Graph.create([str(c) for c in range(self._units.n)], self._units.before) if ordered else None
+
+    def run(self, restarts: int) -> None:
+        """Descend from the plan to start from, if it is one of units in a sequence, and from random splits."""
+        if self._limits.start is not None:
+            self._from_plan(self._limits.start)
+        random = np.random.default_rng(self._limits.seed)
+        stuck = 0
+        for _ in range(restarts):
+            self.taker.pause()
+            sequence = np.arange(self._problem.k) if self._order is None else random.permutation(self._problem.k)
+            fixed = fixed_of(self._units, self._devices, self._devices.kind[sequence], self._apart)
+            place = random_split(fixed, self._apart, self._order, random)
+            if place is None:
+                stuck += 1
+            else:
+                self._descend(sequence, place)
+        if stuck:
+            self.taker.note(f"no random split that fits was found for {stuck} of {restarts} starts")
+        if self.taker.plan is None and self.taker.broken:
+            self.taker.note(f"the local optima found are no plans: {self.taker.broken}")
+
+    def _from_plan(self, plan: Plan) -> None:
+        homes = [set(plan.assignment[list(nodes)].tolist()) for nodes in self._units.members]
+        if any(len(home) > 1 for home in homes):
+            return
+        device = np.array([home.pop() for home in homes], np.int64)
+        sequence: tuple[int, ...] | None = tuple(range(self._problem.k))
+        if self._order is not None:
+            sequence = quotient_order(device, self._order.tails, self._order.heads, self._problem.k)
+        if sequence is not None:
+            self._descend(np.array(sequence), np.argsort(np.array(sequence))[device])
+
+    def _descend(self, sequence: Ints, place: Ints) -> None:
+        fixed = fixed_of(self._units, self._devices, self._devices.kind[sequence], self._apart)
+        state = state_of(fixed, place)
+        run = DESCEND.pick(float(PASSES * self._units.n), self._say)
+        if self.taker.plan is None:
+            self._take(sequence[state.place])
+        done = CHUNK
+        try:
+            while done == CHUNK:
+                self.taker.pause()
+                done = run(CHUNK, GAIN, fixed, state)
+        except Ended:
+            self._take(sequence[state.place])
+            raise
+        self._take(sequence[state.place])
+
+    def _take(self, device: Ints) -> None:
+        assignment = np.empty(self._problem.graph.n, np.int64)
+        for nodes, d in zip(self._units.members, device.tolist(), strict=True):
+            assignment[list(nodes)] = d
+        self.taker.take(Plan.create(self._problem, assignment))

@@ -1,0 +1,106 @@
+"""Method ``scotch``: the graph partitioner Scotch (Pellegrini, 2009), an external program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Separate
+from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
+from mtpp_dsl.errors import SolverError
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.baselines.common import Taker, why_not
+from mtpp_dsl.solvers.baselines.scotch_files import graph_file, read_mapping
+from mtpp_dsl.solvers.baselines.units import units_of
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
+from mtpp_dsl.solvers.mip.process import Finished, run
+
+__all__ = ["Scotch"]
+
+PROGRAMS = ("scotch_gpart", "gpart")
+"""Debian's name, and Scotch's own."""
+
+HONOURS = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
+
+
+class Scotch:
+    """Method ``scotch``: a partition balanced in running time that cuts little, by the program ``gpart``.
+
+    It fills equal accelerators and no CPU, and knows nothing of memory, contiguity or who pays for a tensor how often:
+    a mapping that breaks a constraint is no plan, and is not returned. Running times and tensors are scaled to whole
+    numbers whose sums stay below 2^30.
+    """
+
+    name = "scotch"
+    gives: Gives = "plan"
+    baseline = True
+    summary = "a balanced partition with a small cut, by the program Scotch (Pellegrini, 2009), over accelerators alone"
+
+    def available(self) -> Availability:
+        """Return whether there is a ``scotch_gpart`` or ``gpart``."""
+        return Availability(ok=_program() is not None, install="apt-get install scotch")
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why Scotch cannot honour the problem, or None."""
+        reason = why_not(problem, self.name, HONOURS)
+        if reason is not None:
+            return reason
+        devices = classify(problem)
+        accelerators = _accelerators(devices)
+        if len(accelerators) != 1:
+            return f"{self.name} fills equal accelerators; there are {len(accelerators) or 'no'} kinds of them here"
+        nowhere = np.flatnonzero(np.isinf(devices.time[:, accelerators[0]]))
+        if nowhere.size:
+            node, accelerator = problem.graph.names[nowhere[0]], devices.members[accelerators[0]][0]
+            return f"{self.name} fills accelerators alone; {node} may not be on {problem.devices[accelerator].name}"
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the partition if it is a plan, else what it breaks.
+
+        Raises:
+            SolverError: Scotch is missing, or failed.
+        """
+        taker = Taker(self.name, problem, limits, progress)
+        program = _program()
+        if program is None:
+            raise SolverError(f"scotch is not installed; install it with: {self.available().install}")
+        if progress.stopped or limits.remaining <= 0:
+            return taker.result()
+        devices = classify(problem)
+        kind = _accelerators(devices)[0]
+        units = units_of(problem, devices)
+        text = graph_file(problem, units, units.time[:, kind], len(devices.members[kind]))
+        with TemporaryDirectory() as folder:
+            Path(folder, "graph.grf").write_text(text, encoding="ascii")
+            command = [program, str(len(devices.members[kind])), "graph.grf", "parts.map", "log.txt", "-Cd"]
+            done = run(command, Path(folder), limits.remaining, progress, lambda _: None, can_stop=False)
+            if progress.stopped or done.killed:
+                return taker.result()
+            parts = read_mapping(Path(folder, "parts.map"), units.n)
+        if done.returned != 0 or parts is None:
+            raise SolverError(f"scotch failed; its last words: {_last(done)}")
+        assignment = np.empty(problem.graph.n, np.int64)
+        for nodes, part in zip(units.members, parts, strict=True):
+            assignment[list(nodes)] = devices.members[kind][part]
+        if not taker.take(Plan.create(problem, assignment)):
+            taker.note(f"Scotch's partition is no plan: {taker.broken}; Scotch does not know this constraint")
+        return taker.result(solver="scotch")
+
+
+def _program() -> str | None:
+    return next((program for program in PROGRAMS if which(program) is not None), None)
+
+
+def _accelerators(devices: DeviceClasses) -> list[int]:
+    """Return the kinds of devices that pay for their tensors."""
+    return np.flatnonzero(devices.pays).tolist()
+
+
+def _last(done: Finished) -> str:
+    return next((line for line in reversed(done.lines) if line.strip()), "nothing")
