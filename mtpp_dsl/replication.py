@@ -100,7 +100,7 @@ def _differences(graph: Graph, devices: Sequence[Device], time: Floats, members:
 
 def _check_weights(rule: Replicate, graph: Graph) -> None:
     remedy = "say how large they are, or (sync = none)"
-    if not graph.params.any() and graph.memory.any():
+    if not graph.params.any() and (graph.memory != graph.output).any():
         raise UsageError(f"constraint {rule}: replicas exchange weights, and no node has params; {remedy}")
     if graph.memory_unit != graph.size_unit:
         raise UsageError(

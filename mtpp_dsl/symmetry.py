@@ -16,7 +16,7 @@ def interchangeable(problem: Problem) -> list[tuple[int, ...]]:
     """Return classes of devices any two of which can be swapped in every plan.
 
     Two devices are in one class if they run every node in the same time, have the same memory,
-    reserve and I/O, and swapping them maps the set of constraints onto itself.
+    reserve, I/O and group, and swapping them maps the set of constraints onto itself.
     """
     constraints = frozenset(_canonical(c) for c in problem.constraints)
     classes: list[list[int]] = []
@@ -32,7 +32,7 @@ def interchangeable(problem: Problem) -> list[tuple[int, ...]]:
 
 def _alike(problem: Problem, a: int, b: int) -> bool:
     one, two = problem.devices[a], problem.devices[b]
-    if (one.memory, one.reserve, one.pays_io) != (two.memory, two.reserve, two.pays_io):
+    if (one.memory, one.reserve, one.pays_io, one.group) != (two.memory, two.reserve, two.pays_io, two.group):
         return False
     if isinstance(problem.interconnect, Links):
         return False

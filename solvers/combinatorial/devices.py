@@ -8,6 +8,7 @@ import numpy as np
 
 from mtpp_dsl.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.replication import synchronises
 
 __all__ = ["DeviceClasses", "classify", "fits"]
 
@@ -26,6 +27,8 @@ class DeviceClasses:
         pays: [classes] whether tensors that cross its border are part of its load.
         memory: [classes] hard limit of the sum of ``graph.memory`` (with room for rounding); ``inf`` without one.
         overflow: [classes] parameters beyond this are streamed; ``inf`` where none are.
+        copies: [classes] on how many devices at most a stage may run.
+        syncs: [classes] whether these exchange their parameters.
         tensor: [n] what one crossing of the node's tensor costs.
         bandwidth: of the streamed parameters.
     """
@@ -36,6 +39,8 @@ class DeviceClasses:
     pays: Bools
     memory: Floats
     overflow: Floats
+    copies: Ints
+    syncs: Bools
     tensor: Floats
     bandwidth: float
 
@@ -47,12 +52,15 @@ def classify(problem: Problem) -> DeviceClasses:
     room = np.array([ROUNDING * (device.memory or 0.0) for device in problem.devices])
     memory = problem.memory_limit + room
     pays = np.array([shared or device.pays_io for device in problem.devices])
-    groups: dict[tuple[bytes, float, float, bool], list[int]] = {}
+    groups: dict[tuple[bytes, float, float, bool, int], list[int]] = {}
     for d in range(problem.k):
-        key = (time[:, d].tobytes(), float(memory[d]), float(problem.overflow_limit[d]), bool(pays[d]))
+        rule = problem.replicate[d]
+        key = (time[:, d].tobytes(), float(memory[d]), float(problem.overflow_limit[d]), bool(pays[d]), id(rule))
         groups.setdefault(key, []).append(d)
     members = tuple(tuple(group) for group in groups.values())
     first = [group[0] for group in members]
+    rules = [problem.replicate[d] for d in first]
+    syncs = [rule is not None and synchronises(rule, problem.graph) for rule in rules]
     kind = np.empty(problem.k, np.int64)
     for c, group in enumerate(members):
         kind[list(group)] = c
@@ -63,6 +71,8 @@ def classify(problem: Problem) -> DeviceClasses:
         pays=frozen(pays[first], np.bool_),
         memory=frozen(memory[first], np.float64),
         overflow=frozen(problem.overflow_limit[first], np.float64),
+        copies=frozen([1 if rule is None else rule.most for rule in rules], np.int64),
+        syncs=frozen(syncs & pays[first], np.bool_),
         tensor=problem.tensor_time,
         bandwidth=float(problem.interconnect.bandwidth),
     )

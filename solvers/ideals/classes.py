@@ -148,13 +148,13 @@ class _Weights:
         self.size = np.bincount(group, weights=graph.memory, minlength=count).astype(np.float64)
         self.params = np.bincount(group, weights=graph.params, minlength=count).astype(np.float64)
         self._memory_binds = bool((graph.memory.sum() > devices.memory).any())
-        self._overflows = bool((graph.params.sum() > devices.overflow).any())
+        self._params_cost = bool((graph.params.sum() > devices.overflow).any() or devices.syncs.any())
 
     def weightless(self) -> Bools:
         """Return [groups] whether a device can take each on without any change but in its tensors."""
         light = (self.time == 0).all(axis=1)
         light &= (self.size == 0) | (not self._memory_binds)
-        light &= (self.params == 0) | (not self._overflows)
+        light &= (self.params == 0) | (not self._params_cost)
         return np.asarray(light, np.bool_)
 
 

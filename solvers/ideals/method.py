@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.ideals.run import Run
 
 __all__ = ["Ideals"]
 
-HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid)
+HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
 MOST_STATES = 2_000
 MOST_BYTES = 1e9
 
@@ -53,6 +53,9 @@ class Ideals:
         other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
         if other is not None:
             return f"ideals cannot honour constraint {other}"
+        apart = told_apart(problem)
+        if apart is not None:
+            return apart
         kinds = classify(problem).members
         states = np.prod([len(members) + 1.0 for members in kinds])
         if states > MOST_STATES:
@@ -65,3 +68,15 @@ class Ideals:
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
         return Run(problem, limits, progress, self.most_bytes).result()
+
+
+def told_apart(problem: Problem) -> str | None:
+    """Return which devices may be replicas of each other and are not equal under the other constraints, or None."""
+    kind = classify(problem).kind
+    for rule in problem.of(Replicate):
+        members = range(problem.k) if rule.devices is None else rule.devices
+        other = next((d for d in members if kind[d] != kind[members[0]]), None)
+        if other is not None:
+            one, two = problem.devices[members[0]].name, problem.devices[other].name
+            return f"ideals replicates on equal devices; other constraints tell {one} and {two} of {rule} apart"
+    return None

@@ -18,7 +18,8 @@ BITS = 61
 class Net(NamedTuple):
     """Weights in whole numbers of ``unit``, rounded down, so that sums are exact and no load is overstated.
 
-    What exceeds ``top``, the cost of a known plan, counts as ``top``: no better plan pays it.
+    What exceeds ``top``, the cost of a known plan, times the most replicas of a stage, counts as that: no better plan
+    pays it.
 
     Attributes:
         time: [kinds, n].
@@ -28,6 +29,8 @@ class Net(NamedTuple):
         size: [n] memory, and [kinds] ``room``, its limit.
         stream: [n] what it takes to stream the parameters, and [kinds] ``kept``, the part that is not streamed.
         pays: [kinds] whether cut tensors are part of the load.
+        copies: [kinds] on how many devices at most a block may run.
+        sync: [kinds, n] twice what it takes to pass on the parameters once, where replicas exchange them.
         free: [n] whether no block gets dearer by giving the class to an earlier one that may take it.
     """
 
@@ -41,6 +44,8 @@ class Net(NamedTuple):
     stream: Ints
     kept: Ints
     pays: Bools
+    copies: Ints
+    sync: Ints
     free: Bools
 
 
@@ -56,12 +61,16 @@ def net_of(classes: Classes, devices: DeviceClasses, top: float) -> tuple[Net, f
     streams = np.isfinite(devices.overflow).any()
     stream = classes.params / devices.bandwidth if streams else np.zeros(classes.n)
     kept = np.where(np.isfinite(devices.overflow), devices.overflow / devices.bandwidth, stream.sum() + top)
-    terms = classes.n + len(classes.tensors) + 2
+    copies = np.minimum(devices.copies, [len(group) for group in devices.members])
+    most_copies = int(copies.max(initial=1))
+    terms = (classes.n + len(classes.tensors) + 2) * (1 if most_copies == 1 else 2 * most_copies)
     unit = max(top * terms, float(stream.sum() + kept.max())) / 2.0**BITS
     most = int(top / unit)
+    cap = most * most_copies
     cost = np.array([cost for _, cost in classes.tensors]).reshape(-1)
-    whole_cost = _whole(cost, unit, most)
-    time = _whole(classes.time.T, unit, most)
+    whole_cost = _whole(cost, unit, cap)
+    time = _whole(classes.time.T, unit, cap)
+    passed_on = np.outer(devices.syncs, 2 * classes.params / devices.bandwidth)
     start, tensor = _incidence(classes)
     net = Net(
         time=np.ascontiguousarray(time),
@@ -74,7 +83,9 @@ def net_of(classes: Classes, devices: DeviceClasses, top: float) -> tuple[Net, f
         stream=np.floor(stream / unit).astype(np.int64),
         kept=np.ceil(kept / unit).astype(np.int64),
         pays=devices.pays,
-        free=_free(classes, time, whole_cost, devices.pays, most),
+        copies=copies.astype(np.int64),
+        sync=_whole(passed_on, unit, 2 * most),
+        free=_free(classes, time, whole_cost, devices.pays, cap),
     )
     return net, unit, most
 

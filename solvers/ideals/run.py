@@ -43,6 +43,11 @@ FREE = (
 )
 CROWDED = "the ideals of {n} classes take more than {room:,.0f} MB; only those that a search reached were stored"
 
+CROWDED_REPLICAS = (
+    "the ideals of {n} classes take more than {room:,.0f} MB, and the search that stores fewer knows no replicas: the "
+    "plan is the best along some orders"
+)
+
 
 class _Ended(Exception):
     """Time is up, or somebody asked to stop."""
@@ -181,7 +186,8 @@ class Run:
         )
         search.run(self._cost, self._limits.gap, along_orders=self._plan is None or not self._sliceable)
         if search.crowded:
-            self._note(CROWDED.format(n=classes.n, room=self._most_bytes / 1e6))
+            why = CROWDED if self._devices.copies.max() == 1 else CROWDED_REPLICAS
+            self._note(why.format(n=classes.n, room=self._most_bytes / 1e6))
         if search.crowded and not search.done:
             self._termination = "limit"
         if proves and search.done and np.isinf(search.upper):
@@ -202,11 +208,15 @@ class Run:
         assert classes is not None
         free = [list(group) for group in self._devices.members]
         assignment = np.zeros(self._problem.graph.n, np.int64)
-        for block, kind in steps:
-            assignment[[v for c in block for v in classes.members[c]]] = free[kind].pop(0)
+        replicas: dict[int, tuple[int, ...]] = {}
+        for block, kind, copies in steps:
+            lead, *others = (free[kind].pop(0) for _ in range(copies))
+            assignment[[v for c in block for v in classes.members[c]]] = lead
+            if others:
+                replicas[lead] = (lead, *others)
         if classes.taken_out:
-            assignment = settle(self._problem, assignment, classes.taken_out, self._pause)
-        plan = self._lift(Plan.create(self._problem, assignment))
+            assignment = settle(self._problem, assignment, classes.taken_out, self._pause, replicas)
+        plan = self._lift(Plan.create(self._problem, assignment, replicas=replicas))
         cost = evaluate(self._original, plan).cost
         if not verify(self._original, plan):
             self._keep(plan, cost)

@@ -90,7 +90,8 @@ class Search:
         lattice = lattice_of(self.classes, self._most_bytes / 2, self._say, self._pause)
         if lattice is None or lattice.size * taken > self._most_bytes:
             self.crowded = True
-            self._lazily(gap)
+            if self.devices.copies.max() == 1:
+                self._lazily(gap)
             return
         self.ideals = lattice.size
         while not self._closed(gap):
@@ -137,7 +138,7 @@ class Search:
         return sweep(lattice, net, self._states, ahead, target, floor, self._say, self._pause)
 
     def _ahead(self, lattice: Lattice, net: Net, top: int) -> Ahead:
-        time = np.where(net.time < top, net.time, np.inf).T
+        time = np.where(net.time < top * net.copies.max(), net.time, np.inf).T
         return Prices(time).ahead(lattice, net, self._states, self._say)
 
     def _along_orders(self, gap: float) -> None:

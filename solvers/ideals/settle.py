@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,13 @@ __all__ = ["settle"]
 ROUNDS = 4
 
 
-def settle(problem: Problem, assignment: Ints, groups: Sequence[tuple[int, ...]], pause: Callable[[], None]) -> Ints:
+def settle(
+    problem: Problem,
+    assignment: Ints,
+    groups: Sequence[tuple[int, ...]],
+    pause: Callable[[], None],
+    replicas: Mapping[int, tuple[int, ...]],
+) -> Ints:
     """Return [n] devices in which no move of one of *groups* alone makes the loads, largest first, less.
 
     It looks at no constraint but where nodes may be, and the limits of memory.
@@ -26,19 +32,21 @@ def settle(problem: Problem, assignment: Ints, groups: Sequence[tuple[int, ...]]
         assignment: [n] devices to begin with.
         groups: nodes that go together.
         pause: called now and then; may raise.
+        replicas: of the plan.
     """
     assignment = assignment.copy()
-    best = _key(problem, assignment)
+    best = _key(problem, assignment, replicas)
+    taken = [d for lead, members in replicas.items() for d in members if d != lead]
     for _ in range(ROUNDS):
         before = best
         for group in groups:
             pause()
             nodes = list(group)
             home = int(assignment[nodes[0]])
-            for d in np.flatnonzero(problem.allowed[nodes].all(axis=0)).tolist():
+            for d in np.setdiff1d(np.flatnonzero(problem.allowed[nodes].all(axis=0)), taken).tolist():
                 old = assignment[nodes]
                 assignment[nodes] = d
-                key = _key(problem, assignment)
+                key = _key(problem, assignment, replicas)
                 if key < best:
                     best, home = key, d
                 else:
@@ -49,8 +57,8 @@ def settle(problem: Problem, assignment: Ints, groups: Sequence[tuple[int, ...]]
     return assignment
 
 
-def _key(problem: Problem, assignment: Ints) -> tuple[float, ...]:
+def _key(problem: Problem, assignment: Ints, replicas: Mapping[int, tuple[int, ...]]) -> tuple[float, ...]:
     """Return what is missing of memory, and the loads from largest to least."""
-    costs = evaluate(problem, Plan(assignment))
+    costs = evaluate(problem, Plan(assignment, replicas=replicas))
     missing = np.maximum(costs.memory - problem.memory_limit, 0.0).sum()
     return float(missing), *sorted(costs.load.tolist(), reverse=True)

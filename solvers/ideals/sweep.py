@@ -24,7 +24,8 @@ class Ahead(NamedTuple):
 
     A row of ``weights`` gives each kind of device a price and each class its least price times time; then what is
     left of the classes is at most the sum of the prices of the devices left, times the largest load. With
-    only devices left that pay for tensors, the cut of the ideal is paid once more, at the least price.
+    only devices left that pay for tensors, the cut of the ideal is paid once more, at the least price. Both hold with
+    replicas too, whose loads add up to what their block costs or more.
 
     Attributes:
         left: [ideals, rows] sum of the weights of the classes outside of each ideal.
@@ -42,10 +43,11 @@ class Ahead(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A block of the split that was found: the classes in it, and the kind of device it is on."""
+    """A block of the split that was found: the classes in it, the kind of device it is on, and on how many of them."""
 
     classes: Ints
     kind: int
+    copies: int = 1
 
 
 def sweep(
@@ -93,8 +95,9 @@ def _trace(lattice: Lattice, states: States, origin: Ints, state: int) -> list[S
     while ideal > 0:
         before, earlier = divmod(int(origin[ideal, state]), count)
         added = (lattice.bits[ideal] & ~lattice.bits[before])[lattice.word] & lattice.bit
-        kind = int((states.used[state] - states.used[earlier]).argmax())
-        steps.append(Step(np.flatnonzero(added), kind))
+        taken = states.used[state] - states.used[earlier]
+        kind = int(taken.argmax())
+        steps.append(Step(np.flatnonzero(added), kind, int(taken[kind])))
         ideal, state = before, earlier
     return steps[::-1]
 
@@ -107,7 +110,8 @@ def _sweep(
 
     From one ideal I, a depth-first search adds class after class to the block S, over every ideal above once. Time,
     memory and the tensors that have a pin in I and one in S only grow, so that the search turns back where these alone
-    are too much; every ideal on any way to a block that is good enough is good enough in this sense.
+    are too much, even when shared by as many replicas as there can be; every ideal on any way to a block that is good
+    enough is good enough in this sense.
     """
     kinds, n = net.time.shape
     count, rows = ahead.price.shape
@@ -115,13 +119,14 @@ def _sweep(
     inside = np.zeros(len(net.pins), np.int64)  # pins of each tensor in S
     known = np.zeros(len(net.pins), np.bool_)  # whether it has a pin in I
     labels = np.zeros(count, np.int64)
-    usable = np.zeros(kinds, np.bool_)
+    shared = np.zeros(kinds, np.int64)  # among how many replicas at most
     at = np.zeros(n + 1, np.int64)
     edge = np.zeros(n + 1, np.int64)
     added = np.zeros(n + 1, np.int64)
     time = np.zeros((n + 1, kinds), np.int64)
     size = np.zeros(n + 1)
     stream = np.zeros(n + 1, np.int64)
+    sync = np.zeros((n + 1, kinds), np.int64)
     cut = np.zeros(n + 1, np.int64)
     forced = np.zeros(n + 1, np.int64)
     pairs = 0
@@ -129,7 +134,7 @@ def _sweep(
         i = source
         source += 1
         found = 0
-        usable[:] = False
+        shared[:] = 0
         for s in range(count):
             if value[i, s] >= target:
                 continue
@@ -148,8 +153,7 @@ def _sweep(
                 labels[found] = s
                 found += 1
                 for q in range(kinds):
-                    if states.left[s, q] > 0:
-                        usable[q] = True
+                    shared[q] = max(shared[q], min(net.copies[q], states.left[s, q]))
         if found == 0:
             continue
         known[:] = False
@@ -194,60 +198,64 @@ def _sweep(
             hope = False
             for q in range(kinds):
                 time[deeper, q] = time[depth, q] + net.time[q, v]
-                if not usable[q] or size[deeper] > net.room[q]:
+                sync[deeper, q] = sync[depth, q] + net.sync[q, v]
+                if shared[q] == 0 or size[deeper] > net.room[q]:
                     continue
                 base = time[deeper, q] + max(0, stream[deeper] - net.kept[q])
-                load = base
+                whole = base
                 if net.pays[q]:
                     base += forced[deeper]
-                    load += cut[deeper]
-                if base >= target:
+                    whole += cut[deeper]
+                if base >= target * shared[q]:
                     continue
                 hope = True
-                if load >= target:
-                    continue
-                checked = False
-                for y in range(found):
-                    s = labels[y]
-                    if states.left[s, q] == 0:
+                for m in range(1, shared[q] + 1):
+                    load = max(whole // m, sync[deeper, q] * (m - 1) // m)
+                    if load >= target:
                         continue
-                    new = s + states.stride[q]
-                    worst = max(value[i, s], load)
-                    if worst >= value[j, new]:
-                        continue
-                    if j < last:
-                        enough = True
-                        for p in range(rows):
-                            need = ahead.left[j, p] + ahead.cheapest[new, p] * ahead.cut[j] - ahead.slack[p]
-                            if need > target * ahead.price[new, p]:
-                                enough = False
-                                break
-                        if not enough:
+                    checked = False
+                    for y in range(found):
+                        s = labels[y]
+                        if states.left[s, q] < m:
                             continue
-                    if not checked:
-                        checked = True
-                        larger = False
-                        for f in range(lattice.start[j], lattice.start[j + 1]):
-                            w = lattice.node[f]
-                            if not net.free[w] or size[deeper] + net.size[w] > net.room[q]:
+                        new = s + m * states.stride[q]
+                        worst = max(value[i, s], load)
+                        if worst >= value[j, new]:
+                            continue
+                        if j < last:
+                            enough = True
+                            for p in range(rows):
+                                need = ahead.left[j, p] + ahead.cheapest[new, p] * ahead.cut[j] - ahead.slack[p]
+                                if need > target * ahead.price[new, p]:
+                                    enough = False
+                                    break
+                            if not enough:
                                 continue
-                            with_w = time[deeper, q] + net.time[q, w]
-                            with_w += max(0, stream[deeper] + net.stream[w] - net.kept[q])
-                            if net.pays[q]:
-                                with_w += cut[deeper]
-                                for y2 in range(net.start[w], net.start[w + 1]):
-                                    t = net.tensor[y2]
-                                    if inside[t] == 0:
-                                        with_w += net.cost[t]
-                                    elif inside[t] + 1 == net.pins[t]:
-                                        with_w -= net.cost[t]
-                            if with_w <= max(floor, load):
-                                larger = True
+                        if not checked:
+                            checked = True
+                            larger = False
+                            for f in range(lattice.start[j], lattice.start[j + 1]):
+                                w = lattice.node[f]
+                                if not net.free[w] or size[deeper] + net.size[w] > net.room[q]:
+                                    continue
+                                with_w = time[deeper, q] + net.time[q, w]
+                                with_w += max(0, stream[deeper] + net.stream[w] - net.kept[q])
+                                if net.pays[q]:
+                                    with_w += cut[deeper]
+                                    for y2 in range(net.start[w], net.start[w + 1]):
+                                        t = net.tensor[y2]
+                                        if inside[t] == 0:
+                                            with_w += net.cost[t]
+                                        elif inside[t] + 1 == net.pins[t]:
+                                            with_w -= net.cost[t]
+                                with_w = max(with_w // m, (sync[deeper, q] + net.sync[q, w]) * (m - 1) // m)
+                                if with_w <= max(floor, load):
+                                    larger = True
+                                    break
+                            if larger:
                                 break
-                        if larger:
-                            break
-                    value[j, new] = worst
-                    origin[j, new] = i * count + s
+                        value[j, new] = worst
+                        origin[j, new] = i * count + s
             if hope:
                 depth = deeper
                 at[depth] = j
