@@ -13,7 +13,7 @@ from mtpp_dsl import registry
 from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
 from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.infeasible import quick
+from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Result
@@ -144,6 +144,8 @@ def solve(
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
     else:
         result = chosen.solve(problem, limits, progress)
+    forced = forced_together(problem)
+    notes = notes if forced is None else (*notes, forced)
     result = replace(result, time={**result.time, "total": monotonic() - began}, notes=(*notes, *result.notes))
     try:
         return _honest(finish(problem, result, progress), gap)

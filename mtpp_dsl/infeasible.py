@@ -6,22 +6,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Constraint, Forbid, Linear, Memory, On, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Memory, On, Pin, Separate
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Infeasibility
+from mtpp_dsl.together import colocated, cycle, together
 from mtpp_dsl.units import format_quantity
 from mtpp_dsl.verification import TOLERANCE
 
-__all__ = ["quick"]
+__all__ = ["closed_cycle", "forced_together", "quick"]
+
+LONGEST = 12
+"""Nodes of a cycle that are shown."""
 
 
 def quick(problem: Problem) -> Infeasibility | None:
     """Return why *problem* has no plan, if counting shows it; None proves nothing.
 
-    Looks for: a node, or nodes held together, that no device may or can run or hold; more memory needed
-    than there is; nodes held together and apart; more nodes held apart than devices they may use; a
-    constraint whose left side cannot reach its right side.
+    Looks for: a node, or nodes held together by colocation or by a cycle that it closes, that no device may or can run
+    or hold; more memory needed than there is where it may be used; nodes held together and apart; more nodes held apart
+    than devices they may use; a constraint whose left side cannot reach its right side.
     """
     for find in FINDERS:
         found = next(find(problem), None)
@@ -53,22 +57,31 @@ def _needed(
 
 
 def _groups(problem: Problem) -> list[list[int]]:
-    """Return the nodes, those held together in one list."""
-    root = list(range(problem.graph.n))
-
-    def find(v: int) -> int:
-        while root[v] != v:
-            root[v] = root[root[v]]
-            v = root[v]
-        return v
-
-    for group in problem.of(Colocate):
-        for v in group.nodes:
-            root[find(v)] = find(group.nodes[0])
+    """Return the nodes, those that every plan has on one device in one list."""
     members: dict[int, list[int]] = {}
-    for v in range(problem.graph.n):
-        members.setdefault(find(v), []).append(v)
+    for v, home in enumerate(together(problem).tolist()):
+        members.setdefault(home, []).append(v)
     return list(members.values())
+
+
+def closed_cycle(problem: Problem, nodes: Sequence[int]) -> str:
+    """Return in words the cycle that puts *nodes* on one device, where no colocation alone does; else ""."""
+    walk = cycle(problem, nodes) if len(set(colocated(problem)[list(nodes)].tolist())) > 1 else []
+    if len(walk) > LONGEST:
+        walk = [*walk[: LONGEST - 1], walk[-1]]
+        return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk[:-1])} -> …"
+    return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk)}" if walk else ""
+
+
+def forced_together(problem: Problem) -> str | None:
+    """Return what to tell of nodes that colocation and ``constraint acyclic`` leave only one device, or None."""
+    groups = [group for group in _groups(problem) if len(group) > 1]
+    found = [(group, why) for group in groups if (why := closed_cycle(problem, group))]
+    if not found:
+        return None
+    group, why = found[0]
+    more = f", and {len(found) - 1} more cycles" if len(found) > 1 else ""
+    return f"{why}{more}; 'constraint acyclic' leaves one device for {_names(problem, group)}"
 
 
 def _nowhere(problem: Problem) -> Iterator[Finding]:
@@ -76,8 +89,12 @@ def _nowhere(problem: Problem) -> Iterator[Finding]:
         yield f"no device can run {_names(problem, [v])}", []
     for group in [*([v] for v in range(problem.graph.n)), *_groups(problem)]:
         if not problem.allowed[group].all(axis=0).any():
-            held = " together" if len(group) > 1 else ""
-            yield f"no device is left for {_names(problem, group)}{held}", _placing(problem, group)
+            bound = [v for v in group if not problem.allowed[v].all()]
+            held = " together" if len(bound) > 1 else ""
+            yield (
+                f"no device is left for {_names(problem, bound)}{held}{_why(problem, group)}",
+                _holding(problem, group),
+            )
 
 
 def _too_large(problem: Problem) -> Iterator[Finding]:
@@ -86,36 +103,61 @@ def _too_large(problem: Problem) -> Iterator[Finding]:
     for group in _groups(problem):
         allowed = problem.allowed[group].all(axis=0)
         together = float(need[group].sum())
-        if together > limit[allowed].max():
+        if together > limit[allowed].max(initial=0.0):
             best = int(np.flatnonzero(allowed)[limit[allowed].argmax()])
-            one = len(group) == 1
+            heavy = [v for v in group if need[v] > 0]
+            one = len(heavy) == 1
             room = _size(problem, float(problem.memory_limit[best]))
+            held = " together" if not one else ""
             reason = (
-                f"{_names(problem, group)} {'takes' if one else 'take'} {_size(problem, together)}; the largest device "
-                f"for {'it' if one else 'them'}, {problem.devices[best].name}, has {room}"
+                f"{_names(problem, heavy)} {'takes' if one else 'take'} {_size(problem, together)}{held}"
+                f"{_why(problem, group)}; the largest device for {'it' if one else 'them'}, "
+                f"{problem.devices[best].name}, has {room}"
             )
-            yield reason, [*problem.of(Memory), *_placing(problem, group)]
+            yield reason, [*problem.of(Memory), *_holding(problem, group)]
 
 
 def _too_much(problem: Problem) -> Iterator[Finding]:
-    total, room = float(problem.graph.memory.sum()), float(_room(problem).sum())
-    if total > room:
-        exact = float(problem.memory_limit.sum())
-        yield (
-            f"all nodes take {_size(problem, total)}; all devices together have {_size(problem, exact)}",
-            list(problem.of(Memory)),
-        )
+    """Find nodes that take more than the devices they may be on have together, all nodes first."""
+    room, need = _room(problem), problem.graph.memory
+    groups = _groups(problem)
+    allowed = np.array([problem.allowed[group].all(axis=0) for group in groups]).reshape(-1, problem.k)
+    memory = np.array([need[group].sum() for group in groups])
+    everywhere = np.ones((1, problem.k), np.bool_)
+    for where in [everywhere[0], *np.unique(allowed, axis=0)] if len(groups) else []:
+        inside = ~(allowed & ~where).any(axis=1)
+        total = float(memory[inside].sum())
+        if total > float(room[where].sum()):
+            nodes = [v for group, within in zip(groups, inside.tolist(), strict=True) if within for v in group]
+            exact = _size(problem, float(problem.memory_limit[where].sum()))
+            if where.all():
+                yield (
+                    f"all nodes take {_size(problem, total)}; all devices together have {exact}",
+                    list(problem.of(Memory)),
+                )
+                continue
+            devices = [problem.devices[d].name for d in np.flatnonzero(where).tolist()]
+            heavy = _names(problem, [v for v in nodes if need[v] > 0])
+            reason = (
+                f"{heavy} take {_size(problem, total)}; the devices they may be on, {_listed(devices)}, have {exact}"
+            )
+            yield reason, [*problem.of(Memory), *problem.of(Acyclic), *_placing(problem, nodes)]
 
 
 def _together_and_apart(problem: Problem) -> Iterator[Finding]:
-    home = {v: number for number, group in enumerate(_groups(problem)) for v in group}
+    groups = _groups(problem)
+    home = {v: number for number, group in enumerate(groups) for v in group}
     for apart in problem.of(Separate):
         seen: dict[int, int] = {}
         for v in sorted(set(apart.nodes)):
             other = seen.setdefault(home[v], v)
             if other != v:
-                together = [c for c in problem.of(Colocate) if home[c.nodes[0]] == home[v]]
-                yield f"{_names(problem, [other, v])} are to be together and apart", [apart, *together]
+                group = groups[home[v]]
+                held = [c for c in _holding(problem, group) if isinstance(c, (Acyclic, Colocate))]
+                yield (
+                    f"{_names(problem, [other, v])} are to be together and apart{_why(problem, group)}",
+                    [apart, *held],
+                )
 
 
 def _too_many_apart(problem: Problem) -> Iterator[Finding]:
@@ -169,6 +211,12 @@ def _room(problem: Problem) -> Floats:
     return room
 
 
+def _why(problem: Problem, group: Sequence[int]) -> str:
+    """Return, for the end of a clause, what holds *group* together beside colocation."""
+    why = closed_cycle(problem, group) if len(group) > 1 else ""
+    return f", as {why}" if why else ""
+
+
 def _placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:
     """Return the constraints that say where *nodes* may be, or hold them together."""
     inside = set(nodes)
@@ -176,8 +224,17 @@ def _placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:
     return [c for c in problem.constraints if isinstance(c, kinds) and inside & set(c.nodes)]
 
 
+def _holding(problem: Problem, group: Sequence[int]) -> list[Constraint]:
+    """Return the constraints that say where the nodes of *group* may be, or make them one."""
+    cyclic = problem.of(Acyclic) if len(group) > 1 and closed_cycle(problem, group) else ()
+    return [*cyclic, *_placing(problem, group)]
+
+
 def _names(problem: Problem, nodes: Sequence[int]) -> str:
-    names = [problem.graph.names[v] for v in nodes]
+    return _listed([problem.graph.names[v] for v in nodes])
+
+
+def _listed(names: Sequence[str]) -> str:
     if len(names) > 4:
         return f"{', '.join(names[:3])} and {len(names) - 3} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.errors import MtppError
-from mtpp_dsl.infeasible import quick
+from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity
 
@@ -27,6 +27,9 @@ def check_spec(spec: Path, define: list[str], include: list[Path]) -> int:
     impossible = quick(problem)
     if impossible is not None:
         print(f"  but no plan exists: {impossible.reason}")
+    forced = forced_together(problem)
+    if forced is not None:
+        print(f"  note: {forced}")
     _methods(problem)
     return 0
 
