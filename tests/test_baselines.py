@@ -10,7 +10,18 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.api import find_method
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Linear, Memory, On, Separate
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Colocate,
+    Constraint,
+    Contiguous,
+    Forbid,
+    Linear,
+    Memory,
+    On,
+    Replicate,
+    Separate,
+)
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.formats.msr import Msr
@@ -297,3 +308,36 @@ def test_forbidden_devices_stay_empty() -> None:
         plan = solve(name, problem).plan
         assert plan is not None
         assert 1 not in plan.assignment
+
+
+def replicated(seed: int) -> Problem:
+    """Return a chain whose stages may have replicas, that exchange weights or do not."""
+    random = np.random.default_rng(seed)
+    n, k = int(random.integers(1, 5)), int(random.integers(2, 5))
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)],
+        [(v, v + 1) for v in range(n - 1)],
+        work=random.integers(1, 9, n).astype(float),
+        output=random.integers(1, 4, n) * 0.25,
+        params=random.integers(0, 12, n) * 0.5,
+    )
+    rule = Replicate(most=int(random.integers(2, 4)), sync=random.choice(["weights", "none"]))
+    return Problem.create(graph, _stages(k), Shared(2.0), constraints=[Acyclic(), rule])
+
+
+def test_replicas_are_the_best_of_a_path() -> None:
+    """On chains, replicas included, both splits of paths are optimal; they use replicas, and less without them."""
+    used = 0
+    for seed in range(60):
+        problem = replicated(seed)
+        best = optimum(problem)
+        for name in ("dpl", "pipedream"):
+            result = solve(name, problem)
+            assert result.cost == pytest.approx(best, rel=1e-9)
+            assert result.plan is not None
+            used += bool(result.plan.replicas)
+            alone = solve(name, problem.with_constraints([Acyclic()]))
+            assert alone.plan is not None
+            assert not alone.plan.replicas
+            assert (alone.cost or 0.0) >= (result.cost or 0.0) * (1 - 1e-9)
+    assert used > 60

@@ -60,7 +60,8 @@ def split_along(
 ) -> Sequence[Step] | None:
     """Return a split of *order* into blocks with the least largest load, or None if none is less than *below*.
 
-    The devices come in whichever order is best. Targets are raised from a bound until one is reached.
+    The devices come in whichever order is best; where a block may run on m replicas, it takes m of them and costs
+    max(load / m, exchange of weights), PipeDream's recurrence. Targets are raised from a bound until one is reached.
 
     Args:
         classes: what to place.
@@ -74,7 +75,7 @@ def split_along(
         return None
     net, unit, top = net_of(classes, devices, min(below, ceiling(classes, devices)))
     states, lattice = states_of(devices), chain(order)
-    ahead = Prices(np.where(net.time < top, net.time, np.inf).T).ahead(lattice, net, states, say)
+    ahead = Prices(np.where(net.time < top * net.copies.max(), net.time, np.inf).T).ahead(lattice, net, states, say)
     floor, share, target = int(first_bound(classes, devices) / unit), FIRST_STEP, 0
     while target < top:
         target = min(top, int(floor + share * max(floor, top / 1000)) + 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.ideals.sweep import Step
 
 __all__ = ["readings", "refuses", "split_orders"]
 
-HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid)
+HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
 MOST_STATES = 2_000
 MOST_BYTES = 1e9
 
@@ -104,9 +104,13 @@ def _orders(classes: Classes, count: int, seed: int) -> Iterator[Ints]:
 
 
 def plan_of(problem: Problem, classes: Classes, devices: DeviceClasses, steps: Sequence[Step]) -> Plan:
-    """Return the plan that puts each block on a device of its kind."""
+    """Return the plan that puts each block on a device of its kind, or on several as replicas."""
     free = [list(members) for members in devices.members]
     assignment = np.zeros(problem.graph.n, np.int64)
-    for step in steps:
-        assignment[[v for c in step.classes for v in classes.members[c]]] = free[step.kind].pop(0)
-    return Plan.create(problem, assignment)
+    replicas: dict[int, tuple[int, ...]] = {}
+    for block, kind, copies in steps:
+        lead, *others = (free[kind].pop(0) for _ in range(copies))
+        assignment[[v for c in block for v in classes.members[c]]] = lead
+        if others:
+            replicas[lead] = (lead, *others)
+    return Plan.create(problem, assignment, replicas=replicas)

@@ -16,7 +16,8 @@ __all__ = ["PipeDream"]
 class PipeDream:
     """Method ``pipedream``: branchings become single nodes, and the path that is left is split optimally.
 
-    Where the contracted graph is no path, as with several inputs, a depth-first order of it is split.
+    Where the contracted graph is no path, as with several inputs, a depth-first order of it is split. A stage has
+    replicas where ``constraint replicate`` allows them.
     """
 
     name = "pipedream"
