@@ -148,6 +148,39 @@ def test_msr_equal_costs_up_to_rounding(tmp_path: Path) -> None:
     assert read(written(tmp_path, data), "msr").graph.output[0] == 0.5 * (1 + 1e-7)
 
 
+@pytest.mark.parametrize(("more", "one"), [(1e-6, True), (1.1e-6, False)])
+def test_msr_costs_a_little_apart(more: float, one: bool, tmp_path: Path) -> None:
+    """A relative 1e-6 is rounding, more is not."""
+    path = written(tmp_path, changed(MSR, put("edges", 1, "cost", value=0.5 / (1 - more * (1 - 1e-9)))))
+    if one:
+        assert read(path, "msr").graph.output[0] > 0.5
+        return
+    with pytest.raises(UsageError, match="two costs"):
+        read(path, "msr")
+
+
+def test_an_edge_given_twice_counts_once(tmp_path: Path) -> None:
+    """The data are usable, so it is a warning that names the edge; the graph is the same."""
+    for base, edges, edge in ((MSR, "edges", "7 -> 8"), (MOIRAI, "tasks", "1 -> 2")):
+        again = copy.deepcopy(base)
+        if edges == "edges":
+            again["edges"] *= 2
+        else:
+            again["tasks"][1]["successors"] *= 2
+        plain, twice = read(written(tmp_path, base)), read(written(tmp_path, again))
+        assert (twice.graph.m, twice.graph.output.tolist()) == (plain.graph.m, plain.graph.output.tolist())
+        assert plain.warnings == ()
+        assert f"w.json: edge {edge}" in twice.warnings[0]
+
+
+def test_msr_mixed_color_class(tmp_path: Path) -> None:
+    """A class with nodes that the accelerator supports and others is told, as colocation keeps it off."""
+    data = changed(MSR, put("nodes", 1, "colorClass", value=3))
+    data["nodes"][1]["supportedOnFpga"] = False
+    assert "color class 3 mixes" in read(written(tmp_path, data), "msr").warnings[1]
+    assert "node '8'" in read(written(tmp_path, data), "msr").warnings[1]
+
+
 def test_msr_overflow_is_refused(tmp_path: Path) -> None:
     """Streaming what does not fit needs parameter sizes, which the file does not have: never silently nothing."""
     workload = read(written(tmp_path, MSR), "msr")
@@ -175,35 +208,92 @@ def test_moirai(tmp_path: Path) -> None:
         (MSR, lambda d: d.pop("nodes"), "w.json: nodes: missing"),
         (MSR, put("nodes", value={}), "w.json: nodes: expected a list, found {}"),
         (MSR, put("nodes", 1, value=3), r"w.json: nodes\[1\]: expected an object, found 3"),
-        (MSR, put("nodes", 1, "id", value=7), r"w.json: nodes\[1\]: id: a second '7'"),
+        (MSR, put("nodes", 1, "id", value=7), r"w.json: nodes\[1\] \(id 7\): id: a second '7'"),
         (MSR, put("nodes", 1, "id", value=1.5), r"nodes\[1\]: id: expected a whole number or a string, found 1.5"),
-        (MSR, put("nodes", 1, "fpgaLatency", value="2"), r'nodes\[1\]: fpgaLatency: expected a number, found "2"'),
-        (MSR, put("nodes", 1, "fpgaLatency", value=True), r"nodes\[1\]: fpgaLatency: expected a number, found true"),
-        (MSR, put("nodes", 1, "cpuLatency", value=-1), r"nodes\[1\]: cpuLatency: .* zero or more, found -1"),
-        (MSR, put("nodes", 1, "size", value=None), r"nodes\[1\]: size: must not be null"),
-        (MSR, put("nodes", 1, "colorClass", value=-2), r"nodes\[1\]: colorClass: .* zero or more"),
-        (MSR, put("nodes", 1, "colorClass", value=1.5), r"nodes\[1\]: colorClass: expected a whole number"),
-        (MSR, put("nodes", 1, "supportedOnFpga", value=2), r"nodes\[1\]: supportedOnFpga: expected true or false"),
-        (MSR, put("nodes", 0, "name", value=3), r"nodes\[0\]: name: expected a string"),
-        (MSR, put("edges", 0, "destId", value=99), r"edges\[0\]: destId: there is no node '99'"),
+        (
+            MSR,
+            put("nodes", 1, "fpgaLatency", value="2"),
+            r'nodes\[1\] \(id 8\): fpgaLatency: expected a number, found "2"',
+        ),
+        (
+            MSR,
+            put("nodes", 1, "fpgaLatency", value=True),
+            r"nodes\[1\] \(id 8\): fpgaLatency: expected a number, found true",
+        ),
+        (MSR, put("nodes", 1, "cpuLatency", value=-1), r"nodes\[1\] \(id 8\): cpuLatency: .* zero or more, found -1"),
+        (MSR, put("nodes", 1, "size", value=None), r"nodes\[1\] \(id 8\): size: must not be null"),
+        (MSR, put("nodes", 1, "colorClass", value=-2), r"nodes\[1\] \(id 8\): colorClass: .* zero or more"),
+        (MSR, put("nodes", 1, "colorClass", value=1.5), r"nodes\[1\] \(id 8\): colorClass: expected a whole number"),
+        (
+            MSR,
+            put("nodes", 1, "supportedOnFpga", value=2),
+            r"nodes\[1\] \(id 8\): supportedOnFpga: expected true or false",
+        ),
+        (MSR, put("nodes", 0, "name", value=3), r"nodes\[0\] \(id 7\): name: expected a string"),
+        (MSR, put("edges", 0, "destId", value=99), r"edges\[0\] \(7 -> 99\): destId: there is no node '99'"),
         (MSR, put("edges", 0, "destId", value=7), "w.json: node '7' has an edge to itself"),
         (MSR, put("edges", 1, value={"sourceId": 8, "destId": 7, "cost": 1}), "w.json: the graph has a cycle: 7 -> 8"),
-        (MSR, put("edges", 0, "cost", value=0.6), "node '7' sends one tensor at two costs, 0.5 and 0.6"),
+        (MSR, put("edges", 0, "cost", value=0.6), "node '7' sends one tensor at two costs, 0.5 to '9' and 0.6 to '8'"),
+        (MSR, put("nodes", 2, "fpgaLatency", value=float("nan")), r"\(id 9\): fpgaLatency: .* zero or more, found NaN"),
+        (MSR, put("nodes", 2, "size", value=float("inf")), r"\(id 9\): size: .* zero or more, found Infinity"),
+        (MSR, put("edges", 1, "cost", value=float("-inf")), r"edges\[1\] \(7 -> 9\): cost: .* found -Infinity"),
+        (MSR, put("edges", 1, "cost", value=-0.5), r"edges\[1\] \(7 -> 9\): cost: .* zero or more, found -0.5"),
+        (MSR, put("edges", 1, "cost", value="0.5"), r'edges\[1\] \(7 -> 9\): cost: expected a number, found "0.5"'),
+        (MSR, lambda d: d["edges"][1].pop("cost"), r"edges\[1\] \(7 -> 9\): cost: missing"),
+        (MSR, lambda d: d["edges"][1].pop("sourceId"), r"edges\[1\]: sourceId: missing"),
+        (MSR, put("edges", 1, "sourceId", value=[7]), r"edges\[1\]: sourceId: expected a whole number or a string"),
+        (MSR, put("edges", 0, "sourceId", value="x"), r"edges\[0\] \(x -> 8\): sourceId: there is no node 'x'"),
+        (MSR, lambda d: d["edges"].append({**d["edges"][0], "cost": 0.7}), "two costs, 0.5 to '8' and 0.7 to '8'"),
+        (MSR, lambda d: d["nodes"][1].pop("id"), r"nodes\[1\]: id: missing"),
+        (MSR, lambda d: d["nodes"][1].pop("cpuLatency"), r"nodes\[1\] \(id 8\): cpuLatency: missing"),
+        (MSR, put("nodes", 1, "colorClass", value="3"), r'\(id 8\): colorClass: expected a number, found "3"'),
+        (MSR, put("nodes", 1, "colorClass", value=True), r"\(id 8\): colorClass: expected a number, found true"),
+        (MSR, put("nodes", 1, "isBackwardNode", value="no"), r"\(id 8\): isBackwardNode: expected true or false"),
+        (MSR, put("nodes", value=[]), "w.json: nodes: an empty list"),
+        (MSR, lambda d: d.pop("edges"), "w.json: edges: missing"),
+        (MSR, put("maxCPUs", value=-1), "w.json: maxCPUs: expected a number, zero or more, found -1"),
+        (MSR, put("maxFPGAs", value=1.5), "w.json: maxFPGAs: expected a whole number, found 1.5"),
         (MSR, put("maxFPGAs", value=10**9), "maxFPGAs: 1000000000 devices; at most"),
         (MSR, lambda d: d.pop("maxSizePerFPGA"), "w.json: maxSizePerFPGA: missing"),
         (MOIRAI, put("devices", value=0), "w.json: devices: expected 1 to 1000, found 0"),
         (MOIRAI, put("device_memory", value=[1.0]), "device_memory: expected a list of 2 entries, found 1"),
-        (MOIRAI, put("tasks", 1, "times", value=[1.0, None]), r"tasks\[1\]: times\[1\]: expected a number, found null"),
-        (MOIRAI, put("tasks", 1, "successors", value=[9]), r"tasks\[1\]: successors\[0\]: there is no task '9'"),
-        (MOIRAI, put("tasks", 1, "id", value=0), r"w.json: tasks\[1\]: id: a second '0'"),
-        (MOIRAI, put("transfers", 0, "source", value=2), r"transfers\[0\]: source, target: no edge joins '2' to '2'"),
+        (
+            MOIRAI,
+            put("tasks", 1, "times", value=[1.0, None]),
+            r"tasks\[1\] \(id 1\): times\[1\]: expected a number, found null",
+        ),
+        (
+            MOIRAI,
+            put("tasks", 1, "successors", value=[9]),
+            r"tasks\[1\] \(id 1\): successors\[0\]: there is no task '9'",
+        ),
+        (MOIRAI, put("tasks", 1, "id", value=0), r"w.json: tasks\[1\] \(id 0\): id: a second '0'"),
+        (
+            MOIRAI,
+            put("transfers", 0, "source", value=2),
+            r"transfers\[0\] \(2 -> 2\): source, target: no edge joins '2' to '2'",
+        ),
         (
             MOIRAI,
             put("transfers", 0, "times", value=[[0, 1], [1]]),
             r"times\[1\]: expected a list of 2 entries, found 1",
         ),
         (MOIRAI, put("transfers", 0, "times", value=[[1, 1], [1, 0]]), "the diagonal must be zero"),
-        (MOIRAI, lambda d: d["transfers"].append(d["transfers"][0]), r"transfers\[1\]: .*: a second transfer from '1'"),
+        (MOIRAI, put("transfers", 0, "target", value=9), r"transfers\[0\] \(1 -> 9\): target: there is no task '9'"),
+        (MOIRAI, put("transfers", 0, "times", 0, 1, value=-7), r"\(1 -> 2\): times\[0\]\[1\]: .* found -7"),
+        (MOIRAI, put("tasks", 1, "times", 1, value=float("nan")), r"\(id 1\): times\[1\]: .* found NaN"),
+        (MOIRAI, put("tasks", 1, "memory", value=-4), r"\(id 1\): memory: .* zero or more, found -4"),
+        (MOIRAI, lambda d: d["tasks"][1].pop("successors"), r"\(id 1\): successors: missing"),
+        (MOIRAI, put("tasks", 2, "successors", value=[1]), "w.json: the graph has a cycle: 1 -> 2 -> 1"),
+        (MOIRAI, put("tasks", 2, "successors", value=[2]), "w.json: node '2' has an edge to itself"),
+        (MOIRAI, put("tasks", value=[]), "w.json: tasks: an empty list"),
+        (MOIRAI, lambda d: d.pop("transfers"), "w.json: transfers: missing"),
+        (MOIRAI, put("device_memory", 1, value=-1), r"w.json: device_memory\[1\]: .* zero or more, found -1"),
+        (
+            MOIRAI,
+            lambda d: d["transfers"].append(d["transfers"][0]),
+            r"transfers\[1\] \(1 -> 2\): .*: a second transfer from '1'",
+        ),
     ],
 )
 def test_wrong_fields(
@@ -221,9 +311,9 @@ def test_wrong_fields(
     [
         ("", "w.json:1:1: not JSON"),
         ('{\n "nodes": [}', "w.json:2:12: not JSON"),
-        ('{"maxFPGAs": NaN}', "NaN is no number"),
-        ('{"maxFPGAs": 1e999, "nodes": [], "edges": []}', "maxFPGAs: expected a number, zero or more, found inf"),
+        ('{"nodes": [{"id": 1e999}]}', r"nodes\[0\]: id: expected a whole number or a string, found Infinity"),
         ('{"nodes": [], "nodes": []}', "an object gives 'nodes' twice"),
+        ('{"nodes": [{"id": 4, "size": 1, "size": 2}]}', r"an object \(id 4\) gives 'size' twice"),
         ("[]", r"w.json: expected an object, found \[\]"),
         ("[" * 100_000, "nested too deeply"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mtpp_dsl.formats import Workload
-from mtpp_dsl.formats.record import Record, load, located
+from mtpp_dsl.formats.record import Record, load, located, repeated_edges
 from mtpp_dsl.graph import Floats, Graph, frozen
 from mtpp_dsl.problem import Device, Links
 
@@ -31,7 +31,8 @@ class Moirai:
     ================================== ======================================================
 
     ``Links.transfers`` is [m, K, K] in the order of the graph's edges; an edge without a transfer costs
-    nothing, as the dummy edges out of the inputs in the published files. A transfer between nodes that no
+    nothing, as the dummy edges out of the inputs in the published files. A successor named twice counts once, with a
+    warning. A transfer between nodes that no
     edge joins, two for one edge, and one that takes time within a device are errors; no published file has
     any. The ``id`` of a transfer is not read. The file says nothing of tensor sizes, so ``output(v)`` is 0:
     an interconnect other than the file's own finds no communication in this graph.
@@ -54,18 +55,21 @@ class Moirai:
             raise file.error("devices", f"expected 1 to {MOST_DEVICES}, found {k}")
         memory = file.array("device_memory", [k])
         tasks = file.records("tasks")
+        if not tasks:
+            raise file.error("tasks", "an empty list; a graph has one task or more")
         times = np.array([task.array("times", [k]) for task in tasks]).reshape(-1, k)
-        graph = _graph(file, tasks, times)
+        graph, warnings = _graph(file, tasks, times)
         every_pair = np.ones((k, k))
         links = Links(
             bandwidth=frozen(every_pair, np.float64),
             latency=frozen(0 * every_pair, np.float64),
             transfers=_transfers(file, graph, k),
         )
-        return Workload(graph, tuple(Device(f"d{d}", memory=float(memory[d])) for d in range(k)), links)
+        return Workload(graph, tuple(Device(f"d{d}", memory=float(memory[d])) for d in range(k)), links, warnings)
 
 
-def _graph(file: Record, tasks: list[Record], times: Floats) -> Graph:
+def _graph(file: Record, tasks: list[Record], times: Floats) -> tuple[Graph, tuple[str, ...]]:
+    """Return the graph, and warnings of edges given twice."""
     index = file.index("tasks", "id")
     edges = []
     for v, task in enumerate(tasks):
@@ -74,13 +78,14 @@ def _graph(file: Record, tasks: list[Record], times: Floats) -> Graph:
                 raise task.error(f"successors[{i}]", f"there is no task {successor!r}")
             edges.append((v, index[successor]))
     with located(file.place):
-        return Graph.create(
+        graph = Graph.create(
             list(index),
             edges,
             work=times[:, 0],
             memory=[task.number("memory") for task in tasks],
             times={f"d{d}": times[:, d] for d in range(times.shape[1])},
         )
+    return graph, repeated_edges(file.place, list(index), edges)
 
 
 def _transfers(file: Record, graph: Graph, k: int) -> Floats:
@@ -90,7 +95,10 @@ def _transfers(file: Record, graph: Graph, k: int) -> Floats:
     seen: set[int] = set()
     for transfer in file.records("transfers"):
         ends = transfer.identifier("source"), transfer.identifier("target")
-        edge = position.get((graph.index.get(ends[0], -1), graph.index.get(ends[1], -1)))
+        for field, end in zip(("source", "target"), ends, strict=True):
+            if end not in graph.index:
+                raise transfer.error(field, f"there is no task {end!r}")
+        edge = position.get((graph.index[ends[0]], graph.index[ends[1]]))
         if edge is None:
             raise transfer.error("source, target", f"no edge joins {ends[0]!r} to {ends[1]!r}")
         if edge in seen:

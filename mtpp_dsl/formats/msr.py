@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.formats import Workload
-from mtpp_dsl.formats.record import Record, load, located
+from mtpp_dsl.formats.record import Record, load, located, repeated_edges
 from mtpp_dsl.graph import Bools, Graph
 from mtpp_dsl.problem import Device, Host
 
@@ -37,8 +37,10 @@ class Msr:
 
     The interconnect is ``host`` with bandwidth 1. A file without ``maxFPGAs`` and ``maxCPUs`` has no
     devices. Costs of one producer that differ by 1e-6 relative or less are one tensor of the larger
-    cost; other differences are an error. Other fields are not read (``edges[].size`` among them,
-    which disagrees with ``cost`` in published files and is read by no published program).
+    cost; other differences are an error. An edge given twice, at one cost, counts once, with a warning; a
+    color class that has supported nodes and others is read, with a warning. Other fields are not read
+    (``edges[].size`` among them, which disagrees with ``cost`` in published files and is read by no published
+    program).
 
     * The one ``size`` of a node is all it takes in memory, so it is ``memory(v)``; ``params(v)`` is 0,
       without a unit, as ``output(v)`` is a time and sizes share one unit. ``overflow = stream`` is
@@ -61,13 +63,17 @@ class Msr:
         """
         file = load(path)
         nodes = file.records("nodes")
+        if not nodes:
+            raise file.error("nodes", "an empty list; a graph has one node or more")
         supported = np.array([node.flag("supportedOnFpga", True) for node in nodes], dtype=np.bool_)
-        graph = _graph(file, nodes, supported)
+        graph, repeated = _graph(file, nodes, supported)
         devices = _devices(file)
-        return Workload(graph, devices, Host(1.0) if devices else None, _warnings(file, supported))
+        warnings = (*repeated, *_warnings(file, graph, supported))
+        return Workload(graph, devices, Host(1.0) if devices else None, warnings)
 
 
-def _graph(file: Record, nodes: list[Record], supported: Bools) -> Graph:
+def _graph(file: Record, nodes: list[Record], supported: Bools) -> tuple[Graph, tuple[str, ...]]:
+    """Return the graph, and warnings of edges given twice."""
     index = file.index("nodes", "id")
     work = [node.number("fpgaLatency" if ok else "cpuLatency") for node, ok in zip(nodes, supported, strict=True)]
     edges, output = _edges(file, index)
@@ -75,7 +81,7 @@ def _graph(file: Record, nodes: list[Record], supported: Bools) -> Graph:
     if not supported.all():
         times["accelerator"] = np.where(supported, work, np.inf).tolist()
     with located(file.place):
-        return Graph.create(
+        graph = Graph.create(
             list(index),
             edges,
             work=work,
@@ -87,36 +93,49 @@ def _graph(file: Record, nodes: list[Record], supported: Bools) -> Graph:
             times=times,
             memory_unit="B",
         )
+    return graph, repeated_edges(file.place, list(index), edges)
 
 
-def _warnings(file: Record, supported: Bools) -> tuple[str, ...]:
+def _warnings(file: Record, graph: Graph, supported: Bools) -> tuple[str, ...]:
+    """Return what to tell of nodes that the accelerator does not support, and of classes with some of both."""
     if supported.all():
         return ()
     message = (
         f"{file.place}: {np.count_nonzero(~supported)} of {supported.size} nodes are not supported on the accelerator; "
         'devices of type "accelerator" heed that, devices of a type the file does not know take the CPU time for them'
     )
-    return (message,)
+    mixed = sorted(({*graph.colors[supported].tolist()} & {*graph.colors[~supported].tolist()}) - {-1})
+    if not mixed:
+        return (message,)
+    v = int(np.flatnonzero(~supported & (graph.colors == mixed[0]))[0])
+    also = f" (and {len(mixed) - 1} more)" if len(mixed) > 1 else ""
+    both = (
+        f"{file.place}: color class {mixed[0]}{also} mixes nodes that the accelerator supports with node "
+        f"{graph.names[v]!r}, which it does not: colocated, none of them can be on it"
+    )
+    return message, both
 
 
 def _edges(file: Record, index: dict[str, int]) -> tuple[list[tuple[int, int]], list[float]]:
     """Return the edges, and the transfer time of every node's tensor."""
     edges: list[tuple[int, int]] = []
-    costs: list[list[float]] = [[] for _ in index]
+    names = list(index)
+    costs: list[list[tuple[float, str]]] = [[] for _ in index]
     for edge in file.records("edges"):
         for field in ("sourceId", "destId"):
             if edge.identifier(field) not in index:
                 raise edge.error(field, f"there is no node {edge.identifier(field)!r}")
         u, v = index[edge.identifier("sourceId")], index[edge.identifier("destId")]
         edges.append((u, v))
-        costs[u].append(edge.number("cost"))
+        costs[u].append((edge.number("cost"), names[v]))
     for name, u in index.items():
-        if costs[u] and max(costs[u]) - min(costs[u]) > UNEQUAL * max(costs[u]):
+        low, high = min(costs[u], default=(0.0, "")), max(costs[u], default=(0.0, ""))
+        if high[0] - low[0] > UNEQUAL * high[0]:
             raise UsageError(
-                f"{file.place}: edges: node {name!r} sends one tensor at two costs, {min(costs[u]):g} and "
-                f"{max(costs[u]):g}; every node has one output"
+                f"{file.place}: edges: node {name!r} sends one tensor at two costs, {low[0]:g} to {low[1]!r} and "
+                f"{high[0]:g} to {high[1]!r}; every node has one output"
             )
-    return edges, [max(row, default=0.0) for row in costs]
+    return edges, [max(row, default=(0.0, ""))[0] for row in costs]
 
 
 def _devices(file: Record) -> tuple[Device, ...]:

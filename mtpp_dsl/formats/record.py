@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,12 @@ import numpy as np
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 
-__all__ = ["Record", "load", "located"]
+__all__ = ["Record", "load", "located", "repeated_edges"]
 
 ABSENT: Any = object()
 LARGEST = 2**63 - 1
+NAMES = (("sourceId", "destId"), ("source", "target"), ("id", ""))
+"""What objects of lists are known by in messages."""
 
 
 def load(path: Path) -> Record:
@@ -27,7 +30,7 @@ def load(path: Path) -> Record:
         UsageError: no such file, not UTF-8, not JSON (says where), a field given twice, or no object.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except json.JSONDecodeError as error:
@@ -48,6 +51,15 @@ def located(place: str) -> Iterator[None]:
         if str(error).startswith(place):
             raise
         raise UsageError(f"{place}: {error}") from error
+
+
+def repeated_edges(place: str, names: Sequence[str], edges: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """Return a warning of edges that a file gives more than once, if it does; each counts once."""
+    twice = [edge for edge, count in Counter(edges).items() if count > 1]
+    if not twice:
+        return ()
+    (u, v), more = twice[0], f", and {len(twice) - 1} more edges" if len(twice) > 1 else ""
+    return (f"{place}: edge {names[u]} -> {names[v]}{more}: given more than once; counted once",)
 
 
 class Record:
@@ -100,8 +112,10 @@ class Record:
         return [self._identifier(f"{field}[{i}]", value) for i, value in enumerate(self._list(field))]
 
     def records(self, field: str) -> list[Record]:
-        """Return a list of objects."""
-        return [Record(f"{self.place}: {field}[{i}]", value) for i, value in enumerate(self._list(field))]
+        """Return a list of objects; the place of each has its position, and its id or the ends that it joins."""
+        return [
+            Record(f"{self.place}: {field}[{i}]{_called(value)}", value) for i, value in enumerate(self._list(field))
+        ]
 
     def index(self, field: str, key: str) -> dict[str, int]:
         """Return the positions of a list of objects by their identifiers, of which no two may be equal."""
@@ -146,7 +160,7 @@ class Record:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.error(field, f"expected a number, found {_shown(value)}")
         if not 0 <= value <= 1e300 or not math.isfinite(value):
-            raise self.error(field, f"expected a number, zero or more, found {value!r}")
+            raise self.error(field, f"expected a number, zero or more, found {_shown(value)}")
         return value
 
     def _identifier(self, field: str, value: object) -> str:
@@ -155,17 +169,24 @@ class Record:
         return str(value)
 
 
+def _called(value: object) -> str:
+    """Return what an object calls itself, or the ends that it joins, for messages; "" if it does not say."""
+    if not isinstance(value, dict):
+        return ""
+    for first, second in NAMES:
+        given = [value.get(first), value.get(second)] if second else [value.get(first)]
+        if all(isinstance(name, (int, str)) for name in given):
+            return f" ({'' if second else 'id '}{' -> '.join(map(str, given))})"
+    return ""
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"an object gives {twice!r} twice")
+        raise ValueError(f"an object{_called(data)} gives {twice!r} twice")
     return data
-
-
-def _no_constant(word: str) -> float:
-    raise ValueError(f"{word} is no number")
 
 
 def _shown(value: object) -> str:
