@@ -165,7 +165,8 @@ class _Run:
     def ideals(self) -> None:
         """Search the ideals for half of the time: it ends early where there are few, and proves what it finds."""
         problem = self.together
-        if self.closed or problem.graph.n < IDEALS_FROM or Ideals().accepts(problem) is not None:
+        small = problem.graph.n < IDEALS_FROM and _formulation("exact").accepts(problem) is None
+        if self.closed or small or Ideals().accepts(problem) is not None:
             return
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
         limits = self.limits.within(IDEALS_SHARE * self.limits.remaining, start=self.reduced.best_plan)
