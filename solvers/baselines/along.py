@@ -10,11 +10,11 @@ from mtpp_dsl.graph import Ints
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
 from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.lattice import WORD, chain
+from mtpp_dsl.solvers.ideals.lattice import MEASURE, WORD, chain
 from mtpp_dsl.solvers.ideals.net import ceiling, net_of, states_of
-from mtpp_dsl.solvers.ideals.sweep import Step, sweep
+from mtpp_dsl.solvers.ideals.sweep import SWEEP, Step, sweep
 
-__all__ = ["bytes_along", "depth_first", "split_along"]
+__all__ = ["bytes_along", "depth_first", "prepare", "split_along"]
 
 FIRST_STEP = 0.01
 """The first target is above the bound by this share; the next by twice that, and so on."""
@@ -50,6 +50,12 @@ def bytes_along(classes: Classes, devices: DeviceClasses) -> float:
     return (classes.n + 1.0) * (8 * (classes.n // WORD + 1) + 16 * states)
 
 
+def prepare(classes: Classes, orders: int, say: Callable[[str], None]) -> None:
+    """Compile what :func:`split_along` runs, if that pays for so many *orders*."""
+    SWEEP.pick(0.5 * orders * classes.n**2, say)
+    MEASURE.pick(orders * classes.n, say)
+
+
 def split_along(
     classes: Classes,
     devices: DeviceClasses,
@@ -61,7 +67,8 @@ def split_along(
     """Return a split of *order* into blocks with the least largest load, or None if none is less than *below*.
 
     The devices come in whichever order is best; where a block may run on m replicas, it takes m of them and costs
-    max(load / m, exchange of weights), PipeDream's recurrence. Targets are raised from a bound until one is reached.
+    max(load / m, exchange of weights), PipeDream's recurrence. Without a known split, targets are raised from a bound
+    until one is reached.
 
     Args:
         classes: what to place.
@@ -77,8 +84,8 @@ def split_along(
     states, lattice = states_of(devices), chain(order)
     ahead = Prices(np.where(net.time < top * net.copies.max(), net.time, np.inf).T).ahead(lattice, net, states, say)
     floor, share, target = int(first_bound(classes, devices) / unit), FIRST_STEP, 0
-    while target < top:
-        target = min(top, int(floor + share * max(floor, top / 1000)) + 1)
+    while max(target, floor) < top:
+        target = min(top, int(floor + share * max(floor, top / 1000)) + 1) if np.isinf(below) else top
         found = sweep(lattice, net, states, ahead, target, 0, say, pause)
         if found is not None:
             return found[1]

@@ -12,7 +12,7 @@ from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, Termination
-from mtpp_dsl.solvers.baselines.along import bytes_along, depth_first, split_along
+from mtpp_dsl.solvers.baselines.along import bytes_along, depth_first, prepare, split_along
 from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
 from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
@@ -75,6 +75,7 @@ def split_orders(
                 taker.note(f"a split of {classes.n} classes takes more than {MOST_BYTES / 1e6:,.0f} MB")
                 termination = "limit"
                 break
+            prepare(classes, orders, progress.say)
             for order in _orders(classes, orders, limits.seed):
                 taker.pause()
                 steps = split_along(classes, devices, order, progress.say, taker.pause, taker.cost)
