@@ -26,13 +26,13 @@ class Reduced:
         original: the problem as asked.
         problem: the smaller problem.
         lift: turns its plans into plans of the original of no larger cost.
-        best_plan: the best plan of the smaller problem reported so far.
+        best_plan, best_cost: the best plan of the smaller problem reported so far.
     """
 
     def __init__(self, original: Problem, problem: Problem, lift: Callable[[Plan], Plan], outer: Progress) -> None:
         self.original, self.problem, self.lift, self.outer = original, problem, lift, outer
         self.best_plan: Plan | None = outer.plan if lift is identity else None
-        self._best_cost = outer.cost if lift is identity else None
+        self.best_cost = outer.cost if lift is identity else None
 
     def listener(self, must_satisfy: Problem | None = None) -> Progress:
         """Return a progress for a method on the smaller problem.
@@ -43,8 +43,8 @@ class Reduced:
 
     def take(self, plan: Plan, cost: float) -> None:
         """Lift a plan and report it."""
-        if self._best_cost is None or cost < self._best_cost:
-            self.best_plan, self._best_cost = plan, cost
+        if self.best_cost is None or cost < self.best_cost:
+            self.best_plan, self.best_cost = plan, cost
         lifted = self.lift(plan)
         self.outer.report_plan(lifted, evaluate(self.original, lifted).cost)
 
@@ -56,6 +56,9 @@ class _Listener(Progress):
         super().__init__()
         self._reduced, self._must_satisfy = reduced, must_satisfy
         self.started = reduced.outer.started
+        if must_satisfy is None:  # the optimum is that of the original, and so are bounds
+            self.bound = reduced.outer.bound
+            self.plan, self.cost = reduced.best_plan, reduced.best_cost
 
     @property
     def stopped(self) -> bool:

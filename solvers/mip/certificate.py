@@ -8,7 +8,9 @@ from mtpp_dsl.solvers.mip.one import Proven
 __all__ = ["bound_of"]
 
 
-def bound_of(proven: Proven, method: str, solver: str, scale: float, argument: str = "") -> Bound:
+def bound_of(
+    proven: Proven, method: str, solver: str, scale: float, argument: str = "", given: Bound | None = None
+) -> Bound:
     """Return the bound that a solver's dual bound is, or the one its model starts from.
 
     Args:
@@ -17,6 +19,7 @@ def bound_of(proven: Proven, method: str, solver: str, scale: float, argument: s
         solver: name and version.
         scale: the model's unit of cost.
         argument: why the model's bound is one of the problem; "" for an exact model.
+        given: a bound that the model had as a row, on which this one then rests too.
     """
     if not proven.by_solver:
         detail = "the model's own lower bound on its objective, before any search (archer2024, Lemma 3.3)"
@@ -26,4 +29,6 @@ def bound_of(proven: Proven, method: str, solver: str, scale: float, argument: s
         f"margin of {proven.margin:g} units for its tolerances; never an incumbent. It rests on the solver's word and "
         "on its tolerances (feasibility and integrality 1e-6, in the model's units)"
     )
+    if given is not None:
+        detail += f"; a row of the model says that no plan costs less than {given.cost:.9g}, by {given.method!r}"
     return Bound(proven.cost, method, "trusted", solver, detail)

@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
 from mtpp_dsl.solvers.mip.limits import check
-from mtpp_dsl.solvers.mip.one import Proven, solve_one
+from mtpp_dsl.solvers.mip.one import Known, Proven, solve_one
 from mtpp_dsl.verification import verify
 
 __all__ = ["MipMethod"]
@@ -82,6 +82,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
+        self.given: Bound | None = None
         self.scale = 1.0
         gap = max(self.limits.gap - 3e-7, self.limits.gap / 2)  # what is taken off the bound must fit as well
         self.inner = self.limits.within(inf, gap=gap)
@@ -110,7 +111,8 @@ class _Run:
             if proven is not None and form.role != "restriction":
                 self.progress.report_bound(self.bound(proven, self.backend.name))
 
-        solved = solve_one(form, self.backend, self.problem, self.inner, self.progress, tell)
+        known = self.known()
+        solved = solve_one(form, self.backend, self.problem, self.inner, self.progress, tell, known)
         self.scale = solved.scale
         self.written(solved.scale)
         phases = {"build": solved.build, "solve": solved.solve}
@@ -123,6 +125,18 @@ class _Run:
         if solved.proven is not None and form.role != "restriction":
             bound = self.bound(solved.proven, outcome.by)
         return self.result(outcome.termination, bound=bound, time=phases)
+
+    def known(self) -> Known | None:
+        """Return the bound and the cost that whoever calls has reported, for rows of an exact model.
+
+        Both or neither: a bound alone leaves the search without direction (measured: up to three times slower), both
+        together close it early (up to three times faster).
+        """
+        bound, plan = self.progress.bound, self.progress.plan
+        if self.formulation.role != "exact" or bound is None or plan is None or verify(self.problem, plan):
+            return None
+        self.given = bound
+        return Known(bound.cost, evaluate(self.problem, plan).cost)
 
     def family(self) -> Result:
         """Solve every member of a family."""
@@ -139,7 +153,7 @@ class _Run:
 
     def bound(self, proven: Proven, by: str, argument: str = "") -> Bound:
         """Return *proven* with its certificate."""
-        return bound_of(proven, self.formulation.name, by, self.scale, argument)
+        return bound_of(proven, self.formulation.name, by, self.scale, argument, self.given)
 
     def written(self, scale: float) -> None:
         """Note what the numbers of a written model mean."""

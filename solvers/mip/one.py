@@ -9,17 +9,21 @@ from time import monotonic
 from typing import Any
 
 from pyomo.contrib.fbbt.expression_bounds_walker import ExpressionBoundsVisitor
-from pyomo.environ import Objective
+from pyomo.environ import Block, Constraint, Objective
 
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.mip.write import write_model
 
-__all__ = ["FEASIBILITY", "Proven", "Solved", "solve_one"]
+__all__ = ["FEASIBILITY", "Known", "Proven", "Solved", "solve_one"]
 
 FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
+
+
+ABOVE = 1 + 1e-7
+"""Of a plan's cost: rounding must not cut the plan off."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,19 @@ class Proven:
     cost: float
     by_solver: bool
     margin: float = FEASIBILITY
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the optimum before a solver starts, in the problem's unit.
+
+    Attributes:
+        bound: no plan costs less.
+        cost: some plan costs this.
+    """
+
+    bound: float
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -64,8 +81,12 @@ def solve_one(
     limits: Limits,
     progress: Progress,
     tell: Callable[[float | None, Proven | None], None],
+    known: Known | None = None,
 ) -> Solved:
-    """Build and solve *formulation*; *tell* hears the incumbent's cost and the bound as they improve."""
+    """Build and solve *formulation*; *tell* hears the incumbent's cost and the bound as they improve.
+
+    What is *known* becomes rows of the model that is solved, not of the one that is written.
+    """
     began = monotonic()
     model = formulation.build(problem)
     scale = float(getattr(model, "cost_scale", 1.0))
@@ -75,6 +96,8 @@ def solve_one(
     if limits.write_model is not None:
         write_model(model, limits.write_model)
     floor = _floor(model, scale)
+    if known is not None:
+        _between(model, scale, margin, known)
     tell(None, floor)
     built = monotonic()
 
@@ -91,6 +114,19 @@ def solve_one(
     if outcome.objective is not None and formulation.role != "relaxation":
         plan = formulation.extract(problem, model)
     return Solved(outcome, plan, proven, scale, built - began, solved - built)
+
+
+def _between(model: Any, scale: float, margin: float, known: Known) -> None:
+    """Add what is known of the optimum.
+
+    Formula: ``objective >= bound - margin`` and ``objective <= cost (1 + 1e-7) + margin``, in the model's unit.
+    Source -> target: a proven bound and a plan's cost -> two rows.
+    Exact where the model's optimum is the problem's: the bound is below it, and a plan of that cost above.
+    """
+    objective = next(model.component_data_objects(Objective, active=True, descend_into=True))
+    part = model.known = Block(concrete=True)
+    part.least = Constraint(expr=objective.expr >= known.bound / scale - margin)
+    part.most = Constraint(expr=objective.expr <= known.cost / scale * ABOVE + margin)
 
 
 def _proven(bound: float | None, scale: float, margin: float, floor: Proven | None) -> Proven | None:
