@@ -8,11 +8,11 @@ import numpy as np
 
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
-from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
+from mtpp_dsl.solvers.ideals.bounds import ROUNDING, Prices, first_bound
 from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.lattice import MEASURE, WORD, chain
-from mtpp_dsl.solvers.ideals.net import ceiling, net_of, states_of
-from mtpp_dsl.solvers.ideals.sweep import SWEEP, Step, sweep
+from mtpp_dsl.solvers.ideals.lattice import WORD, chain
+from mtpp_dsl.solvers.ideals.net import Net, States, ceiling, net_of, states_of
+from mtpp_dsl.solvers.ideals.sweep import SWEEP, Ahead, Step, sweep
 
 __all__ = ["bytes_along", "depth_first", "prepare", "split_along"]
 
@@ -53,7 +53,6 @@ def bytes_along(classes: Classes, devices: DeviceClasses) -> float:
 def prepare(classes: Classes, orders: int, say: Callable[[str], None]) -> None:
     """Compile what :func:`split_along` runs, if that pays for so many *orders*."""
     SWEEP.pick(0.5 * orders * classes.n**2, say)
-    MEASURE.pick(orders * classes.n, say)
 
 
 def split_along(
@@ -82,7 +81,7 @@ def split_along(
         return None
     net, unit, top = net_of(classes, devices, min(below, ceiling(classes, devices)))
     states, lattice = states_of(devices), chain(order)
-    ahead = Prices(np.where(net.time < top * net.copies.max(), net.time, np.inf).T).ahead(lattice, net, states, say)
+    ahead = _ahead(order, net, states, top)
     floor, share, target = int(first_bound(classes, devices) / unit), FIRST_STEP, 0
     while max(target, floor) < top:
         target = min(top, int(floor + share * max(floor, top / 1000)) + 1) if np.isinf(below) else top
@@ -91,3 +90,22 @@ def split_along(
             return found[1]
         share *= 2
     return None
+
+
+def _ahead(order: Ints, net: Net, states: States, top: int) -> Ahead:
+    """Return what is sure to come after every prefix of *order*: see :class:`Ahead`, without going through its bits."""
+    prices = Prices(np.where(net.time < top * net.copies.max(), net.time, np.inf).T)
+    n, tensors = len(order), len(net.pins)
+    left = np.zeros((n + 1, len(prices.weight)))
+    left[:-1] = np.cumsum(prices.weight.T[order][::-1], axis=0)[::-1]
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    pins = np.repeat(place, np.diff(net.start))
+    first, last = np.full(tensors, n), np.zeros(tensors, np.int64)
+    np.minimum.at(first, net.tensor, pins)
+    np.maximum.at(last, net.tensor, pins)
+    opened = np.bincount(first + 1, weights=net.cost, minlength=n + 1)
+    closed = np.bincount(last + 1, weights=net.cost, minlength=n + 1)
+    price, cheapest = prices.of_states(net, states)
+    slack = ROUNDING * (prices.weight.sum(axis=1) + net.cost.sum())
+    return Ahead(left, np.cumsum(opened - closed), price, cheapest, slack)
