@@ -12,7 +12,9 @@ from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.ideals.loose import take_out
 from mtpp_dsl.solvers.ideals.nets import Nets
+from mtpp_dsl.solvers.ideals.order import ancestors
 
 __all__ = ["Classes", "Reading", "classes_of", "cycle_of"]
 
@@ -76,8 +78,9 @@ def classes_of(problem: Problem, devices: DeviceClasses, reading: Reading, keep:
     nets = Nets(_tensors(problem, group))
     weights = _Weights(problem, devices, group)
     orphans = _to_take_out(problem, group, nets, weights, keep) if reading == "relaxed" else np.zeros(0, np.int64)
+    earlier = ancestors(len(weights.time), arcs) if len(orphans) else []
     for orphan in orphans.tolist():
-        nets.take_out(orphan)
+        take_out(orphan, nets, weights.time, devices.pays, earlier)
     into = _absorb(arcs, nets, weights.weightless(), set(orphans.tolist()))
     return _assemble(into, orphans, arcs, nets, weights)
 

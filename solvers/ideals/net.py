@@ -9,6 +9,7 @@ import numpy as np
 from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.ideals.order import ancestors
 
 __all__ = ["Net", "States", "ceiling", "net_of", "states_of"]
 
@@ -109,7 +110,7 @@ def _free(classes: Classes, time: Ints, cost: Ints, pays: Bools, most: int) -> B
     It saves the class's time; it may begin to cut the tensors at the class, but those with a pin that comes before it,
     in the earlier block or before that, it cut already.
     """
-    above = ancestors(classes)
+    above = ancestors(classes.n, classes.before)
     fresh = np.zeros(classes.n, np.int64)
     for (pins, _), c in zip(classes.tensors, cost.tolist(), strict=True):
         inside = sum(1 << v for v in pins)
@@ -118,25 +119,6 @@ def _free(classes: Classes, time: Ints, cost: Ints, pays: Bools, most: int) -> B
                 fresh[v] += c
     paying = time[pays]
     return np.asarray(((paying >= fresh) | (paying >= most)).all(axis=0), np.bool_)
-
-
-def ancestors(classes: Classes) -> list[int]:
-    """Return the classes that come before each, as bits."""
-    after: list[list[int]] = [[] for _ in range(classes.n)]
-    waiting = [0] * classes.n
-    for a, b in classes.before:
-        after[a].append(b)
-        waiting[b] += 1
-    above = [0] * classes.n
-    ready = [v for v in range(classes.n) if not waiting[v]]
-    while ready:
-        a = ready.pop()
-        for b in after[a]:
-            above[b] |= above[a] | 1 << a
-            waiting[b] -= 1
-            if not waiting[b]:
-                ready.append(b)
-    return above
 
 
 class States(NamedTuple):

@@ -26,7 +26,7 @@ class Nets:
         self._weight: dict[Pins, float] = defaultdict(float)
         self._at: dict[int, set[Pins]] = defaultdict(set)
         for pins, weight in tensors:
-            self._add(frozenset(pins), weight)
+            self.add(pins, weight)
 
     def at(self, group: int) -> set[Pins]:
         """Return the sets that have *group* as a pin."""
@@ -43,7 +43,7 @@ class Nets:
     def merge(self, group: int, into: int) -> None:
         """Make *group* part of *into*."""
         for pins in sorted(self._at[group], key=sorted):
-            self._add((pins - {group}) | {into}, self._drop(pins))
+            self.add((pins - {group}) | {into}, self.drop(pins))
 
     def take_out(self, group: int) -> None:
         """Remove *group*, and leave what everybody must pay wherever it is put.
@@ -53,21 +53,28 @@ class Nets:
         the group on it or not, it cuts one of the first j sets, and pays c_j at least. Sets A_j of weight
         c_j - c_{j+1} charge it just that, as it cuts every later A.
         """
-        touching = sorted(((self._drop(pins), sorted(pins)) for pins in list(self._at[group])), reverse=True)
+        touching = sorted(((self.drop(pins), sorted(pins)) for pins in list(self._at[group])), reverse=True)
         lighter = [weight for weight, _ in touching[1:]]
         union: set[int] = set()
         for (weight, pins), following in zip(touching, [*lighter, 0.0], strict=False):
             union |= set(pins) - {group}
             if len(union) <= MOST_PINS:
-                self._add(frozenset(union), weight - following)
+                self.add(union, weight - following)
 
-    def _add(self, pins: Pins, weight: float) -> None:
+    def weight(self, pins: Pins) -> float:
+        """Return the weight of a set."""
+        return self._weight[pins]
+
+    def add(self, groups: Iterable[int], weight: float) -> None:
+        """Add a set; one of a single pin, or without weight, does not count."""
+        pins = frozenset(groups)
         if len(pins) > 1 and weight > 0:
             self._weight[pins] += weight
             for group in pins:
                 self._at[group].add(pins)
 
-    def _drop(self, pins: Pins) -> float:
+    def drop(self, pins: Pins) -> float:
+        """Remove a set and return its weight."""
         for group in pins:
             self._at[group].discard(pins)
         return self._weight.pop(pins)
