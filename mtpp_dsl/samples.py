@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -166,6 +167,7 @@ def _unusual() -> dict[str, Problem]:
         [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)],
         work=[1, 2, 3, 3, 2, 1],
         output=[1, 1, 1, 1, 1, 1],
+        params=[1, 0, 1, 0, 1, 0],
         backward=[False, False, False, True, True, True],
     )
     unsupported = Graph.create(
@@ -174,6 +176,9 @@ def _unusual() -> dict[str, Problem]:
     mixed = [Device("gpu", "fast"), Device("cpu", speed=0.5, pays_io=False)]
     pair = np.ones((2, 2))
     links = Links(bandwidth=pair, latency=pair)
+    two = [replace(device, group=group) for device, group in zip(_devices(3), "xxy", strict=True)]
+    three = [replace(device, group=group) for device, group in zip(_devices(3), "xyz", strict=True)]
+    spread = Replicate(most=3, sync="weights")
     ends = Colocate(nodes=(0, 5))
     pairs = [Colocate(nodes=(0, 1)), Colocate(nodes=(2, 3))]
     return {
@@ -184,6 +189,8 @@ def _unusual() -> dict[str, Problem]:
         "unsupported": Problem.create(unsupported, mixed, Shared(1.0), constraints=[ACYCLIC]),
         "host": Problem.create(unsupported, mixed, Host(1.0), constraints=[ACYCLIC]),
         "makespan": Problem.create(_diamond(), _devices(2), links, Objective("makespan"), [ExclusiveLinks()]),
+        "groups": Problem.create(_diamond(), two, Shared(4.0, between=1.0), constraints=[ACYCLIC]),
+        "replicas in groups": Problem.create(training, three, Shared(4.0, between=2.0), constraints=[ACYCLIC, spread]),
         "batch throughput": Problem.create(_diamond(), _devices(2), links, Objective("throughput", batch=4)),
         "links": Problem.create(_diamond(), _devices(2), links),
     }

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.loose import take_out
@@ -55,8 +55,17 @@ class Classes:
         """Number of classes."""
         return len(self.members)
 
+    def as_graph(self) -> tuple[Graph, Floats]:
+        """Return the order as a graph, and [n] what the tensors at each class cost."""
+        cost = np.zeros(self.n)
+        for pins, c in self.tensors:
+            cost[list(pins)] += c
+        return Graph.create([str(v) for v in range(self.n)], self.before, output=cost), cost
 
-def classes_of(problem: Problem, devices: DeviceClasses, reading: Reading, keep: int = 0) -> Classes:
+
+def classes_of(
+    problem: Problem, devices: DeviceClasses, reading: Reading, keep: int = 0, *, absorb: bool = True
+) -> Classes:
     """Return the classes of a problem.
 
     Nodes that are colocated, or that lie on a cycle of such groups (an acyclic quotient then leaves them one
@@ -69,6 +78,7 @@ def classes_of(problem: Problem, devices: DeviceClasses, reading: Reading, keep:
         devices: its devices.
         reading: the order of the classes.
         keep: leave so many of the classes that ``relaxed`` takes out, the heaviest; they may be anywhere.
+        absorb: whether to make weightless classes part of others where that costs nothing, on one level of devices.
     """
     graph = problem.graph
     group = _components(graph.n, [(c.nodes[0], v) for c in problem.of(Colocate) for v in c.nodes], "weak")
@@ -81,7 +91,8 @@ def classes_of(problem: Problem, devices: DeviceClasses, reading: Reading, keep:
     earlier = ancestors(len(weights.time), arcs) if len(orphans) else []
     for orphan in orphans.tolist():
         take_out(orphan, nets, weights.time, devices.pays, earlier)
-    into = _absorb(arcs, nets, weights.weightless(), set(orphans.tolist()))
+    weightless = weights.weightless() & absorb
+    into = _absorb(arcs, nets, weightless, set(orphans.tolist()))
     return _assemble(into, orphans, arcs, nets, weights)
 
 

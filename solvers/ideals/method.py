@@ -9,6 +9,7 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.solvers.ideals.nested_run import NestedRun, one_level, unlike
 from mtpp_dsl.solvers.ideals.run import Run
 
 __all__ = ["Ideals"]
@@ -48,15 +49,14 @@ class Ideals:
             return f"ideals minimises a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "ideals knows the shared and host interconnects, not links"
-        if problem.hierarchical:
-            return "ideals has one bandwidth, not another between groups of devices"
         other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
         if other is not None:
             return f"ideals cannot honour constraint {other}"
-        apart = told_apart(problem)
+        flat = one_level(problem) if problem.hierarchical else problem
+        apart = told_apart(flat) or (unlike(problem) if problem.hierarchical else None)
         if apart is not None:
             return apart
-        kinds = classify(problem).members
+        kinds = classify(flat).members
         states = np.prod([len(members) + 1.0 for members in kinds])
         if states > MOST_STATES:
             return (
@@ -67,7 +67,8 @@ class Ideals:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
-        return Run(problem, limits, progress, self.most_bytes).result()
+        run = NestedRun if problem.hierarchical else Run
+        return run(problem, limits, progress, self.most_bytes).result()
 
 
 def told_apart(problem: Problem) -> str | None:

@@ -24,7 +24,7 @@ from mtpp_dsl.solvers.reduced import identity
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.verification import TOLERANCE, verify
 
-__all__ = ["Run"]
+__all__ = ["APART", "UNASKED", "Ended", "Heeding", "Run", "as_verified"]
 
 MOST_FREE = 8_000
 """With more ideals than this, no more groups that may be anywhere are put in."""
@@ -49,7 +49,7 @@ CROWDED_REPLICAS = (
 )
 
 
-class _Ended(Exception):
+class Ended(Exception):
     """Time is up, or somebody asked to stop."""
 
 
@@ -70,7 +70,7 @@ class Run:
         self._lift: Callable[[Plan], Plan] = identity
         if contract.accepts(problem) is None:
             self._problem, self._lift = contract.apply(problem)
-        self._devices = _as_verified(classify(self._problem), self._problem)
+        self._devices = as_verified(classify(self._problem), self._problem)
         self._plan: Plan | None = None
         self._cost = np.inf
         self._bound: Bound | None = None
@@ -85,7 +85,7 @@ class Run:
             self._start()
             self._pause()
             self._go()
-        except _Ended:
+        except Ended:
             self._termination = "interrupted" if self._progress.stopped else "time_limit"
         plan, bound = self._plan, self._bound
         if self._infeasibility is not None:
@@ -144,7 +144,7 @@ class Run:
     def _slice(self, method: SliceGraph) -> None:
         """Keep the plan of slicing orders of the nodes, where no nodes have to be together."""
         limits = replace(self._limits, start=None)
-        plan = method.solve(self._problem, limits, _Heeding(self._progress)).plan
+        plan = method.solve(self._problem, limits, Heeding(self._progress)).plan
         if plan is not None:
             lifted = self._lift(plan)
             if not verify(self._original, lifted):
@@ -235,13 +235,13 @@ class Run:
 
     def _pause(self) -> None:
         if self._progress.stopped or self._limits.remaining <= 0:
-            raise _Ended
+            raise Ended
 
     def _note(self, note: str) -> None:
         self._notes.setdefault(note)
 
 
-class _Heeding(Progress):
+class Heeding(Progress):
     """Keeps to itself what is reported, and stops when the outer one does."""
 
     def __init__(self, outer: Progress) -> None:
@@ -261,7 +261,7 @@ def _ignore(_: float) -> None:
     pass
 
 
-def _as_verified(devices: DeviceClasses, problem: Problem) -> DeviceClasses:
+def as_verified(devices: DeviceClasses, problem: Problem) -> DeviceClasses:
     """Give every device the memory that the independent check lets it have, so that no plan escapes the bound."""
     first = [group[0] for group in devices.members]
     size = np.array([problem.devices[d].memory or 0.0 for d in first])

@@ -7,7 +7,6 @@ from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Graph
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
@@ -143,7 +142,7 @@ class Search:
 
     def _along_orders(self, gap: float) -> None:
         """Find the best splits of some orders of the classes."""
-        for order in islice(orders(*self._as_graph(), self._seed), ORDERS):
+        for order in islice(orders(*self.classes.as_graph(), self._seed), ORDERS):
             if self._closed(gap):
                 return
             net, unit, top = self._net()
@@ -176,11 +175,3 @@ class Search:
                 break
             share *= 2
         self.done = True
-
-    def _as_graph(self) -> tuple[Graph, Floats]:
-        """Return the order as a graph, and what the tensors at each class cost."""
-        classes = self.classes
-        cost = np.zeros(classes.n)
-        for pins, c in classes.tensors:
-            cost[list(pins)] += c
-        return Graph.create([str(v) for v in range(classes.n)], classes.before, output=cost), cost

@@ -1,0 +1,176 @@
+"""What the compiled loop over a hierarchy reads: classes, tensors with their producers, and a group's devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.ideals.classes import Classes
+
+__all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "mixed_radix", "nest_of", "spreading"]
+
+
+class Nest(NamedTuple):
+    """Weights of classes, in time.
+
+    Attributes:
+        time: [kinds, n]; ``inf`` where a class may not be.
+        start: [n+1] row pointers into ``tensor``.
+        tensor: the tensors at each class.
+        near: [tensors] what a block pays that holds some pins and not all.
+        more: [tensors] what it pays on top where the tensor crosses to another group.
+        pins, producer: [tensors] number of classes, and the one that makes it.
+        size: [n] memory, and [kinds] ``room``, its limit.
+        stream: [n] what it takes to stream the parameters, and [kinds] ``kept``, the part that is not streamed.
+        pays: [kinds] whether tensors are part of the load.
+        copies: [kinds] on how many devices at most a block may run.
+        sync: [kinds, n] twice what it takes to pass on the parameters in a group, where replicas exchange them.
+        abroad: [kinds, n] the same between groups.
+    """
+
+    time: Floats
+    start: Ints
+    tensor: Ints
+    near: Floats
+    more: Floats
+    pins: Ints
+    producer: Ints
+    size: Floats
+    room: Floats
+    stream: Floats
+    kept: Floats
+    pays: Bools
+    copies: Ints
+    sync: Floats
+    abroad: Floats
+
+
+class GroupType(NamedTuple):
+    """Groups of the same devices.
+
+    Attributes:
+        groups: their numbers.
+        holds: [kinds] devices of each kind in every one.
+    """
+
+    groups: tuple[int, ...]
+    holds: Ints
+
+
+class Choice(NamedTuple):
+    """One group of devices, or several over which every block is spread evenly.
+
+    Attributes:
+        take: [types] how many groups of each type.
+        groups: how many in all.
+        offers: [kinds] devices of each kind that every one of them offers.
+        copies: [kinds] on how many of these at most a block may run in each.
+        used, stride: [states, kinds] and [kinds] how many have been used, in mixed radix.
+    """
+
+    take: Ints
+    groups: int
+    offers: Ints
+    copies: Ints
+    used: Ints
+    stride: Ints
+
+
+def nest_of(problem: Problem, devices: DeviceClasses, classes: Classes) -> Nest:
+    """Return the weights of *classes* on a hierarchy of *devices*."""
+    link = problem.interconnect
+    assert isinstance(link, (Shared, Host))
+    assert link.between is not None
+    tensors = _tensors(problem, classes)
+    at: list[list[int]] = [[] for _ in range(classes.n)]
+    for t, (producer, readers) in enumerate(tensors):
+        for c in (producer, *readers):
+            at[c].append(t)
+    size = np.array(list(tensors.values())).reshape(-1)
+    bounded = np.isfinite(devices.overflow)
+    return Nest(
+        time=np.ascontiguousarray(classes.time.T),
+        start=np.concatenate(([0], np.cumsum([len(row) for row in at]))).astype(np.int64),
+        tensor=np.array([t for row in at for t in row], dtype=np.int64),
+        near=size / link.bandwidth,
+        more=size / link.between - size / link.bandwidth,
+        pins=np.array([1 + len(readers) for _, readers in tensors], dtype=np.int64),
+        producer=np.array([producer for producer, _ in tensors], dtype=np.int64),
+        size=classes.size,
+        room=devices.memory,
+        stream=classes.params / link.bandwidth if bounded.any() else np.zeros(classes.n),
+        kept=devices.overflow / link.bandwidth,
+        pays=devices.pays,
+        copies=devices.copies,
+        sync=np.outer(devices.syncs, 2 * classes.params / link.bandwidth),
+        abroad=np.outer(devices.syncs, 2 * classes.params / link.between),
+    )
+
+
+def _tensors(problem: Problem, classes: Classes) -> dict[tuple[int, tuple[int, ...]], float]:
+    """Return the size of the tensors from each class to each set of others."""
+    graph = problem.graph
+    home = np.empty(graph.n, np.int64)
+    for c, members in enumerate(classes.members):
+        home[list(members)] = c
+    sizes: dict[tuple[int, tuple[int, ...]], float] = {}
+    for u in np.flatnonzero(graph.output > 0).tolist():
+        producer = int(home[u])
+        readers = tuple(sorted(set(home[graph.successors(u)].tolist()) - {producer}))
+        if readers:
+            sizes[producer, readers] = sizes.get((producer, readers), 0.0) + float(graph.output[u])
+    return sizes
+
+
+def group_types(problem: Problem, devices: DeviceClasses) -> list[GroupType]:
+    """Return the groups of *problem*, those of the same devices together."""
+    kinds = len(devices.members)
+    by_count: dict[tuple[int, ...], list[int]] = {}
+    for g in sorted(set(problem.group.tolist())):
+        count = np.bincount(devices.kind[problem.group == g], minlength=kinds)
+        by_count.setdefault(tuple(count.tolist()), []).append(g)
+    return [GroupType(tuple(groups), np.array(count, np.int64)) for count, groups in by_count.items()]
+
+
+def spreading(types: Sequence[GroupType], devices: DeviceClasses) -> list[int]:
+    """Return the kinds of devices of which a block may run on several, in several groups."""
+    kinds = range(len(devices.members))
+    return [q for q in kinds if devices.copies[q] > 1 and sum(len(kind.groups) for kind in types if kind.holds[q]) > 1]
+
+
+def choices_of(types: Sequence[GroupType], devices: DeviceClasses) -> list[Choice]:
+    """Return every choice of groups for what is next in a chain of ideals, cheaper ones to compute first.
+
+    Of several groups only one kind of device takes part: others cannot be spread over them.
+    """
+    found = []
+    for y, kind in enumerate(types):
+        take = np.zeros(len(types), np.int64)
+        take[y] = 1
+        found.append(_choice(take, kind.holds, np.minimum(kind.holds, devices.copies)))
+    for q in spreading(types, devices):
+        most = [len(kind.groups) if kind.holds[q] else 0 for kind in types]
+        for vector in product(*(range(number + 1) for number in most)):
+            if 2 <= sum(vector) <= devices.copies[q]:
+                count = np.zeros(len(devices.members), np.int64)
+                count[q] = min(kind.holds[q] for kind, number in zip(types, vector, strict=True) if number)
+                found.append(_choice(np.array(vector), count, np.minimum(count, devices.copies // sum(vector))))
+    return found
+
+
+def _choice(take: Ints, count: Ints, copies: Ints) -> Choice:
+    used, stride = mixed_radix(count)
+    return Choice(take, int(take.sum()), count, copies.astype(np.int64), used, stride)
+
+
+def mixed_radix(count: Ints) -> tuple[Ints, Ints]:
+    """Return [states, kinds] all ways to use at most *count* of each kind, and what one more adds to the number."""
+    stride = np.cumprod([1, *(count[:-1] + 1).tolist()]).astype(np.int64)
+    number = np.arange(int(np.prod(count + 1)))
+    return (number[:, None] // stride % (count + 1)).astype(np.int64), stride

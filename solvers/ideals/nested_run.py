@@ -1,0 +1,249 @@
+"""Method ``ideals`` on a hierarchy of devices: the programme on two levels, and bounds from one level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from mtpp_dsl.constraints import Replicate
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.solvers.combinatorial.orders import orders
+from mtpp_dsl.solvers.ideals.bounds import Prices
+from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
+from mtpp_dsl.solvers.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of, spreading
+from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
+from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Ended, Heeding, Run, as_verified
+from mtpp_dsl.verification import TOLERANCE, verify
+
+__all__ = ["MOST_IDEALS", "NestedRun", "one_level", "unlike"]
+
+MOST_IDEALS = 1_000
+"""With more ideals than this, only the prefixes of some orders are gone through."""
+MOST_STATES = 2_000
+ORDERS = 8
+ONE_LEVEL_SHARE = 0.3
+FIRST_STEP = 0.02
+DETAIL = "every split on two levels has a load of this or more (the programme of PipeDream, over ideals)"
+WITHOUT = "; with the bandwidth inside a group everywhere, and no exchange of weights"
+MANY = "the classes have more than {most:,} ideals: the plan is the best along some orders"
+FREE = (
+    "some colocated groups have no forward node; plans follow their backward edges, and the bound is that of one level"
+)
+
+
+def one_level(problem: Problem) -> Problem:
+    """Return *problem* without groups and exchange of weights: every plan is one there, and costs no more."""
+    link = problem.interconnect
+    assert isinstance(link, (Shared, Host))
+    constraints = [replace(c, sync="none") if isinstance(c, Replicate) else c for c in problem.constraints]
+    devices = tuple(replace(device, group=None) for device in problem.devices)
+    return replace(problem, devices=devices, interconnect=replace(link, between=None), constraints=tuple(constraints))
+
+
+def unlike(problem: Problem) -> str | None:
+    """Return why the groups of *problem* are too many, or not to be spread over, or None."""
+    devices = classify(one_level(problem))
+    types = group_types(problem, devices)
+    wide = spreading(types, devices)
+    for kind in types:
+        together = [problem.devices[devices.members[q][0]].name for q in wide if kind.holds[q]]
+        if len(together) > 1:
+            return (
+                f"ideals spreads replicas of one kind of device over groups; {together[0]} and {together[1]} are of two"
+            )
+    states = np.prod([len(kind.groups) + 1.0 for kind in types]) * max(np.prod(kind.holds + 1.0) for kind in types)
+    if states > MOST_STATES:
+        return (
+            f"there are {states:,.0f} ways to have used some of the groups and of the devices in one; ideals goes "
+            f"through at most {MOST_STATES:,}"
+        )
+    return None
+
+
+class NestedRun:
+    """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.ideals.run.Run`.
+
+    Args:
+        problem: what is asked.
+        limits: when to stop, and where to start.
+        progress: told of plans and bounds.
+        most_bytes: how much memory the ideals of one level may take.
+    """
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float) -> None:
+        self._problem, self._limits, self._progress, self._most_bytes = problem, limits, progress, most_bytes
+        link = problem.interconnect
+        assert isinstance(link, (Shared, Host))
+        self._flat = replace(problem, interconnect=replace(link, between=None))
+        self._devices = as_verified(classify(self._flat), problem)
+        self._types = group_types(problem, self._devices)
+        self._choices = choices_of(self._types, self._devices)
+        self._plan: Plan | None = None
+        self._cost = np.inf
+        self._bound: Bound | None = None
+        self._infeasibility: Infeasibility | None = None
+        self._termination: Termination = "complete"
+        self._notes: dict[str, None] = {}
+
+    def result(self) -> Result:
+        """Search until done or stopped, and return what is known."""
+        try:
+            self._start()
+            self._pause()
+            self._go()
+        except Ended:
+            self._termination = "interrupted" if self._progress.stopped else "time_limit"
+        plan = self._plan
+        if self._infeasibility is not None:
+            self._termination = "infeasible"
+        elif self._closed:
+            self._termination = "gap"
+        return Result(
+            termination=self._termination,
+            plan=plan,
+            bound=self._bound,
+            evaluation=None if plan is None else evaluate(self._problem, plan),
+            method="ideals",
+            seed=self._limits.seed,
+            time={"total": self._progress.elapsed},
+            log=tuple(self._progress.log),
+            infeasibility=self._infeasibility,
+            notes=tuple(self._notes),
+        )
+
+    def _start(self) -> None:
+        start = self._limits.start
+        if start is None:
+            return
+        broken = verify(self._problem, start)
+        if broken:
+            self._note(f"the start was dropped, it is no plan: {broken[0]}")
+        else:
+            self._keep(start)
+
+    def _go(self) -> None:
+        self._on_one_level()
+        if self._infeasibility is not None:
+            return
+        orphans = bool(classes_of(self._flat, self._devices, "relaxed").taken_out)
+        proves = self._problem.acyclic and not orphans
+        if not self._problem.acyclic:
+            self._note(UNASKED)
+        elif orphans:
+            self._note(FREE)
+        best = self._search("forward", proves=proves)
+        if np.isfinite(best) and self._cost > best * (1 + TOLERANCE):
+            self._note(APART)
+            for reading in ("mirrored", "parallel"):
+                self._search(reading, proves=False)
+
+    def _on_one_level(self) -> None:
+        """Bound by the optimum on one level."""
+        limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
+        found = Run(one_level(self._problem), limits, Heeding(self._progress), self._most_bytes).result()
+        self._infeasibility = found.infeasibility
+        if found.bound is not None:
+            self._raise(found.bound.cost, found.bound.detail + WITHOUT)
+        self._pause()
+
+    def _search(self, reading: Reading, *, proves: bool) -> float:
+        """Search one reading of the problem; return the cost of the best split, ``inf`` if none was found."""
+        classes = classes_of(self._flat, self._devices, reading, absorb=False)
+        nest = nest_of(self._problem, self._devices, classes)
+        best = np.inf
+        for order in islice(orders(*classes.as_graph(), self._limits.seed), ORDERS):
+            if self._closed:
+                return min(best, self._cost)
+            best = min(best, self._try(chain(order), classes, nest, min(best, self._cost)))
+        lattice = lattice_of(classes, MOST_IDEALS * 8.0 * classes.n, self._progress.say, self._pause)
+        if lattice is None or lattice.size > MOST_IDEALS:
+            self._note(MANY.format(most=MOST_IDEALS))
+            self._termination = "limit"
+            return best
+        return self._prove(lattice, classes, nest, best, proves=proves)
+
+    def _prove(self, lattice: Lattice, classes: Classes, nest: Nest, best: float, *, proves: bool) -> float:
+        """Raise the target until there is a split below it, or until no better one can be."""
+        lower = 0.0 if self._bound is None else self._bound.cost
+        share = FIRST_STEP
+        top = min(best, self._cost) if proves else best
+        while not self._closed:
+            target = min(top, lower * (1 + share)) if np.isfinite(top) and lower > 0 else top
+            found = self._try(lattice, classes, nest, target)
+            best = min(best, found)
+            if proves:
+                proved = min(found, target) * (1 - ROUNDING)
+                if np.isinf(proved):
+                    self._infeasibility = Infeasibility(
+                        "no chain of ideals fits on the groups of devices; all were tried",
+                        tuple(str(constraint) for constraint in self._problem.constraints),
+                    )
+                    break
+                self._raise(proved, DETAIL)
+            if found < target or target >= top:
+                break
+            lower, share = target, 2 * share
+        return best
+
+    def _try(self, lattice: Lattice, classes: Classes, nest: Nest, target: float) -> float:
+        """Look for the best split below *target*, keep it if it is a plan, and return its cost; ``inf`` for none."""
+        prices = Prices(classes.time)
+        weights = prices.price, prices.weight
+        found = nested(lattice, nest, self._types, self._choices, weights, target, self._progress.say, self._pause)
+        if found is None:
+            return np.inf
+        value, steps = found
+        self._keep(self._plan_of(classes, steps))
+        return value
+
+    def _plan_of(self, classes: Classes, steps: Sequence[GroupStep]) -> Plan:
+        free = [list(kind.groups) for kind in self._types]
+        assignment = np.zeros(self._problem.graph.n, np.int64)
+        replicas: dict[int, tuple[int, ...]] = {}
+        for step in steps:
+            groups = [free[y].pop(0) for y, number in enumerate(step.take.tolist()) for _ in range(number)]
+            idle = [self._members(group) for group in groups]
+            for block, kind, copies in step.blocks:
+                taken = [members[kind].pop(0) for members in idle for _ in range(copies)]
+                assignment[[v for c in block for v in classes.members[c]]] = taken[0]
+                if len(taken) > 1:
+                    replicas[taken[0]] = tuple(taken)
+        return Plan.create(self._problem, assignment, replicas=replicas)
+
+    def _members(self, group: int) -> list[list[int]]:
+        """Return the devices of a group by kind."""
+        return [[d for d in members if self._problem.group[d] == group] for members in self._devices.members]
+
+    @property
+    def _closed(self) -> bool:
+        if self._infeasibility is not None:
+            return True
+        bound = self._bound
+        return self._plan is not None and bound is not None and relative_gap(self._cost, bound.cost) <= self._limits.gap
+
+    def _keep(self, plan: Plan) -> None:
+        cost = evaluate(self._problem, plan).cost
+        if cost < self._cost and not verify(self._problem, plan):
+            self._plan, self._cost = plan, cost
+            self._progress.report_plan(plan, cost)
+
+    def _raise(self, lower: float, detail: str) -> None:
+        if self._bound is None or lower > self._bound.cost:
+            self._bound = Bound(lower, method="ideals", proof="checked", by="mtpp ideals", detail=detail)
+            self._progress.report_bound(self._bound)
+
+    def _pause(self) -> None:
+        if self._progress.stopped or self._limits.remaining <= 0:
+            raise Ended
+
+    def _note(self, note: str) -> None:
+        self._notes.setdefault(note)
