@@ -26,6 +26,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
     },
     METHODS: {
+        "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
         "auto": "mtpp_dsl.solvers.auto:Auto",
         "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",

@@ -1,0 +1,1 @@
+"""Splits without an order between the devices, by simulated annealing."""

@@ -1,0 +1,74 @@
+"""One annealing from one state, in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.annealing.instance import BITS, Instance
+from mtpp_dsl.solvers.annealing.kernel import ANNEAL, CHARGE, DRAWS, HUGEST, Best
+from mtpp_dsl.solvers.annealing.recipes import Recipe
+from mtpp_dsl.solvers.annealing.state import State, broken, loads_of, state_of
+
+__all__ = ["anneal", "energies"]
+
+CHUNKS = 100
+"""Steps of the temperature, at least."""
+LARGEST_CHUNK = 20_000
+NOISE = 1 << 16
+
+
+def anneal(
+    instance: Instance,
+    device: Ints,
+    known: Best,
+    recipe: Recipe,
+    steps: int,
+    random: np.random.Generator,
+    say: Callable[[str], None],
+    pause: Callable[[Best], bool],
+) -> Best:
+    """Return the best valid state met, or *known* if none is better.
+
+    Args:
+        instance: what is to be split.
+        device: [n] the state to start from, valid or not.
+        known: the best valid state known; its load is the largest whole number without one. Not changed.
+        recipe: temperature and moves.
+        steps: moves to try.
+        random: where they come from.
+        say: told when code has to be compiled.
+        pause: called with the best state after each chunk; True ends the annealing.
+    """
+    state = state_of(instance, device)
+    best = Best(known.device.copy(), known.load.copy())
+    peak = int(loads_of(instance, state).max(initial=0))
+    if peak < best.load[0] and not broken(instance, state):
+        best.device[:] = device
+        best.load[0] = peak
+    run = ANNEAL.pick(steps, say)
+    noise = np.empty(max(DRAWS, min(NOISE, 32 * steps)))
+    mark = np.zeros(len(device) + 1, np.int64)
+    chunk = max(1, min(LARGEST_CHUNK, steps // CHUNKS))
+    done = 0
+    while done < steps and not pause(best) and best.load[0] > 0:
+        heat = recipe.hot * (recipe.cold / recipe.hot) ** (done / steps)
+        power = round(recipe.soft * (recipe.hard / recipe.soft) ** (done / steps))
+        unit = float(min(best.load[0], 2**BITS))
+        energy = energies(instance, state, power, unit)
+        end = min(steps, done + chunk)
+        while done < end:
+            random.random(out=noise)
+            done += run(noise, end - done, heat, power, unit, recipe.moves, instance, state, energy, mark, best)
+    return best
+
+
+def energies(instance: Instance, state: State, power: int, unit: float) -> Floats:
+    """Return [k] the energy of every device, which the kernel keeps up to date."""
+    energy: Floats = np.minimum(loads_of(instance, state) / unit, HUGEST) ** power
+    excess = (state.used - instance.room) / (instance.room + 1.0)
+    energy += np.where(excess > 0, CHARGE * (1.0 + excess), 0.0)
+    energy += np.where(state.clash > 0, CHARGE * (1.0 + state.clash), 0.0)
+    return energy

@@ -1,0 +1,257 @@
+"""The moves of the annealing, and their acceptance: one loop, compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.annealing.instance import Instance
+from mtpp_dsl.solvers.annealing.state import State
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+
+__all__ = ["ANNEAL", "CHARGE", "DRAWS", "HUGEST", "Best", "Moves"]
+
+MOVES_WORTH_COMPILING = 5e3
+LARGEST = 64
+"""Classes in a cluster, at most."""
+DRAWS = 3_000
+"""Numbers that one move may take, at most."""
+CHARGE = 2.0
+"""Energy of a device over a limit, in units of that of a device with the largest load of the best plan."""
+HUGEST = 1e8
+"""Loads of more units than this have the same energy: its powers stay within floating point."""
+
+
+class Moves(NamedTuple):
+    """Shares of kinds of moves, and their sizes.
+
+    Attributes:
+        clusters: share of moves of several classes.
+        grown: how many, more or less: exponentially distributed below it.
+        exchanges: share of moves in which the target device gives something back.
+        fitting: share of exchanges in which what is given back is chosen by its time.
+        chains: share of exchanges in which what is given back goes to a third device.
+        near: share of moves to where a pin of a net of the class is.
+    """
+
+    clusters: float
+    grown: float
+    exchanges: float
+    fitting: float
+    chains: float
+    near: float
+
+
+class Best(NamedTuple):
+    """The best valid state met.
+
+    Attributes:
+        device: [n] its split.
+        load: [1] its largest load.
+    """
+
+    device: Ints
+    load: Ints
+
+
+def _anneal(
+    noise: Floats,
+    steps: int,
+    heat: float,
+    power: int,
+    unit: float,
+    moves: Moves,
+    instance: Instance,
+    state: State,
+    energy: Floats,
+    mark: Ints,
+    best: Best,
+) -> int:
+    """Try up to *steps* moves while there is *noise* (uniform in [0, 1)) left; return how many were tried.
+
+    The energy of a device is ``(load / unit) ** power``, and :data:`CHARGE` and more over a limit. A move takes some
+    classes from one device to another, and may take others from there back or on to a third. ``mark[c]`` is the number
+    of the last move that looked at class c, and ``mark[n]`` that of the last move.
+    """
+    n, k = instance.time.shape
+    device, inside, load, held = state.device, state.inside, state.load, state.held
+    moved = np.empty(2 * LARGEST, np.int64)
+    origin = np.empty(2 * LARGEST, np.int64)
+    goal = np.empty(2 * LARGEST, np.int64)
+    touched = np.empty(3, np.int64)
+    after = np.empty(3, np.float64)
+    at = 0
+    step = 0
+    while step < steps and at + DRAWS <= len(noise):
+        step += 1
+        v = int(noise[at] * n)
+        source = device[v]
+        target = source
+        if noise[at + 1] < moves.near and instance.nets_at[v + 1] > instance.nets_at[v]:
+            first, last = instance.nets_at[v], instance.nets_at[v + 1]
+            e = instance.net[first + int(noise[at + 2] * (last - first))]
+            first, last = instance.pins_at[e], instance.pins_at[e + 1]
+            target = device[instance.pin[first + int(noise[at + 3] * (last - first))]]
+        if target == source:
+            target = int(noise[at + 4] * k)
+        size = 1
+        if noise[at + 5] < moves.clusters:
+            size = min(LARGEST, 1 + int(-np.log(1.0 - noise[at + 6]) * moves.grown * noise[at + 7]))
+        sides = 2 if noise[at + 8] < moves.exchanges and held[target] > 0 else 1
+        third = source
+        if sides == 2 and noise[at + 9] < moves.chains:
+            third = int(noise[at + 10] * k)
+        fitting = noise[at + 11] < moves.fitting
+        size_back = 1 if noise[at + 12] < 0.6 else size
+        at += 13
+        if target == source or third == target:
+            continue
+        mark[n] += 1
+        stamp = mark[n]
+        m = 0
+        possible = True
+        surplus = load[source] - load[target]
+        for side in range(sides):
+            home = source if side == 0 else target
+            there = target if side == 0 else third
+            seed = v
+            if side == 1:
+                seed = state.members[home, int(noise[at] * held[home])]
+                at += 1
+                if fitting and third == source:
+                    closest = np.int64(-1)
+                    for _ in range(6):
+                        c = state.members[home, int(noise[at] * held[home])]
+                        at += 1
+                        miss = abs(surplus + 2 * instance.time[c, there])
+                        if closest < 0 or miss < closest:
+                            closest = miss
+                            seed = c
+            begin = m
+            most = m + (size if side == 0 else size_back)
+            tries = 4 * (most - m)
+            moved[m] = seed
+            m += 1
+            mark[seed] = stamp
+            while m < most and tries > 0:
+                tries -= 1
+                c = moved[m - 1] if noise[at] < 0.4 else moved[begin + int(noise[at + 1] * (m - begin))]
+                first, last = instance.nets_at[c], instance.nets_at[c + 1]
+                if first == last:
+                    break
+                e = instance.net[first + int(noise[at + 2] * (last - first))]
+                other = instance.net[first + int(noise[at + 3] * (last - first))]
+                if instance.cost[other] > instance.cost[e]:
+                    e = other
+                first, last = instance.pins_at[e], instance.pins_at[e + 1]
+                c = instance.pin[first + int(noise[at + 4] * (last - first))]
+                at += 5
+                if device[c] == home and mark[c] != stamp:
+                    mark[c] = stamp
+                    moved[m] = c
+                    m += 1
+            for i in range(begin, m):
+                origin[i] = home
+                goal[i] = there
+                possible = possible and instance.allowed[moved[i], there]
+            if side == 0:
+                for i in range(begin, m):
+                    surplus -= instance.time[moved[i], home] + instance.time[moved[i], there]
+        if not possible:
+            continue
+        touched[0] = source
+        touched[1] = target
+        touched[2] = third
+        devices = 2 if third == source else 3
+        accepted = False
+        for undo in range(2):
+            if undo == 1 and accepted:
+                break
+            for i in range(m):
+                c = moved[i]
+                a = origin[i] if undo == 0 else goal[i]
+                b = goal[i] if undo == 0 else origin[i]
+                device[c] = b
+                load[a] -= instance.time[c, a]
+                load[b] += instance.time[c, b]
+                state.used[a] -= instance.size[c]
+                state.used[b] += instance.size[c]
+                state.streamed[a] -= instance.stream[c]
+                state.streamed[b] += instance.stream[c]
+                for j in range(instance.nets_at[c], instance.nets_at[c + 1]):
+                    e = instance.net[j]
+                    pins = instance.pins_at[e + 1] - instance.pins_at[e]
+                    if instance.pays[a]:
+                        if inside[e, a] == pins:
+                            load[a] += instance.cost[e]
+                        elif inside[e, a] == 1:
+                            load[a] -= instance.cost[e]
+                    inside[e, a] -= 1
+                    inside[e, b] += 1
+                    if instance.pays[b]:
+                        if inside[e, b] == pins:
+                            load[b] -= instance.cost[e]
+                        elif inside[e, b] == 1:
+                            load[b] += instance.cost[e]
+                for j in range(instance.aparts_at[c], instance.aparts_at[c + 1]):
+                    s = instance.apart[j]
+                    state.crowd[s, a] -= 1
+                    if state.crowd[s, a] > 0:
+                        state.clash[a] -= 1
+                    if state.crowd[s, b] > 0:
+                        state.clash[b] += 1
+                    state.crowd[s, b] += 1
+            if undo == 1:
+                break
+            change = 0.0
+            for i in range(devices):
+                d = touched[i]
+                total = load[d] + max(state.streamed[d] - instance.kept[d], 0)
+                base = min(total / unit, HUGEST)
+                value = 1.0
+                exponent = power
+                while exponent > 0:
+                    if exponent & 1:
+                        value *= base
+                    base *= base
+                    exponent >>= 1
+                if state.used[d] > instance.room[d]:
+                    value += CHARGE * (1.0 + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0))
+                if state.clash[d] > 0:
+                    value += CHARGE * (1.0 + state.clash[d])
+                after[i] = value
+                change += value - energy[d]
+            accepted = change <= 0.0 or noise[at] < np.exp(-change / heat)
+            at += 1
+        if not accepted:
+            continue
+        for i in range(devices):
+            energy[touched[i]] = after[i]
+        for i in range(m):
+            c = moved[i]
+            a = origin[i]
+            b = goal[i]
+            held[a] -= 1
+            gone = state.members[a, held[a]]
+            state.members[a, state.place[c]] = gone
+            state.place[gone] = state.place[c]
+            state.members[b, held[b]] = c
+            state.place[c] = held[b]
+            held[b] += 1
+        peak = np.int64(0)
+        valid = True
+        for i in range(k):
+            total = load[i] + max(state.streamed[i] - instance.kept[i], 0)
+            peak = max(peak, total)
+            if peak >= best.load[0] or state.used[i] > instance.room[i] or state.clash[i] > 0:
+                valid = False
+                break
+        if valid:
+            best.load[0] = peak
+            best.device[:] = device
+    return step
+
+
+ANNEAL = Kernel(_anneal, MOVES_WORTH_COMPILING)

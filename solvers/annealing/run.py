@@ -1,0 +1,180 @@
+"""One run of method ``annealing``: rounds of annealings, and what their splits mean for the problem."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from time import monotonic
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, Termination, relative_gap
+from mtpp_dsl.solvers.annealing.chain import anneal
+from mtpp_dsl.solvers.annealing.instance import instance_of
+from mtpp_dsl.solvers.annealing.kernel import ANNEAL, Best
+from mtpp_dsl.solvers.annealing.recipes import CHAINS, Origin, recipe
+from mtpp_dsl.solvers.annealing.starts import along_order, ordered, scattered, sliced
+from mtpp_dsl.solvers.annealing.state import loads_of, state_of
+from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.together import colocated
+from mtpp_dsl.verification import verify
+
+__all__ = ["Run"]
+
+FEWEST, MOST_AT_FIRST, MOST = 1_000, 500_000, 32_000_000
+"""Moves that an annealing tries: at least, at most in the first round, at most."""
+NO_LOAD = np.iinfo(np.int64).max
+NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
+
+
+class Run:
+    """Solves one problem.
+
+    Args:
+        problem: what is asked.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+        patience: rounds without a better plan after which it ends.
+        moves: of each annealing of the first round, per class and device.
+    """
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
+        self._problem, self._limits, self._progress, self._patience = problem, limits, progress, patience
+        self._group = colocated(problem)
+        self._first = np.unique(self._group, return_index=True)[1]
+        self._steps = min(MOST_AT_FIRST, max(FEWEST, moves * len(self._first) * problem.k))
+        self._plan: Plan | None = None
+        self._cost = float("inf")
+        self._lock = Lock()
+        self._notes: list[str] = []
+        simple = Simple()
+        proved = simple.solve(problem, Limits(), Progress()).bound if simple.accepts(problem) is None else None
+        self._simple = 0.0 if proved is None else proved.cost
+
+    def result(self) -> Result:
+        """Anneal until done or stopped, and return the best plan."""
+        termination = self._go()
+        plan = self._plan
+        return Result(
+            termination=termination,
+            plan=plan,
+            evaluation=None if plan is None else evaluate(self._problem, plan),
+            method="annealing",
+            seed=self._limits.seed,
+            time={"total": self._progress.elapsed},
+            log=tuple(self._progress.log),
+            notes=tuple(self._notes if plan is not None else [*self._notes, NONE_FOUND]),
+        )
+
+    def _go(self) -> Termination:
+        self._begin()
+        if (~self._instance.allowed).all(axis=1).any():
+            return "complete"
+        quiet = number = 0
+        rate = float("inf")
+        with ThreadPoolExecutor(min(CHAINS, os.cpu_count() or 1)) as pool:
+            while quiet < self._patience and not self._ended and not self._closed(self._cost):
+                began, least = monotonic(), int(self._best.load[0])
+                steps = int(min(MOST, self._steps * 2 ** (number // 2), max(FEWEST, rate * self._limits.remaining)))
+                self._round(pool, number, steps)
+                rate = steps / max(monotonic() - began, 1e-3)
+                number += 1
+                quiet = 0 if self._best.load[0] < least else quiet + 1
+        if self._closed(self._cost):
+            return "gap"
+        if self._ended:
+            return "interrupted" if self._progress.stopped else "time_limit"
+        return "complete"
+
+    def _begin(self) -> None:
+        """Take the plan to start from and the best split along an order, and set up what the annealings share."""
+        start = self._limits.start
+        if start is not None:
+            broken = verify(self._problem, start)
+            if broken:
+                self._notes.append(f"the start was dropped, it is no plan: {broken[0]}")
+            else:
+                self._keep(start)
+        found = (
+            None if self._ended or self._closed(self._cost) else ordered(self._problem, self._limits, self._progress)
+        )
+        if found is not None and not verify(self._problem, found):
+            self._keep(found)
+        self._instance = instance_of(self._problem, self._cost or 1.0)
+        self._ordered = None if found is None else found.assignment[self._first]
+        self._order = along_order(self._problem)
+        self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
+        if self._plan is not None:
+            self._best.device[:] = self._plan.assignment[self._first]
+            self._best.load[0] = loads_of(self._instance, state_of(self._instance, self._best.device)).max(initial=0)
+
+    def _round(self, pool: ThreadPoolExecutor, number: int, steps: int) -> None:
+        """Run annealings side by side, and keep the best split of all; of those that meet the bound, the first."""
+        ANNEAL.pick(CHAINS * steps, self._progress.say)
+        self._closer = CHAINS
+        found = [future.result() for future in [pool.submit(self._chain, number, c, steps) for c in range(CHAINS)]]
+        best = found[self._closer] if self._closer < CHAINS else min(found, key=lambda one: int(one.load[0]))
+        if best.load[0] < self._best.load[0]:
+            self._best = best
+            self._keep(self._plan_of(best))
+
+    def _chain(self, number: int, chain: int, steps: int) -> Best:
+        """Anneal once. What it does depends on the seed, its number and the best split before the round alone."""
+        random = np.random.default_rng((self._limits.seed, number, chain))
+        chosen = recipe(chain, len(self._first), random)
+        device = self._start(chosen.origin, random)
+
+        least = int(self._best.load[0])
+
+        def pause(best: Best) -> bool:
+            nonlocal least
+            if best.load[0] < least:
+                least = int(best.load[0])
+                self._report(best, chain)
+            return self._ended or self._closer <= chain
+
+        best = anneal(self._instance, device, self._best, chosen, steps, random, self._progress.say, pause)
+        pause(best)
+        return best
+
+    def _start(self, origin: Origin, random: np.random.Generator) -> Ints:
+        if origin == "best" and self._best.load[0] < NO_LOAD:
+            return self._best.device
+        if origin in ("best", "ordered") and self._ordered is not None:
+            return self._ordered
+        if origin == "random":
+            return scattered(self._instance, random)
+        return sliced(self._instance, self._order, random)
+
+    def _report(self, best: Best, chain: int) -> None:
+        """Tell of a plan better than that before the round, and see whether it is good enough to end with."""
+        plan = self._plan_of(best)
+        cost = evaluate(self._problem, plan).cost
+        self._progress.report_plan(plan, cost)
+        if self._closed(cost):
+            with self._lock:
+                self._closer = min(self._closer, chain)
+
+    def _plan_of(self, best: Best) -> Plan:
+        return Plan.create(self._problem, best.device[self._group])
+
+    def _keep(self, plan: Plan) -> None:
+        cost = evaluate(self._problem, plan).cost
+        if cost < self._cost:
+            self._plan, self._cost = plan, cost
+            self._progress.report_plan(plan, cost)
+
+    def _closed(self, cost: float) -> bool:
+        proved = self._progress.bound
+        bound = max(self._simple, 0.0 if proved is None else proved.cost)
+        return relative_gap(cost, bound) <= self._limits.gap
+
+    @property
+    def _ended(self) -> bool:
+        return self._progress.stopped or self._limits.remaining <= 0
