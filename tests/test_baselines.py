@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mtpp_dsl
 from mtpp_dsl.api import find_method
@@ -39,6 +41,7 @@ from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.ideals.classes import classes_of
 from mtpp_dsl.verification import check_result, cost_of, verify
 from tests.oracle import optimum, plans
+from tests.strategies import memory_problems, plain_problems
 from tests.test_ideals import random_problem
 
 SEARCHING = ("dpl", "pipedream", "local-search", "single-device")
@@ -71,6 +74,18 @@ def test_plans_are_plans(name: str) -> None:
             assert result.cost is not None
             assert result.cost >= best * (1 - 1e-9)
     assert found > (20 if name == "single-device" else 60)
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+@given(problem=st.one_of(plain_problems(), memory_problems()))
+def test_plans_of_odd_problems(name: str, problem: Problem) -> None:
+    """Zero weights, huge tensors, no edges, overflow, unequal devices: a plan, never below the optimum."""
+    result, best = solve(name, problem), optimum(problem)
+    if result.cost is not None:
+        assert best is not None
+        assert result.cost >= best * (1 - 1e-9)
+    elif name == "dpl":
+        assert best is None or next(problem.of(Memory), None) is not None
 
 
 @pytest.mark.parametrize("name", SEARCHING)
@@ -291,12 +306,14 @@ def workload(path: Path, *constraints: Constraint) -> Problem:
 
 
 def test_contiguous_alone_is_honoured() -> None:
-    """Blocks that must be convex, each for itself, are given as a chain of them."""
+    """Blocks that must be convex, each for itself, are given as a chain of them, and it is said that there is more."""
     graph = Graph.create("abcd", [(0, 2), (3, 1)], work=[5, 5, 4, 4], output=0.25)
     pairs = [Colocate(nodes=(0, 1)), Colocate(nodes=(2, 3))]
     problem = Problem.create(graph, _stages(2), Shared(1.0), constraints=[Contiguous(), *pairs])
     for name in ("dpl", "local-search"):
-        assert solve(name, problem).plan is not None
+        result = solve(name, problem)
+        assert result.plan is not None
+        assert "which the problem does not ask" in result.notes[0]
 
 
 def test_forbidden_devices_stay_empty() -> None:

@@ -79,10 +79,13 @@ def split_along(
     """
     if not (np.isfinite(classes.time) & (classes.size[:, None] <= devices.memory)).any(axis=1).all():
         return None
+    lower = first_bound(classes, devices)
+    if lower >= below:
+        return None
     net, unit, top = net_of(classes, devices, min(below, ceiling(classes, devices)))
     states, lattice = states_of(devices), chain(order)
     ahead = _ahead(order, net, states, top)
-    floor, share, target = int(first_bound(classes, devices) / unit), FIRST_STEP, 0
+    floor, share, target = int(lower / unit), FIRST_STEP, 0
     while max(target, floor) < top:
         target = min(top, int(floor + share * max(floor, top / 1000)) + 1) if np.isinf(below) else top
         found = sweep(lattice, net, states, ahead, target, 0, say, pause)

@@ -18,11 +18,12 @@ from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
 from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
 from mtpp_dsl.solvers.ideals.sweep import Step
 
-__all__ = ["readings", "refuses", "split_orders"]
+__all__ = ["UNASKED", "readings", "refuses", "split_orders"]
 
 HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
 MOST_STATES = 2_000
 MOST_BYTES = 1e9
+UNASKED = "{} looks only at plans whose quotient graph is acyclic, which the problem does not ask"
 
 
 def refuses(problem: Problem, name: str) -> str | None:
@@ -66,6 +67,8 @@ def split_orders(
         contract: makes some classes one before they are ordered.
     """
     taker, devices = Taker(name, problem, limits, progress), classify(problem)
+    if not problem.acyclic:
+        taker.note(UNASKED.format(name))
     termination: Termination = "complete"
     try:
         for reading in readings(problem):
@@ -81,7 +84,7 @@ def split_orders(
                 steps = split_along(classes, devices, order, progress.say, taker.pause, taker.cost)
                 if steps is not None:
                     taker.take(plan_of(problem, classes, devices, steps))
-            if taker.plan is not None:
+            if taker.plan is not None and not taker.broken:
                 break
     except Ended:
         pass

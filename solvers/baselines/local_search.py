@@ -14,6 +14,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
 from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, fixed_of, state_of
+from mtpp_dsl.solvers.baselines.linear import UNASKED
 from mtpp_dsl.solvers.baselines.random_split import random_split
 from mtpp_dsl.solvers.baselines.units import apart, is_ordered, units_of
 from mtpp_dsl.solvers.combinatorial.devices import classify
@@ -57,10 +58,13 @@ class LocalSearch:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best local optimum found, if any; no bound."""
-        search = _Search(Taker(self.name, problem, limits, progress), problem, limits, progress)
+        taker = Taker(self.name, problem, limits, progress)
+        if is_ordered(problem) and not problem.acyclic:
+            taker.note(UNASKED.format(self.name))
+        search = _Search(taker, problem, limits, progress)
         with suppress(Ended):
             search.run(self.restarts)
-        return search.taker.result()
+        return taker.result()
 
 
 class _Search:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Separate
+from mtpp_dsl.constraints import Separate
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.linear import readings
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.classes import Classes, classes_of
 from mtpp_dsl.solvers.ideals.nets import Nets
+from mtpp_dsl.together import colocated
 
 __all__ = ["apart", "is_ordered", "units_of"]
 
@@ -34,13 +35,8 @@ def units_of(problem: Problem, devices: DeviceClasses) -> Classes:
 
 
 def _groups(problem: Problem, devices: DeviceClasses) -> Classes:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = problem.graph
-    ends = np.array([(c.nodes[0], v) for c in problem.of(Colocate) for v in c.nodes], np.int64).reshape(-1, 2)
-    joined = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(graph.n, graph.n))
-    count, group = connected_components(joined, directed=False)
+    graph, group = problem.graph, colocated(problem)
+    count = int(group.max(initial=-1)) + 1
     members: list[list[int]] = [[] for _ in range(count)]
     for v, g in enumerate(group.tolist()):
         members[g].append(v)
