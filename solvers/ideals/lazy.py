@@ -25,6 +25,7 @@ from mtpp_dsl.solvers.ideals.lazy_walk import (
     WALK,
     Walk,
     arcs_of,
+    modes_of,
     walk_of,
 )
 from mtpp_dsl.solvers.ideals.net import Net, States
@@ -80,7 +81,7 @@ class Lazy:
         pause: Callable[[], None],
     ) -> None:
         self._net, self._states, self._most_bytes, self._pause = net, states, most_bytes, pause
-        self._arcs = arcs_of(classes)
+        self._arcs, self._modes = arcs_of(classes), modes_of(net)
         self._word, self._bit = places(classes.n)
         self._keys: Ints = np.random.default_rng(0).integers(1, 2**62, size=classes.n, dtype=np.int64)
         large = classes.n > CLASSES_WORTH_COMPILING
@@ -108,8 +109,8 @@ class Lazy:
             why = FULL
             while why != DONE:
                 why = self._run(
-                    state, sources, self._chunk, patience, target, self._arcs, self._net, self._states, needs, store,
-                    self._word, self._bit, self._keys, walk,
+                    state, sources, self._chunk, patience, target, self._arcs, self._net, self._states, self._modes,
+                    needs, store, self._word, self._bit, self._keys, walk,
                 )  # fmt: skip
                 self._pause()
                 if why == FOUND:
@@ -128,12 +129,16 @@ class Lazy:
 
     def _trace(self, store: Entries, walk: Walk) -> list[Step]:
         """Return the blocks on the way to the split that was found."""
-        used, entry, kind = self._states.used, int(walk.at[ENTRY]), int(walk.at[LAST])
-        steps = [] if kind < 0 else [Step(self._between(store.bits[entry], ~store.bits[0]), kind)]
+        used, entry, last = self._states.used, int(walk.at[ENTRY]), int(walk.at[LAST])
+        steps = []
+        if last >= 0:
+            rest = self._between(store.bits[entry], ~store.bits[0])
+            steps.append(Step(rest, int(self._modes.kind[last]), int(self._modes.copies[last])))
         while entry > 0:
             parent = int(store.parent[entry])
-            kind = int((used[store.state[entry]] - used[store.state[parent]]).argmax())
-            steps.append(Step(self._between(store.bits[parent], store.bits[entry]), kind))
+            taken = used[store.state[entry]] - used[store.state[parent]]
+            kind = int(taken.argmax())
+            steps.append(Step(self._between(store.bits[parent], store.bits[entry]), kind, int(taken[kind])))
             entry = parent
         return steps[::-1]
 

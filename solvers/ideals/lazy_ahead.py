@@ -36,6 +36,6 @@ class Needs(NamedTuple):
 
 def needs_of(net: Net, states: States, top: int) -> Needs:
     """Return the rows of :class:`Prices`, for loads below *top*."""
-    prices = Prices(np.where(net.time < top, net.time, np.inf).T)
+    prices = Prices(np.where(net.time < top * net.copies.max(), net.time, np.inf).T)
     price, cheapest = prices.of_states(net, states)
     return Needs(prices.weight, prices.price, price, cheapest, ROUNDING * prices.weight.sum(axis=1))

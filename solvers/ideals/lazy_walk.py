@@ -27,17 +27,19 @@ __all__ = [
     "VALUE",
     "WALK",
     "Arcs",
+    "Modes",
     "Walk",
     "arcs_of",
+    "modes_of",
     "walk_of",
 ]
 
 DONE, BUSY, FULL, FOUND = 0, 1, 2, 3
 """Why the loop returned: all blocks seen; its steps used up; no room for entries or classes; a split found."""
 
-SOURCE, KIND, DEPTH, COUNT, STEPS, CUT_SHORT, ENTRY, LAST, MARK, LIMIT, VALUE = range(11)
-"""What the numbers of ``Walk.at`` are: position in the sources, kind of the block, depth; entries stored; steps
-in all; whether a source was left early; the entry of a split that was found, and the kind of its last block (-1
+SOURCE, MODE, DEPTH, COUNT, STEPS, CUT_SHORT, ENTRY, LAST, MARK, LIMIT, VALUE = range(11)
+"""What the numbers of ``Walk.at`` are: position in the sources, mode of the block, depth; entries stored; steps
+in all; whether a source was left early; the entry of a split that was found, and the mode of its last block (-1
 for none); deaths so far; steps at which this source is left early; largest load of that split."""
 
 
@@ -60,6 +62,20 @@ def arcs_of(classes: Classes) -> Arcs:
     return Arcs(start, np.array([b for row in after for b in row], dtype=np.int64), before)
 
 
+class Modes(NamedTuple):
+    """The ways to run a block: [modes] the kind of device, and on how many of them."""
+
+    kind: Ints
+    copies: Ints
+
+
+def modes_of(net: Net) -> Modes:
+    """Return all modes."""
+    copies = net.copies
+    kinds = np.repeat(np.arange(len(copies)), copies)
+    return Modes(kinds, np.concatenate([np.arange(1, most + 1) for most in copies.tolist()]).astype(np.int64))
+
+
 class Walk(NamedTuple):
     """A depth-first search that can be left and taken up again: its position, and what is known at each depth.
 
@@ -71,11 +87,12 @@ class Walk(NamedTuple):
         ready, cursor, end: candidates, and [depths] where the next and the last of a depth are.
         added: [depths] the class added.
         dead, deaths: the dead in order, and [depths] how many there were before this depth.
-        time, stream, cut, forced, border, crossed: [depths] of the block: time, streamed parameters, cost of tensors
-            cut, and of those cut whatever is added; of ideal and block together: cost of tensors cut, and of those.
+        time, stream, sync, cut, forced: [depths] of the block: time, streamed parameters, exchange of parameters, cost
+            of tensors cut, and of those cut whatever is added.
+        border, crossed: [depths] of ideal and block together: cost of tensors cut, and of those cut in any case.
         size: [depths] memory of the block.
         weight, gone: [depths, rows] weights of the block and of the dead.
-        outside, spent: [rows] weight outside of the ideal; [kinds] time outside of the ideal.
+        outside, spent, synced: [rows] weight outside of the ideal; [kinds] time, and exchange of parameters.
         base: [3] cost of the tensors that the ideal cuts; streamed parameters and classes outside.
     """
 
@@ -93,6 +110,7 @@ class Walk(NamedTuple):
     deaths: Ints
     time: Ints
     stream: Ints
+    sync: Ints
     cut: Ints
     forced: Ints
     border: Ints
@@ -102,6 +120,7 @@ class Walk(NamedTuple):
     gone: Floats
     outside: Floats
     spent: Ints
+    synced: Ints
     base: Ints
 
 
@@ -112,20 +131,21 @@ def walk_of(net: Net, rows: int, ready: int) -> Walk:
     def whole(count: int) -> Ints:
         return np.zeros(count, np.int64)
 
-    depths = [whole(n + 2) for _ in range(10)]
-    cursor, end, added, deaths, time, stream, cut, forced, border, crossed = depths
+    depths = [whole(n + 2) for _ in range(11)]
+    cursor, end, added, deaths, time, stream, sync, cut, forced, border, crossed = depths
     walk = Walk(
-        whole(11), whole(n), whole(n), whole(tensors), whole(tensors), whole(tensors),
-        np.zeros(ready, np.int32), cursor, end, added, whole(n + 1), deaths, time, stream, cut, forced, border, crossed,
-        np.zeros(n + 2), np.zeros((n + 2, rows)), np.zeros((n + 2, rows)), np.zeros(rows), whole(kinds), whole(3),
+        whole(11), whole(n), whole(n), whole(tensors), whole(tensors), whole(tensors), np.zeros(ready, np.int32),
+        cursor, end, added, whole(n + 1), deaths, time, stream, sync, cut, forced, border, crossed,
+        np.zeros(n + 2), np.zeros((n + 2, rows)), np.zeros((n + 2, rows)), np.zeros(rows),
+        whole(kinds), whole(kinds), whole(3),
     )  # fmt: skip
-    walk.at[SOURCE], walk.at[KIND], walk.at[DEPTH], walk.at[COUNT] = -1, kinds, -1, 1
+    walk.at[SOURCE], walk.at[MODE], walk.at[DEPTH], walk.at[COUNT] = -1, int(net.copies.sum()), -1, 1
     return walk
 
 
 def _walk(
     state: int, sources: Ints, budget: int, patience: int, target: int, arcs: Arcs, net: Net, states: States,
-    needs: Needs, store: Entries, word: Ints, bit: Ints, keys: Ints, walk: Walk,
+    modes: Modes, needs: Needs, store: Entries, word: Ints, bit: Ints, keys: Ints, walk: Walk,
 ) -> int:  # fmt: skip
     """Store the ideals that one more block of load below *target* leads to from *sources*, all of one state.
 
@@ -143,20 +163,25 @@ def _walk(
     at = walk.at
     stop = at[STEPS] + budget
     depth = at[DEPTH]
-    q = at[KIND]
+    mode = at[MODE]
+    ways = len(modes.kind)
+    q, m, most = 0, 1, target
+    if mode < ways:
+        q, m = modes.kind[mode], modes.copies[mode]
+        most = target * m
     grown = np.zeros(width, np.int64)
     while True:
         if depth < 0:
-            q += 1
-            if q >= kinds:
+            mode += 1
+            if mode >= ways:
                 at[SOURCE] += 1
                 if at[SOURCE] >= len(sources):
-                    at[SOURCE], at[KIND], at[DEPTH] = -1, kinds, -1
+                    at[SOURCE], at[MODE], at[DEPTH] = -1, ways, -1
                     return DONE
                 i = sources[at[SOURCE]]
                 if store.value[i] >= target:
                     continue
-                if kinds > 1:
+                if ways > 1:
                     needless = False
                     slot = store.hashes[i] & mask
                     while store.table[slot] >= 0:
@@ -176,9 +201,10 @@ def _walk(
                             break
                     if needless:
                         continue
-                q = -1
+                mode = -1
                 walk.outside[:] = 0
                 walk.spent[:] = 0
+                walk.synced[:] = 0
                 walk.base[:] = 0
                 walk.known[:] = 0
                 walk.waiting[:] = arcs.before
@@ -197,12 +223,15 @@ def _walk(
                             walk.outside[p] += needs.weight[p, v]
                         for p in range(kinds):
                             walk.spent[p] += net.time[p, v]
+                            walk.synced[p] += net.sync[p, v]
                 for t in range(tensors):
                     if 0 < walk.known[t] < net.pins[t]:
                         walk.base[0] += net.cost[t]
                 at[LIMIT] = at[STEPS] + patience
                 continue
-            if states.left[state, q] == 0:
+            q, m = modes.kind[mode], modes.copies[mode]
+            most = target * m
+            if states.left[state, q] < m:
                 continue
             walk.inside[:] = 0
             walk.lost[:] = 0
@@ -215,11 +244,12 @@ def _walk(
                     fresh += 1
             depth = 0
             walk.cursor[0], walk.end[0], walk.deaths[0], at[MARK] = 0, fresh, 0, 0
-            walk.time[0], walk.stream[0], walk.cut[0], walk.forced[0], walk.size[0] = 0, 0, 0, 0, 0.0
+            walk.time[0], walk.stream[0], walk.sync[0], walk.cut[0], walk.forced[0] = 0, 0, 0, 0, 0
+            walk.size[0] = 0.0
             walk.border[0], walk.crossed[0] = walk.base[0], 0
             walk.weight[0] = 0.0
             walk.gone[0] = 0.0
-        after = state + states.stride[q]
+        after = state + m * states.stride[q]
         if walk.cursor[depth] >= walk.end[depth]:
             while at[MARK] > walk.deaths[depth]:
                 at[MARK] -= 1
@@ -261,20 +291,20 @@ def _walk(
             base = walk.time[depth] + max(0, walk.stream[depth] - net.kept[q])
             if net.pays[q]:
                 base += walk.forced[depth]
-            hope = base < target
+            hope = base < most
             for p in range(rows):
                 later = needs.cheapest[after, p] * walk.crossed[depth] - needs.slack[p]
-                least = walk.outside[p] - walk.weight[depth, p] - needs.rate[p, q] * (target - base)
+                least = walk.outside[p] - walk.weight[depth, p] - needs.rate[p, q] * (most - base)
                 if max(walk.gone[depth, p], least) + later > target * needs.price[after, p]:
                     hope = False
             if not hope:
                 walk.cursor[depth] = walk.end[depth]
             continue
         if at[STEPS] >= stop:
-            at[DEPTH], at[KIND] = depth, q
+            at[DEPTH], at[MODE] = depth, mode
             return BUSY
         if at[COUNT] >= len(store.hashes) or walk.end[depth] + n > len(walk.ready):
-            at[DEPTH], at[KIND] = depth, q
+            at[DEPTH], at[MODE] = depth, mode
             return FULL
         if at[STEPS] >= at[LIMIT]:
             at[CUT_SHORT] = 1
@@ -294,6 +324,7 @@ def _walk(
         walk.crossed[deeper] = walk.crossed[depth]
         walk.time[deeper] = walk.time[depth] + net.time[q, x]
         walk.stream[deeper] = walk.stream[depth] + net.stream[x]
+        walk.sync[deeper] = walk.sync[depth] + net.sync[q, x]
         walk.size[deeper] = walk.size[depth] + net.size[x]
         for p in range(rows):
             walk.weight[deeper, p] = walk.weight[depth, p] + needs.weight[p, x]
@@ -326,12 +357,12 @@ def _walk(
         if net.pays[q]:
             base += walk.forced[deeper]
             load += walk.cut[deeper]
-        hope = base < target and walk.size[deeper] <= net.room[q]
-        good = hope and load < target
+        hope = base < most and walk.size[deeper] <= net.room[q] and walk.sync[deeper] * (m - 1) < most
+        good = hope and load < most
         for p in range(rows):
             later = needs.cheapest[after, p] * walk.crossed[deeper] - needs.slack[p]
             beyond = walk.outside[p] - walk.weight[deeper, p]
-            least = beyond - needs.rate[p, q] * (target - base)
+            least = beyond - needs.rate[p, q] * (most - base)
             if max(walk.gone[deeper, p], least) + later > target * needs.price[after, p]:
                 hope = False
             at_border = needs.cheapest[after, p] * walk.border[deeper] - needs.slack[p]
@@ -351,20 +382,24 @@ def _walk(
         if not good:
             continue
         source = sources[at[SOURCE]]
-        worst = max(store.value[source], load)
+        worst = max(store.value[source], load // m, walk.sync[depth] * (m - 1) // m)
         final = worst
         last = -1 if walk.base[2] == depth else -2
         devices_left = 0
         for p in range(kinds):
-            if states.left[after, p] == 0:
-                continue
             devices_left += states.left[after, p]
-            rest = walk.spent[p]
+        for way in range(ways):
+            p, shared = modes.kind[way], modes.copies[way]
+            if states.left[after, p] < shared:
+                continue
+            rest, exchanged = walk.spent[p], walk.synced[p]
             for f in range(1, depth + 1):
                 rest -= net.time[p, walk.added[f]]
+                exchanged -= net.sync[p, walk.added[f]]
             rest += max(0, walk.base[1] - walk.stream[depth] - net.kept[p])
             if net.pays[p]:
                 rest += walk.border[depth]
+            rest = max(rest // shared, exchanged * (shared - 1) // shared)
             if rest >= target or (last >= -1 and max(worst, rest) >= final):
                 continue
             memory = 0.0
@@ -373,7 +408,7 @@ def _walk(
                     memory += net.size[v]
             if memory <= net.room[p]:
                 final = max(worst, rest)
-                last = p
+                last = way
         if last == -2:
             if devices_left <= 1:
                 continue
@@ -393,7 +428,7 @@ def _walk(
                             with_v += net.cost[t]
                         elif walk.inside[t] + 1 == net.pins[t]:
                             with_v -= net.cost[t]
-                if with_v < target:
+                if with_v < most and (walk.sync[depth] + net.sync[q, v]) * (m - 1) < most:
                     larger = True
                     break
             if larger:
@@ -452,7 +487,7 @@ def _walk(
             store.score[same] = score
         if last != -2:
             at[ENTRY], at[LAST], at[VALUE] = same, last, final
-            at[DEPTH], at[KIND] = depth, q
+            at[DEPTH], at[MODE] = depth, mode
             return FOUND
 
 

@@ -43,11 +43,6 @@ FREE = (
 )
 CROWDED = "the ideals of {n} classes take more than {room:,.0f} MB; only those that a search reached were stored"
 
-CROWDED_REPLICAS = (
-    "the ideals of {n} classes take more than {room:,.0f} MB, and the search that stores fewer knows no replicas: the "
-    "plan is the best along some orders"
-)
-
 
 class Ended(Exception):
     """Time is up, or somebody asked to stop."""
@@ -186,8 +181,7 @@ class Run:
         )
         search.run(self._cost, self._limits.gap, along_orders=self._plan is None or not self._sliceable)
         if search.crowded:
-            why = CROWDED if self._devices.copies.max() == 1 else CROWDED_REPLICAS
-            self._note(why.format(n=classes.n, room=self._most_bytes / 1e6))
+            self._note(CROWDED.format(n=classes.n, room=self._most_bytes / 1e6))
         if search.crowded and not search.done:
             self._termination = "limit"
         if proves and search.done and np.isinf(search.upper):

@@ -89,8 +89,7 @@ class Search:
         lattice = lattice_of(self.classes, self._most_bytes / 2, self._say, self._pause)
         if lattice is None or lattice.size * taken > self._most_bytes:
             self.crowded = True
-            if self.devices.copies.max() == 1:
-                self._lazily(gap)
+            self._lazily(gap)
             return
         self.ideals = lattice.size
         while not self._closed(gap):
