@@ -10,7 +10,7 @@ from mtpp_dsl.constraints import Acyclic, Colocate
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.problem import Problem
 
-__all__ = ["colocated", "cycle", "ordered_edges", "together"]
+__all__ = ["colocated", "cycle", "numbered", "ordered_edges", "strong", "together"]
 
 
 def together(problem: Problem) -> Ints:
@@ -26,7 +26,7 @@ def together(problem: Problem) -> Ints:
     while changed:
         changed = False
         for tails, heads in parts:
-            merged = _strong(classes, tails, heads)
+            merged = strong(classes, tails, heads)
             changed |= merged.max(initial=-1) < classes.max(initial=-1)
             classes = merged
     return classes
@@ -45,7 +45,7 @@ def colocated(problem: Problem) -> Ints:
     for group in problem.of(Colocate):
         for v in group.nodes[1:]:
             root[find(v)] = find(group.nodes[0])
-    return _numbered(np.array([find(v) for v in range(problem.graph.n)], np.int64))
+    return numbered(np.array([find(v) for v in range(problem.graph.n)], np.int64))
 
 
 def ordered_edges(problem: Problem) -> list[tuple[Ints, Ints]]:
@@ -99,7 +99,7 @@ def _around(first: int, exits: dict[int, list[tuple[int, int]]], group: Ints) ->
     return [v for i, v in enumerate(walk) if i == 0 or v != walk[i - 1]]
 
 
-def _strong(classes: Ints, tails: Ints, heads: Ints) -> Ints:
+def strong(classes: Ints, tails: Ints, heads: Ints) -> Ints:
     """Return *classes* with those merged that lie on a cycle of edges."""
     count = int(classes.max(initial=-1)) + 1
     ends = np.unique(np.stack([classes[tails], classes[heads]], axis=1), axis=0)
@@ -109,7 +109,7 @@ def _strong(classes: Ints, tails: Ints, heads: Ints) -> Ints:
     component = np.empty(count, np.int64)
     for number, members in enumerate(_components(after)):
         component[members] = number
-    return _numbered(component[classes])
+    return numbered(component[classes])
 
 
 def _components(after: Sequence[Sequence[int]]) -> Iterator[list[int]]:
@@ -144,7 +144,7 @@ def _components(after: Sequence[Sequence[int]]) -> Iterator[list[int]]:
                 yield members
 
 
-def _numbered(labels: Ints) -> Ints:
+def numbered(labels: Ints) -> Ints:
     """Return *labels* replaced by 0, 1, ... in the order in which they first occur."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     number = np.empty(len(first), np.int64)

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
-from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Auto"]
@@ -99,12 +99,9 @@ class _Run:
     @cached_property
     def reduced(self) -> Reduced:
         """The problem that the later steps see, and the way back."""
-        contract = Contract()
-        if contract.accepts(self.problem) is not None:
-            return Reduced(self.problem, self.problem, identity, self.progress)
-        small, lift = contract.apply(self.problem)
-        if small.graph.n < self.problem.graph.n:
-            self.progress.say(f"contracted {self.problem.graph.n} nodes to {small.graph.n}")
+        small, lift = reduce(self.problem)
+        if lift is not identity:
+            self.progress.say(f"reduced {self.problem.graph.n} nodes to {small.graph.n}")
         return Reduced(self.problem, small, lift, self.progress)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Colocate,
+    Constraint,
+    Contiguous,
+    Forbid,
+    Linear,
+    Load,
+    Memory,
+    On,
+    Pin,
+    Replicate,
+    Separate,
+)
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.graph import Graph
-from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
-from mtpp_dsl.verification import loads, verify
+from mtpp_dsl.solvers.reductions.fuse import Fuse
+from mtpp_dsl.verification import cost_of, loads, verify
 from tests.oracle import optimum, plans
 from tests.strategies import plain_problems
 
@@ -81,28 +98,188 @@ def test_published_operator_graphs_shrink(data: Path, name: str, nodes: tuple[in
     assert (problem.graph.n, Contract().apply(problem)[0].graph.n) == nodes
 
 
+def mixed_problem(seed: int) -> Problem:
+    """Return a small problem of accelerators and CPUs, with training, memory, colocation, pins and rows mixed."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 6))
+    edges = {(int(random.integers(v)), v) for v in range(1, n) if random.random() < 0.9}
+    edges |= {(v, int(random.integers(v + 1, n))) for v in range(n - 1) if random.random() < 0.4}
+    weights = [0.0, 0.0, 1.0, 2.0, 5.0]
+    memory = random.choice([0.0, 0.0, 1.0, 3.0], n)
+    params = random.choice([0.0, 0.0, 2.0], n)
+    training = bool(random.random() < 0.5)
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)],
+        edges,
+        work=random.choice(weights, n),
+        output=random.choice([0.0, 1.0, 3.0, 20.0], n),
+        memory=memory,
+        params=params,
+        times={"cpu": np.where(random.random(n) < 0.1, np.inf, random.choice([0.0, 0.0, 4.0], n))},
+        backward=random.random(n) < 0.5 if training else False,
+    )
+    accelerators, cpus = [(2, 0), (1, 1), (2, 1), (3, 0)][int(random.integers(4))]
+    limit = [None, float(memory.sum()), float(memory.sum()) * 0.7, 3.0][int(random.integers(4))]
+    devices = [Device(f"a{d}", memory=limit, speed=float(random.choice([1.0, 1.0, 2.0]))) for d in range(accelerators)]
+    devices += [Device(f"c{d}", type="cpu", pays_io=False) for d in range(cpus)]
+    k = len(devices)
+    rules: list[Constraint] = [[Acyclic()], [Acyclic(parts="forward")], []][int(random.integers(3))]
+    rules += [Memory()] if limit is not None and random.random() < 0.5 else []
+    rules += [Contiguous()] if random.random() < 0.2 else []
+
+    def some(size: int, of: int) -> tuple[int, ...]:
+        return tuple(sorted(random.choice(of, min(size, of), replace=False).tolist()))
+
+    for kind, likely in (
+        ("colocate", 0.6),
+        ("colocate", 0.4),
+        ("separate", 0.15),
+        ("pin", 0.2),
+        ("forbid", 0.2),
+        ("row", 0.2),
+    ):
+        if random.random() < likely:
+            match kind:
+                case "colocate":
+                    rules.append(Colocate(nodes=some(2, n)))
+                case "separate":
+                    rules.append(Separate(nodes=some(2, n)))
+                case "pin":
+                    rules.append(Pin(nodes=some(1, n), devices=some(2, k)))
+                case "forbid":
+                    rules.append(Forbid(nodes=some(1, n), devices=some(1, k)))
+                case "row":
+                    terms = tuple((On(v, 0), 1.0) for v in some(2, n))
+                    rules.append(Linear(label="row", terms=terms, sense="<=", rhs=1.0))
+    separate = training and random.random() < 0.3
+    return Problem.create(
+        graph,
+        devices,
+        Host(1.0, overflow=bool(random.random() < 0.3)),
+        Objective("bottleneck", parts="separate" if separate else "together"),
+        rules,
+    )
+
+
+def keeps(reduction: Contract | Fuse, problem: Problem) -> int:
+    """Check one reduction against trying everything; return how many nodes it saved, -1 if it refused."""
+    if reduction.accepts(problem) is not None:
+        return -1
+    smaller, back = reduction.apply(problem)
+    best, found = optimum(problem), optimum(smaller)
+    assert (found is None) == (best is None)
+    if best is not None:
+        assert found == pytest.approx(best, rel=1e-12, abs=1e-12)
+    apart = problem.objective.parts == "separate"
+    for plan in plans(smaller):
+        mapped = back(plan)
+        assert not verify(problem, mapped)
+        for part in (None, False, True):
+            here, there = (loads(p, x.assignment.tolist(), part) for p, x in ((problem, mapped), (smaller, plan)))
+            assert (part is not None and not apart) or here == pytest.approx(there)
+    return problem.graph.n - smaller.graph.n
+
+
+@pytest.mark.parametrize("reduction", [Contract(), Fuse()], ids=lambda reduction: reduction.name)
+def test_reductions_keep_the_optimum_of_everything_mixed(reduction: Contract | Fuse) -> None:
+    """On 250 problems with CPUs, training, memory, overflow and constraints mixed, many of which shrink."""
+    saved = [keeps(reduction, mixed_problem(seed)) for seed in range(250)]
+    assert sum(count > 0 for count in saved) > 40
+
+
+def test_one_after_the_other_keeps_the_optimum() -> None:
+    """What fusing leaves may be contracted: the optimum is still the same."""
+    for seed in range(400, 550):
+        problem = mixed_problem(seed)
+        smaller, back = reduce(problem)
+        best = optimum(problem)
+        assert optimum(smaller) == (best if best is None else pytest.approx(best, rel=1e-12, abs=1e-12))
+        for plan in islice(plans(smaller), 20):
+            assert not verify(problem, back(plan))
+            assert cost_of(problem, back(plan)) == pytest.approx(cost_of(smaller, plan))
+
+
+def test_a_class_that_makes_one_tensor_becomes_a_node() -> None:
+    """Colocated nodes with the same readers are one, whose tensor is theirs together; no colocation is left."""
+    graph = Graph.create("abcd", [(0, 2), (1, 2), (2, 3)], work=[1, 2, 3, 4], output=[5, 6, 7, 0], memory=[1, 2, 3, 4])
+    problem = Problem.create(graph, DEVICES, Shared(1.0), constraints=[Acyclic(), Colocate(nodes=(0, 1))])
+    smaller, back = Fuse().apply(problem)
+    assert smaller.graph.names == ("a", "c", "d")
+    assert smaller.graph.work.tolist() == [3, 3, 4]
+    assert smaller.graph.output.tolist() == [11, 7, 0]
+    assert smaller.constraints == (Acyclic(),)
+    assert back(Plan.create(smaller, [0, 1, 1])).assignment.tolist() == [0, 0, 1, 1]
+
+
+def test_a_class_that_makes_two_tensors_stays_two_nodes() -> None:
+    """Different readers are different tensors; the rest of the class goes with one of them."""
+    graph = Graph.create("abcde", [(0, 3), (1, 4)], work=1.0, output=[5, 6, 7, 0, 0])
+    problem = Problem.create(graph, DEVICES, Shared(1.0), constraints=[Acyclic(), Colocate(nodes=(0, 1, 2))])
+    smaller, _ = Fuse().apply(problem)
+    assert smaller.graph.names == ("a", "b", "d", "e")
+    assert smaller.constraints == (Acyclic(), Colocate(nodes=(0, 1)))
+
+
+def test_published_training_graphs_shrink(data: Path) -> None:
+    """Colocation classes and weightless operators make a training graph several times smaller."""
+    file = Msr().read(data / "dnn-partitioning" / "throughput" / "OperatorGraphs" / "bert_l-3_training.json")
+    assert file.interconnect is not None
+    colors = file.graph.colors
+    held = [Colocate(nodes=tuple(np.flatnonzero(colors == c).tolist())) for c in set(colors.tolist()) - {-1}]
+    rules = [Acyclic(parts="forward"), *(group for group in held if len(group.nodes) > 1)]
+    problem = Problem.create(file.graph, file.devices, file.interconnect, constraints=rules)
+    smaller, _ = Fuse().apply(problem)
+    again, _ = Contract().apply(smaller)
+    assert (problem.graph.n, smaller.graph.n, again.graph.n) == (600, 281, 281)
+
+
 CHAIN = Graph.create(["a", "b"], [(0, 1)], work=1.0, output=10.0, params=4.0)
 TRAINING = Graph.create(["a", "b"], [(0, 1)], work=1.0, output=10.0, backward=[False, True])
 LINKS = Links(np.ones((2, 2)), np.zeros((2, 2)))
 
 
+ON_LOADS = Linear(label="busy", terms=((Load(0), 1.0),), sense=">=", rhs=1.0)
+
+
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        (Problem.create(CHAIN, [Device("x", speed=2), Device("y")], Shared(1.0)), "differ"),
-        (Problem.create(CHAIN, [Device("x", pays_io=False), Device("y")], Host(1.0)), "pay"),
-        (Problem.create(CHAIN, [Device("x", memory=9), Device("y")], Shared(1.0), constraints=[Memory()]), "memory"),
-        (Problem.create(CHAIN, [Device("x", memory=7)], Shared(1.0, overflow=True)), "overflow"),
-        (Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[Colocate(nodes=(0, 1))]), "colocate"),
-        (Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[Pin(nodes=(0,), devices=(0,))]), "pin"),
         (Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[Contiguous()]), "contiguous"),
-        (Problem.create(TRAINING, DEVICES, Shared(1.0), constraints=[Acyclic()]), "backward"),
+        (
+            Problem.create(TRAINING, DEVICES, Shared(1.0), constraints=[Contiguous(), Acyclic(parts="forward")]),
+            "contig",
+        ),
+        (Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[ON_LOADS]), "loads"),
+        (Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[Replicate(most=2, sync="none")]), "replicate"),
         (Problem.create(CHAIN, DEVICES, LINKS), "shared"),
     ],
 )
 def test_contract_refuses_where_the_proof_fails(problem: Problem, reason: str) -> None:
-    """Unequal devices, binding memory, and constraints that look at single nodes."""
+    """Convexity without an order, rows over loads, and what loads are not made for."""
     assert reason in (Contract().accepts(problem) or "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "merges"),
+    [
+        (Problem.create(CHAIN, [Device("x", speed=2), Device("y")], Shared(1.0)), True),
+        (Problem.create(CHAIN, [Device("x", pays_io=False), Device("y")], Host(1.0)), False),
+        (Problem.create(CHAIN, [Device("x", memory=9), Device("y")], Shared(1.0), constraints=[Memory()]), False),
+        (Problem.create(CHAIN, [Device("x", memory=7)], Shared(1.0, overflow=True)), False),
+        (Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[Separate(nodes=(0, 1))]), False),
+        (Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[Pin(nodes=(0,), devices=(0,))]), True),
+        (
+            Problem.create(CHAIN, DEVICES, Shared(1.0), constraints=[Pin(nodes=(v,), devices=(v,)) for v in (0, 1)]),
+            False,
+        ),
+        (Problem.create(TRAINING, DEVICES, Shared(1.0), constraints=[Acyclic()]), False),
+        (Problem.create(TRAINING, DEVICES, Shared(1.0)), True),
+    ],
+)
+def test_only_what_may_move_is_merged(problem: Problem, merges: bool) -> None:
+    """What takes time on a CPU, memory that binds or parameters that overflow, is kept apart, or is pinned, stays."""
+    assert (Contract().apply(problem)[0].graph.n == 1) == merges
+    keeps(Contract(), problem)
 
 
 def test_contract_accepts_memory_that_cannot_bind() -> None:

@@ -1,4 +1,4 @@
-"""Merge neighbours that some optimal plan keeps together (for equal devices without binding memory)."""
+"""Merge neighbours that some optimal plan keeps together."""
 
 from __future__ import annotations
 
@@ -7,36 +7,47 @@ from math import fsum
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Contiguous, Memory
-from mtpp_dsl.graph import Floats, Graph, Ints
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, On, Pin, Separate
+from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Host, Links, Problem
+from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.solvers.reductions.clusters import lifted, named, quotient
 
 __all__ = ["Contract"]
+
+KEPT = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
 class Contract:
     """Reduction ``contract``: the optimum of the smaller problem is the optimum of the problem.
 
-    Write w for work, s for what one crossing of a tensor costs (0 if nobody reads it). All devices are
-    equal, so a load is work plus cut tensors, f(S) = w(S) + sum of s(u) over the tensors u with a pin (producer
-    or consumer) in S and one outside. Take a plan with the ends of an edge a -> b in different
-    blocks, a in A and b in B, and move one end to the other:
+    Write t(v, d) for the time of node v on device d, and s(v) for what one crossing of its tensor costs (0 if nobody
+    reads it). The load of a device that pays is its nodes' time plus s(u) for every tensor u with a pin (producer or
+    consumer) on it and one elsewhere; of a device that does not pay it is the time alone. Take a plan with the ends of
+    an edge a -> b on different devices, a on A and b on B, and move one end to the other:
 
-    * Rule A: b is a's only consumer and ``w(a) + sum of s(p) over the inputs p of a <= s(a)``. Move a to B.
-      A loses w(a) and s(a), which it had to write; it may begin to write inputs of a that it makes, at
-      most the sum. B gains w(a), no longer reads s(a), and may begin to read inputs of a, at most the sum. Any
-      other block keeps its pins; what it makes and a reads was cut before, a being in A.
-    * Rule B: b is a's only consumer, a is b's only input and ``w(b) + s(b) <= s(a)``. Move b to A. A gains w(b),
-      no longer writes s(a), and at most begins to be charged for b's tensor. B loses w(b) and the reading of
-      s(a), and at most begins to read b's tensor. Any other block with a consumer of b read b's tensor before.
-    * Rule S: b is a sink with the one input a, and w(b) = 0. Move b to A. Nobody reads b's tensor; A and B can
-      only lose a's, no other block changes.
+    * Rule A: b is a's only consumer; ``t(a, d) + sum of s(p) over the inputs p of a <= s(a)`` on each paying device d
+      that may have b, and without the time on every other; ``t(a, d) = 0`` on each other device that may have b. Move a
+      to B. A loses t(a, A) and, if it pays, s(a), which it had to write; it may begin to write inputs of a that it
+      makes, at most the sum. B gains t(a, B) and, if it pays, no longer reads s(a), and may begin to read inputs of a,
+      at most the sum. Any other device keeps its pins; what it makes and a reads was cut before, a being on A.
+    * Rule B: b is a's only consumer, a is b's only input; ``t(b, d) + s(b) <= s(a)`` on each paying device d that may
+      have a, and without the time on every other; ``t(b, d) = 0`` on each other device that may have a. Move b to A. A
+      gains t(b, A) and, if it pays, no longer writes s(a), and at most begins to be charged for b's tensor. B loses
+      t(b, B) and, if it pays, the reading of s(a), and at most begins to read b's tensor. Any other device with a
+      consumer of b read b's tensor before.
+    * Rule S: b is a sink with the one input a, and t(b, d) = 0 on each device d that may have a. Move b to A. Nobody
+      reads b's tensor; A and B can only lose a's, no other device changes.
 
-    So no load grows. The quotient graph stays acyclic: number the blocks so that edges never go back. In
-    rule A all inputs of a are in A or before, and A is before B; in B and S all consumers of b are in B or later. Hence
-    some optimal plan has a and b together, and plans that do are the plans of the graph in which they are
-    one node, load by load: it works w(a) + w(b), reads what either reads, and makes one tensor; in rules A
+    What moves may be wherever the end that stays may be; no constraint names it together with other nodes; it has no
+    memory where memory may bind, and no parameters where they may overflow. So no load grows, and every constraint
+    that held still holds. Where the quotient graph must be acyclic, a and b are in the same part, and it stays so:
+    number the devices so that edges of the part never go back. In rule A all inputs of a in the part are on A or
+    before, and A is before B; in B and S all consumers of b in the part are on B or later; edges between parts ask
+    nothing.
+
+    Hence some optimal plan has a and b together, and plans that do are the plans of the graph in which they are
+    one node, load by load: it takes t(a, d) + t(b, d), reads what either reads, and makes one tensor; in rules A
     and B that of b, since a's has no pin outside; in rule S that of a with the consumers it still has,
     since b's has no consumer. By induction the same holds after many merges. Nor does a merge close a cycle: that
     takes a second path from a to b, which a single consumer, or a single input, rules out.
@@ -53,51 +64,53 @@ class Contract:
             return "contract keeps the optimum of a bottleneck on a shared interconnect only"
         if problem.hierarchical:
             return "a merged node might move to another group of devices"
-        other = next((c for c in problem.constraints if not isinstance(c, (Acyclic, Contiguous, Memory))), None)
+        other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
         if other is not None:
             return f"a merged node might break 'constraint {other.keyword}'"
-        if problem.contiguous and not problem.acyclic:
+        if any(not isinstance(decision, On) for row in problem.of(Linear) for decision, _ in row.terms):
+            return "a constraint over loads may ask for what merging lowers"
+        if problem.contiguous and not _contiguous_anyway(problem):
             return "moving a node may break 'constraint contiguous' where the quotient graph may have cycles"
-        if problem.acyclic and problem.graph.backward.any():
-            return "forward and backward parts have an order each"
-        if not np.isfinite(problem.time).all() or (problem.time != problem.time[:, :1]).any():
-            return "the devices differ in their running times"
-        pays = {device.pays_io for device in problem.devices}
-        if isinstance(problem.interconnect, Host) and pays != {True}:
-            return "some device does not pay for its tensors"
-        if (fsum(problem.graph.memory) > problem.memory_limit).any():
-            return "memory may bind"
-        if (fsum(problem.graph.params) > problem.overflow_limit).any():
-            return "parameters may overflow"
         return None
 
     def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
         """Return the problem on the contracted graph, and what turns its plans into plans of equal cost."""
-        net = _Net(problem.graph, problem.time[:, 0], problem.tensor_time)
+        net = _Net(problem)
         net.contract()
         kept, cluster = net.clusters()
-        smaller = Problem.create(
-            _quotient(problem.graph, kept, cluster),
-            problem.devices,
-            problem.interconnect,
-            problem.objective,
-            problem.constraints,
-            time_unit=problem.time_unit,
-            origin=problem.origin,
-            warnings=problem.warnings,
-        )
-        return smaller, lambda plan: Plan.create(problem, plan.assignment[cluster], plan.order)
+        graph = problem.graph
+        tails, heads = cluster[graph.tails], cluster[graph.heads]
+        between = tails != heads
+        edges = sorted(set(zip(tails[between].tolist(), heads[between].tolist(), strict=True)))
+        return quotient(problem, cluster, kept, edges, graph.output[kept]), lifted(problem, cluster)
+
+
+def _contiguous_anyway(problem: Problem) -> bool:
+    """Return whether ``acyclic`` implies every ``contiguous``."""
+    asked = {constraint.parts for constraint in problem.of(Acyclic)}
+    return "both" in asked or (bool(asked) and not problem.graph.backward.any())
 
 
 class _Net:
     """The graph while it shrinks; a merged node goes by the number of the node whose tensor it makes."""
 
-    def __init__(self, graph: Graph, work: Floats, tensor: Floats) -> None:
+    def __init__(self, problem: Problem) -> None:
+        graph = problem.graph
         self._into = list(range(graph.n))
-        self._work: list[float] = work.tolist()
-        self._tensor: list[float] = tensor.tolist()
+        self._time = np.where(problem.allowed, problem.time, 0.0)
+        self._allowed = problem.allowed.copy()
+        shared = isinstance(problem.interconnect, Shared)
+        self._pays = np.array([shared or device.pays_io for device in problem.devices])
+        self._tensor: list[float] = problem.tensor_time.tolist()
         self._consumers: list[set[int]] = [set(graph.successors(v).tolist()) for v in range(graph.n)]
         self._inputs: list[set[int]] = [set(graph.predecessors(v).tolist()) for v in range(graph.n)]
+        self._part = (graph.backward if problem.acyclic else np.zeros(graph.n, np.bool_)).tolist()
+        stays = named(problem)
+        if (fsum(graph.memory) > problem.memory_limit).any():
+            stays |= graph.memory > 0
+        if (fsum(graph.params) > problem.overflow_limit).any():
+            stays |= graph.params > 0
+        self._stays: list[bool] = stays.tolist()
 
     def clusters(self) -> tuple[Ints, Ints]:
         """Return the nodes that are left, and [n] the place among them of what each node became part of."""
@@ -118,62 +131,65 @@ class _Net:
             if self._into[v] == v:
                 merged = self._as_sink(v) if self._is_free_sink(v) else self._along_only_edge(v)
                 if merged is not None:
-                    todo += [*sorted(self._inputs[merged]), merged]
+                    todo += [*sorted(self._inputs[merged]), *sorted(self._consumers[merged]), merged]
+
+    def _may_join(self, a: int, b: int) -> bool:
+        """Whether *a* may be wherever *b* is, with nobody else concerned."""
+        return (
+            not self._stays[a]
+            and self._part[a] == self._part[b]
+            and not bool((self._allowed[b] & ~self._allowed[a]).any())
+        )
+
+    def _light(self, a: int, b: int, *costs: float) -> bool:
+        """Whether no device that may have *b* gets a larger load by *a* and tensors of these costs together."""
+        where = self._allowed[b]
+        if self._time[a, where & ~self._pays].any():
+            return False
+        if not self._pays.any():
+            return True
+        slowest = float(self._time[a, where & self._pays].max(initial=0.0))
+        return fsum([slowest, *costs]) <= 0
 
     def _along_only_edge(self, a: int) -> int | None:
         """Apply rule A or B to the edge from *a* to its only consumer, if it has one."""
         if len(self._consumers[a]) != 1:
             return None
         b = next(iter(self._consumers[a]))
-        if not (self._rule_a(a) or self._rule_b(a, b)):
+        if not (self._rule_a(a, b) or self._rule_b(a, b)):
             return None
         for p in self._inputs[a]:
             self._consumers[p].remove(a)
             self._consumers[p].add(b)
         self._inputs[b] = (self._inputs[b] | self._inputs[a]) - {a}
-        self._into[a] = b
-        self._work[b] += self._work[a]
+        self._merge(a, b)
         return b
 
-    def _rule_a(self, a: int) -> bool:
-        return fsum([self._work[a], *(self._tensor[p] for p in self._inputs[a]), -self._tensor[a]]) <= 0
+    def _rule_a(self, a: int, b: int) -> bool:
+        read = [self._tensor[p] for p in self._inputs[a]]
+        return self._may_join(a, b) and self._light(a, b, *read, -self._tensor[a])
 
     def _rule_b(self, a: int, b: int) -> bool:
         written = self._tensor[b] if self._consumers[b] else 0.0
-        return len(self._inputs[b]) == 1 and fsum([self._work[b], written, -self._tensor[a]]) <= 0
+        only = len(self._inputs[b]) == 1
+        return only and self._may_join(b, a) and self._light(b, a, written, -self._tensor[a])
 
     def _is_free_sink(self, b: int) -> bool:
-        return not self._consumers[b] and len(self._inputs[b]) == 1 and self._work[b] == 0
+        if self._consumers[b] or len(self._inputs[b]) != 1:
+            return False
+        a = next(iter(self._inputs[b]))
+        return self._may_join(b, a) and not self._time[b, self._allowed[a]].any()
 
     def _as_sink(self, b: int) -> int:
         """Apply rule S to *b*."""
         a = next(iter(self._inputs[b]))
         self._consumers[a].remove(b)
-        self._into[b] = a
+        self._merge(b, a)
         return a
 
-
-def _quotient(graph: Graph, kept: Ints, cluster: Ints) -> Graph:
-    """Return the graph of the clusters; each has the sums of its nodes and the tensor and name of the one kept."""
-
-    def total(weights: Floats) -> Floats:
-        return np.bincount(cluster, weights=weights, minlength=len(kept)).astype(np.float64)
-
-    tails, heads = cluster[graph.tails], cluster[graph.heads]
-    between = tails != heads
-    return Graph.create(
-        [graph.names[v] for v in kept],
-        zip(tails[between].tolist(), heads[between].tolist(), strict=True),
-        work=total(graph.work),
-        params=total(graph.params),
-        output=graph.output[kept],
-        memory=total(graph.memory),
-        kinds=[graph.kinds[v] for v in kept],
-        labels=[graph.labels[v] for v in kept],
-        colors=graph.colors[kept],
-        backward=graph.backward[kept],
-        times={kind: total(times) for kind, times in graph.times.items()},
-        work_unit=graph.work_unit,
-        size_unit=graph.size_unit,
-        memory_unit=graph.memory_unit,
-    )
+    def _merge(self, a: int, b: int) -> None:
+        """Make *a* part of *b*."""
+        self._into[a] = b
+        self._time[b] += self._time[a]
+        self._allowed[b] &= self._allowed[a]
+        self._stays[b] |= self._stays[a]

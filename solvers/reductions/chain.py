@@ -1,0 +1,33 @@
+"""All reductions, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mtpp_dsl.contracts import Reduction
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.reduced import identity
+from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.solvers.reductions.fuse import Fuse
+
+__all__ = ["reduce"]
+
+
+def reduce(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
+    """Return the smallest problem that the reductions make of *problem*, and the way back.
+
+    Where none makes it smaller, that is the problem itself, and :func:`mtpp_dsl.solvers.reduced.identity`.
+    """
+    lift: Callable[[Plan], Plan] = identity
+    steps: tuple[Reduction, ...] = (Fuse(), Contract())
+    for step in steps:
+        if step.accepts(problem) is None:
+            smaller, back = step.apply(problem)
+            if smaller.graph.n < problem.graph.n:
+                problem, lift = smaller, _after(lift, back)
+    return problem, lift
+
+
+def _after(outer: Callable[[Plan], Plan], inner: Callable[[Plan], Plan]) -> Callable[[Plan], Plan]:
+    return inner if outer is identity else lambda plan: outer(inner(plan))

@@ -1,0 +1,98 @@
+"""The problem whose nodes are clusters of another's, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mtpp_dsl.constraints import Colocate, Constraint, Decision, Forbid, Linear, On, Pin, Separate
+from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+
+__all__ = ["lifted", "named", "quotient"]
+
+
+def quotient(problem: Problem, cluster: Ints, kept: Ints, edges: Sequence[tuple[int, int]], output: Floats) -> Problem:
+    """Return *problem* on clusters: sums of times, memory and parameters, and constraints on what nodes became.
+
+    Args:
+        problem: the problem.
+        cluster: [n] the cluster of each node.
+        kept: [clusters] the node whose name, kind and part each has.
+        edges: between clusters.
+        output: [clusters] the size of the tensor of each.
+    """
+    graph = problem.graph
+    count = len(kept)
+
+    def total(values: Floats) -> Floats:
+        sums = np.zeros((count, *values.shape[1:]))
+        np.add.at(sums, cluster, values)
+        return sums
+
+    small = Graph.create(
+        [graph.names[v] for v in kept],
+        edges,
+        work=total(graph.work),
+        params=total(graph.params),
+        output=output,
+        memory=total(graph.memory),
+        kinds=[graph.kinds[v] for v in kept],
+        labels=[graph.labels[v] for v in kept],
+        colors=graph.colors[kept],
+        backward=graph.backward[kept],
+        times={kind: total(times) for kind, times in graph.times.items()},
+        work_unit=graph.work_unit,
+        size_unit=graph.size_unit,
+        memory_unit=graph.memory_unit,
+    )
+    smaller = Problem.create(
+        small,
+        problem.devices,
+        problem.interconnect,
+        problem.objective,
+        [moved for constraint in problem.constraints if (moved := _on_clusters(constraint, cluster)) is not None],
+        time_unit=problem.time_unit,
+        origin=problem.origin,
+        warnings=problem.warnings,
+    )
+    return replace(smaller, time=frozen(total(problem.time), np.float64))  # of nodes of any kinds
+
+
+def lifted(problem: Problem, cluster: Ints) -> Callable[[Plan], Plan]:
+    """Return what puts every node of *problem* where its cluster is."""
+    return lambda plan: Plan.create(problem, plan.assignment[cluster], plan.order)
+
+
+def named(problem: Problem) -> Bools:
+    """Return [n] which nodes a constraint holds to others, or counts: they stay where they are."""
+    marked = np.zeros(problem.graph.n, np.bool_)
+    for constraint in problem.constraints:
+        if isinstance(constraint, (Colocate, Separate)) and len(set(constraint.nodes)) > 1:
+            marked[list(constraint.nodes)] = True
+        if isinstance(constraint, Linear):
+            marked[[decision.node for decision, _ in constraint.terms if isinstance(decision, On)]] = True
+    return marked
+
+
+def _on_clusters(constraint: Constraint, cluster: Ints) -> Constraint | None:
+    """Return *constraint* on clusters; None if it holds between the nodes of one."""
+    match constraint:
+        case Pin() | Forbid():
+            return replace(constraint, nodes=tuple(sorted({int(cluster[v]) for v in constraint.nodes})))
+        case Colocate():
+            nodes = tuple(sorted({int(cluster[v]) for v in constraint.nodes}))
+            return replace(constraint, nodes=nodes) if len(nodes) > 1 else None
+        case Separate():
+            return replace(constraint, nodes=tuple(sorted({int(cluster[v]) for v in constraint.nodes})))
+        case Linear():
+            terms: dict[Decision, float] = {}
+            for decision, a in constraint.terms:
+                moved = On(int(cluster[decision.node]), decision.device) if isinstance(decision, On) else decision
+                terms[moved] = terms.get(moved, 0.0) + a
+            return replace(constraint, terms=tuple((decision, a) for decision, a in terms.items() if a))
+        case _:
+            return constraint

@@ -1,0 +1,120 @@
+"""Make one node of nodes that every plan has together, or some optimal plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.solvers.reductions.absorb import absorbed
+from mtpp_dsl.solvers.reductions.clusters import lifted, quotient
+from mtpp_dsl.together import numbered, strong, together
+
+__all__ = ["Fuse"]
+
+KEPT = (Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
+
+
+class Fuse:
+    """Reduction ``fuse``: every plan of the smaller problem is one of the problem, load by load; an optimum is kept.
+
+    * Classes: nodes that are colocated, or that lie on a cycle of such groups where the quotient graph must be acyclic,
+      are on one device in every plan (:func:`mtpp_dsl.together.together`).
+    * Weightless classes: let class a take no time, no memory where memory may bind, and no parameters where they may
+      overflow; let no constraint count or keep apart its nodes, and let it be allowed wherever class b is; let every
+      tensor that costs something and has a pin (producer or consumer) in a have one in b; and, where the quotient graph
+      must be acyclic, let edges of such a part join a to no class but b. Move a from its device A to the device B of b.
+      B cuts no tensor that it did not cut: those of a had a pin on it. A cuts at most those that it cut: every tensor
+      of a had a pin on B, outside. No other device sees a difference. An order of the devices that edges respect is
+      still one, as a now stands where b does. So some optimal plan has a and b together.
+
+    A node has one tensor. So those nodes of a class become one whose tensors are read by the same other classes; their
+    tensors are one, of the sum of the sizes, cut when each of them is. Nodes whose tensors cost nothing, or are read in
+    their class alone, go with any that have those readers and more. Where ``acyclic`` is asked, or parts have loads of
+    their own, it is nodes of one part. Edges within a class join nothing and are left out: its nodes are never apart.
+    (``contiguous`` looks at paths through them, and is honoured only where ``acyclic`` implies it.) Where nodes of one
+    class would still close a cycle of edges, they stay as they are. If more than one node is left of a class,
+    ``colocate`` holds them together.
+
+    So the plans of the smaller problem are the plans with these classes together, and their loads are the same sums.
+    """
+
+    name = "fuse"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why fusing might lose the optimum here, or None."""
+        if problem.objective.quantity == "makespan" or isinstance(problem.interconnect, Links):
+            return "fuse keeps the optimum of a bottleneck on a shared interconnect only"
+        other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
+        if other is not None:
+            return f"a fused node might break 'constraint {other.keyword}'"
+        parts = {constraint.parts for constraint in problem.of(Acyclic)}
+        if problem.contiguous and not ("both" in parts or (parts and not problem.graph.backward.any())):
+            return "a fused node joins paths, and 'constraint contiguous' looks at paths"
+        classes = together(problem)
+        for apart in problem.of(Separate):
+            nodes = sorted(set(apart.nodes))
+            if len(set(classes[nodes].tolist())) < len(nodes):
+                return f"constraint {apart} keeps apart what every plan has together"
+        return None
+
+    def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
+        """Return the problem on fused nodes, and what turns its plans into plans of equal cost."""
+        graph = problem.graph
+        classes = numbered(absorbed(problem, together(problem)))
+        cluster = _without_cycles(problem, classes, _clusters(problem, classes))
+        kept = np.unique(cluster, return_index=True)[1]
+        apart = classes[graph.tails] != classes[graph.heads]
+        ends = zip(cluster[graph.tails[apart]].tolist(), cluster[graph.heads[apart]].tolist(), strict=True)
+        outside = np.zeros(graph.n, np.bool_)
+        outside[graph.tails[apart]] = True
+        output = np.bincount(cluster, weights=np.where(outside, graph.output, 0.0), minlength=len(kept))
+        smaller = quotient(problem, cluster, kept, sorted(set(ends)), output.astype(np.float64))
+        rest = [constraint for constraint in smaller.constraints if not isinstance(constraint, Colocate)]
+        return smaller.with_constraints([*rest, *_held(problem, classes, cluster)]), lifted(problem, cluster)
+
+
+def _clusters(problem: Problem, classes: Ints) -> Ints:
+    """Return [n] a label of the node that each becomes part of."""
+    graph = problem.graph
+    readers: list[set[int]] = [set() for _ in range(graph.n)]
+    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+        if classes[u] != classes[v]:
+            readers[u].add(int(classes[v]))
+    back: Bools = graph.backward & (problem.acyclic or problem.objective.parts == "separate")
+    groups: dict[tuple[int, bool], dict[frozenset[int], int]] = {}
+    cluster = np.empty(graph.n, np.int64)
+    paid = [bool(graph.output[v] > 0 and readers[v]) for v in range(graph.n)]
+    for v in sorted(range(graph.n), key=lambda v: not paid[v]):
+        group = groups.setdefault((int(classes[v]), bool(back[v])), {})
+        found = next((u for read, u in group.items() if not paid[v] and readers[v] <= read), None)
+        cluster[v] = group.setdefault(frozenset(readers[v]), v) if found is None else found
+    return cluster
+
+
+def _without_cycles(problem: Problem, classes: Ints, cluster: Ints) -> Ints:
+    """Return *cluster* with those taken apart that lie on a cycle of edges, numbered by their first nodes."""
+    graph = problem.graph
+    apart = classes[graph.tails] != classes[graph.heads]
+    while True:
+        cluster = numbered(cluster)
+        component = strong(cluster, graph.tails[apart], graph.heads[apart])
+        first = np.unique(cluster, return_index=True)[1]
+        caught = np.bincount(component[first])[component] > 1
+        if not caught.any():
+            return cluster
+        cluster = np.where(caught, graph.n + np.arange(graph.n), cluster)
+
+
+def _held(problem: Problem, classes: Ints, cluster: Ints) -> list[Colocate]:
+    """Return what holds the nodes of a class together that did not become one."""
+    members: dict[int, set[int]] = {}
+    for home, c in zip(classes.tolist(), cluster.tolist(), strict=True):
+        members.setdefault(home, set()).add(c)
+    origin = {int(classes[group.nodes[0]]): group.origin for group in problem.of(Colocate)}
+    groups = [(tuple(sorted(group)), origin.get(home, "")) for home, group in members.items() if len(group) > 1]
+    return [Colocate(nodes=group, origin=place) for group, place in groups]
