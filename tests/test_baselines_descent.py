@@ -43,7 +43,7 @@ def began(problem: Problem, seed: int = 0) -> tuple[Fixed, State] | None:
     devices = classify(problem)
     units = units_of(problem, devices)
     others = apart(problem, units)
-    fixed = fixed_of(units, devices, devices.kind, others)
+    fixed = fixed_of(units, devices, others)
     place = random_split(fixed, others, None, np.random.default_rng(seed))
     return None if place is None else (fixed, state_of(fixed, place))
 

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.classes import Classes
 
-__all__ = ["DESCEND", "Fixed", "State", "fixed_of", "loads_of", "state_of"]
+__all__ = ["DESCEND", "Fixed", "State", "fixed_of", "in_sequence", "loads_of", "state_of"]
 
 STEPS_WORTH_COMPILING = 3e4
 GAIN = 1e-9
@@ -69,8 +69,9 @@ class State(NamedTuple):
     params: Floats
 
 
-def fixed_of(units: Classes, devices: DeviceClasses, kinds: Ints, apart: Sequence[Iterable[int]]) -> Fixed:
-    """Return the fixed part for places of these *kinds* of devices."""
+def fixed_of(units: Classes, devices: DeviceClasses, apart: Sequence[Iterable[int]]) -> Fixed:
+    """Return the fixed part for places that are the devices as declared."""
+    kinds = devices.kind
     at: list[list[int]] = [[] for _ in range(units.n)]
     for t, (pins, _) in enumerate(units.tensors):
         for c in pins:
@@ -94,6 +95,16 @@ def fixed_of(units: Classes, devices: DeviceClasses, kinds: Ints, apart: Sequenc
         devices.memory[kinds],
         devices.overflow[kinds],
         devices.bandwidth,
+    )
+
+
+def in_sequence(fixed: Fixed, sequence: Ints) -> Fixed:
+    """Return the fixed part for places that are the devices in another *sequence*."""
+    return fixed._replace(
+        time=np.ascontiguousarray(fixed.time[:, sequence]),
+        pays=fixed.pays[sequence],
+        room=fixed.room[sequence],
+        kept=fixed.kept[sequence],
     )
 
 

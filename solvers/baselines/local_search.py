@@ -13,7 +13,7 @@ from mtpp_dsl.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
-from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, fixed_of, state_of
+from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, Fixed, fixed_of, in_sequence, state_of
 from mtpp_dsl.solvers.baselines.linear import UNASKED
 from mtpp_dsl.solvers.baselines.random_split import random_split
 from mtpp_dsl.solvers.baselines.units import apart, is_ordered, units_of
@@ -72,9 +72,10 @@ class _Search:
 
     def __init__(self, taker: Taker, problem: Problem, limits: Limits, progress: Progress) -> None:
         self.taker, self._problem, self._limits, self._say = taker, problem, limits, progress.say
-        self._devices = classify(problem)
-        self._units = units_of(problem, self._devices)
+        devices = classify(problem)
+        self._units = units_of(problem, devices)
         self._apart = apart(problem, self._units)
+        self._declared = fixed_of(self._units, devices, self._apart)
         ordered = is_ordered(problem)
         self._order = Graph.create([str(c) for c in range(self._units.n)], self._units.before) if ordered else None
 
@@ -87,12 +88,12 @@ class _Search:
         for _ in range(restarts):
             self.taker.pause()
             sequence = np.arange(self._problem.k) if self._order is None else random.permutation(self._problem.k)
-            fixed = fixed_of(self._units, self._devices, self._devices.kind[sequence], self._apart)
+            fixed = in_sequence(self._declared, sequence)
             place = random_split(fixed, self._apart, self._order, random)
             if place is None:
                 stuck += 1
             else:
-                self._descend(sequence, place)
+                self._descend(fixed, sequence, place)
         if stuck:
             self.taker.note(f"no random split that fits was found for {stuck} of {restarts} starts")
         if self.taker.plan is None and self.taker.broken:
@@ -107,10 +108,10 @@ class _Search:
         if self._order is not None:
             sequence = quotient_order(device, self._order.tails, self._order.heads, self._problem.k)
         if sequence is not None:
-            self._descend(np.array(sequence), np.argsort(np.array(sequence))[device])
+            places = np.array(sequence)
+            self._descend(in_sequence(self._declared, places), places, np.argsort(places)[device])
 
-    def _descend(self, sequence: Ints, place: Ints) -> None:
-        fixed = fixed_of(self._units, self._devices, self._devices.kind[sequence], self._apart)
+    def _descend(self, fixed: Fixed, sequence: Ints, place: Ints) -> None:
         state = state_of(fixed, place)
         run = DESCEND.pick(float(PASSES * self._units.n), self._say)
         if self.taker.plan is None:
