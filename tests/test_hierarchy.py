@@ -18,6 +18,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, SpecError, UsageError
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import chain as random_chain
+from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
@@ -92,15 +93,15 @@ def accepted(seeds: range, *, training: bool = False) -> list[Problem]:
 
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures on one to three groups: the optimum over assignments and replicas, or the proof that there is none."""
-    statuses = Counter(check(problem) for problem in accepted(range(250)))
+    statuses = Counter(check(problem) for problem in accepted(range(150)))
     assert set(statuses) == {"optimal", "infeasible"}
-    assert statuses["optimal"] > 180
+    assert statuses["optimal"] > 110
 
 
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
-    statuses = Counter(check(problem) for problem in accepted(range(1000, 1150), training=True))
-    assert statuses["optimal"] > 100
+    statuses = Counter(check(problem) for problem in accepted(range(1000, 1090), training=True))
+    assert statuses["optimal"] > 60
 
 
 def stages(
@@ -262,8 +263,9 @@ def test_start_and_limits() -> None:
 
 
 def test_too_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the limit, plans along some orders and the bound of one level."""
+    """Beyond the limit, plans along some orders, cut into pieces, and the bound of one level."""
     monkeypatch.setattr(nested_run, "MOST_IDEALS", 3)
+    monkeypatch.setattr(nested_run, "MOST_PIECES", 2)
     for problem in accepted(range(300, 330)):
         best = optimum(problem)
         result = solve(problem)
@@ -272,6 +274,16 @@ def test_too_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
         if result.cost is not None:
             assert best is not None
             assert result.cost >= best * (1 - 1e-9)
+
+
+def test_large_graphs_get_a_plan_and_a_bound() -> None:
+    """Hundreds of nodes, and more ideals than are gone through: a plan not far from the bound of one level."""
+    graph = layered(150, 5, work=10.0, output=1.0, seed=2)
+    rules = [Acyclic(), Replicate(most=2, sync="none")]
+    problem = Problem.create(graph, grouped(2, 2), Shared(4.0, between=1.0), constraints=rules)
+    result = solve(problem)
+    assert result.gap is not None
+    assert result.gap < 0.2
 
 
 def test_simple_bound_and_evaluation_hold() -> None:

@@ -86,16 +86,16 @@ def random_problem(seed: int, *, training: bool) -> Problem:
 
 
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
-    """250 mixtures: the optimum over assignments and replicas, or the proof that there is no plan."""
-    statuses = Counter(check(random_problem(seed, training=False)) for seed in range(250))
+    """160 mixtures: the optimum over assignments and replicas, or the proof that there is no plan."""
+    statuses = Counter(check(random_problem(seed, training=False)) for seed in range(160))
     assert set(statuses) == {"optimal", "infeasible"}
-    assert statuses["optimal"] > 200
+    assert statuses["optimal"] > 125
 
 
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
-    """150 mixtures with backward nodes: never a wrong bound; mostly the optimum."""
-    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1150))
-    assert statuses["optimal"] > 110
+    """90 mixtures with backward nodes: never a wrong bound; mostly the optimum."""
+    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1090))
+    assert statuses["optimal"] > 65
 
 
 def pipedream(work: Sequence[float], weights: Sequence[float], k: int, bandwidth: float) -> float:
@@ -292,7 +292,7 @@ def test_methods_that_know_no_replicas_refuse() -> None:
 
 def test_simple_bound_holds() -> None:
     """The largest node is shared by the most replicas there can be."""
-    for seed in range(60):
+    for seed in range(30):
         problem = random_problem(seed, training=False)
         best = optimum(problem)
         assert best is None or simple_bound(problem)[0] <= best * (1 + 1e-9)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.ideals.bounds import Prices
 from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
-from mtpp_dsl.solvers.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.ideals.lattice import Lattice, lattice_of
+from mtpp_dsl.solvers.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of, spreading
 from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
+from mtpp_dsl.solvers.ideals.pieces import along, pieces
 from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Ended, Heeding, Run, as_verified
 from mtpp_dsl.verification import TOLERANCE, verify
 
@@ -30,6 +32,9 @@ MOST_IDEALS = 1_000
 """With more ideals than this, only the prefixes of some orders are gone through."""
 MOST_STATES = 2_000
 ORDERS = 8
+MOST_PIECES = 200
+"""Orders of more classes than this are cut into so many pieces."""
+NEAR = (1.05, 1.3, 2.0)
 ONE_LEVEL_SHARE = 0.3
 FIRST_STEP = 0.02
 DETAIL = "every split on two levels has a load of this or more (the programme of PipeDream, over ideals)"
@@ -93,6 +98,7 @@ class NestedRun:
         self._infeasibility: Infeasibility | None = None
         self._termination: Termination = "complete"
         self._notes: dict[str, None] = {}
+        self._guide: Plan | None = None
 
     def result(self) -> Result:
         """Search until done or stopped, and return what is known."""
@@ -151,6 +157,7 @@ class NestedRun:
         limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
         found = Run(one_level(self._problem), limits, Heeding(self._progress), self._most_bytes).result()
         self._infeasibility = found.infeasibility
+        self._guide = found.plan
         if found.bound is not None:
             self._raise(found.bound.cost, found.bound.detail + WITHOUT)
         self._pause()
@@ -158,18 +165,43 @@ class NestedRun:
     def _search(self, reading: Reading, *, proves: bool) -> float:
         """Search one reading of the problem; return the cost of the best split, ``inf`` if none was found."""
         classes = classes_of(self._flat, self._devices, reading, absorb=False)
+        best = self._along_orders(classes)
+        if self._closed:
+            return min(best, self._cost)
         nest = nest_of(self._problem, self._devices, classes)
-        best = np.inf
-        for order in islice(orders(*classes.as_graph(), self._limits.seed), ORDERS):
-            if self._closed:
-                return min(best, self._cost)
-            best = min(best, self._try(chain(order), classes, nest, min(best, self._cost)))
         lattice = lattice_of(classes, MOST_IDEALS * 8.0 * classes.n, self._progress.say, self._pause)
         if lattice is None or lattice.size > MOST_IDEALS:
             self._note(MANY.format(most=MOST_IDEALS))
             self._termination = "limit"
             return best
         return self._prove(lattice, classes, nest, best, proves=proves)
+
+    def _along_orders(self, classes: Classes) -> float:
+        """Find the best splits of some orders, cut into pieces; return the cost of the best, ``inf`` for none.
+
+        The first order is that of the best plan on one level.
+        """
+        guide = None if self._guide is None else along(classes, self._guide, self._problem.k)
+        best = np.inf
+        for order in chain(
+            () if guide is None else (guide,), islice(orders(*classes.as_graph(), self._limits.seed), ORDERS)
+        ):
+            if self._closed:
+                break
+            coarse = pieces(classes, order, MOST_PIECES)
+            nest = nest_of(self._problem, self._devices, coarse)
+            for target in self._targets(min(best, self._cost)):
+                found = self._try(prefixes(np.arange(coarse.n)), coarse, nest, target)
+                best = min(best, found)
+                if np.isfinite(found):
+                    break
+        return best
+
+    def _targets(self, top: float) -> Iterator[float]:
+        """Yield targets on the way to *top*: a low one is quickly refuted, and quick to reach."""
+        lower = 0.0 if self._bound is None else self._bound.cost
+        yield from (factor * lower for factor in NEAR if 0 < factor * lower < top)
+        yield top
 
     def _prove(self, lattice: Lattice, classes: Classes, nest: Nest, best: float, *, proves: bool) -> float:
         """Raise the target until there is a split below it, or until no better one can be."""
