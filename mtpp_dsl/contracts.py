@@ -22,6 +22,7 @@ from mtpp_dsl.result import Bound, LogEntry, Result, Termination
 __all__ = [
     "Availability",
     "Backend",
+    "Checker",
     "Feature",
     "Format",
     "Formulation",
@@ -313,6 +314,30 @@ class Backend(Protocol):
 
         Values already in the integer variables are the warm start, if any has one. *on_bound* is
         called with (incumbent objective, dual bound), either None, as they improve.
+        """
+        ...
+
+
+@runtime_checkable
+class Checker(Protocol):
+    """What derives a bound again from its certificate, without the code that found it.
+
+    Attributes:
+        name: the ``kind`` of the certificates it reads.
+        summary: one line: what such a certificate proves.
+    """
+
+    name: str
+    summary: str
+
+    def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+        """Return a cost that no plan of *problem* is below, derived from the problem and a certificate's data.
+
+        Nothing in *data* is believed: it comes from a file.
+
+        Raises:
+            Refused: the data prove nothing, and why.
+            UsageError: the time of *limits* was not enough to tell.
         """
         ...
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from mtpp_dsl.errors import PluginError, did_you_mean
 
-__all__ = ["BACKENDS", "FORMATS", "FORMULATIONS", "GENERATORS", "METHODS", "available", "built_in", "load"]
+__all__ = ["BACKENDS", "FORMATS", "FORMULATIONS", "GENERATORS", "METHODS", "PROOFS", "available", "built_in", "load"]
 
 FORMULATIONS = "mtpp_dsl.formulations"
 METHODS = "mtpp_dsl.methods"
 BACKENDS = "mtpp_dsl.backends"
 FORMATS = "mtpp_dsl.formats"
 GENERATORS = "mtpp_dsl.generators"
+PROOFS = "mtpp_dsl.proofs"
 
 BUILTIN: dict[str, dict[str, str]] = {
     FORMULATIONS: {
@@ -30,6 +31,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "auto": "mtpp_dsl.solvers.auto:Auto",
         "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
+        "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",
+        "configuration": "mtpp_dsl.solvers.bounds.configuration:Configuration",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
         "dpl": "mtpp_dsl.solvers.baselines.dpl:Dpl",
         "single-device": "mtpp_dsl.solvers.baselines.single:SingleDevice",
@@ -55,6 +58,11 @@ BUILTIN: dict[str, dict[str, str]] = {
         "regal": "mtpp_dsl.generators.regal:regal",
         "rwnn": "mtpp_dsl.generators.rwnn:rwnn",
     },
+    PROOFS: {
+        "shares": "mtpp_dsl.solvers.proofs.shares:Shares",
+        "cuts": "mtpp_dsl.solvers.proofs.cuts:Cuts",
+        "configuration": "mtpp_dsl.solvers.proofs.configuration:Configuration",
+    },
 }
 
 _NOUN = {
@@ -63,6 +71,7 @@ _NOUN = {
     BACKENDS: "solver",
     FORMATS: "format",
     GENERATORS: "generator",
+    PROOFS: "kind of proof",
 }
 
 

@@ -8,18 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from mtpp_dsl.evaluation import Evaluation
 from mtpp_dsl.plan import Plan
 
-__all__ = ["Bound", "Infeasibility", "LogEntry", "Proof", "Result", "Status", "Termination", "relative_gap"]
+__all__ = [
+    "Bound",
+    "Certificate",
+    "Infeasibility",
+    "LogEntry",
+    "Proof",
+    "Result",
+    "Status",
+    "Termination",
+    "relative_gap",
+]
 
 Status: TypeAlias = Literal["optimal", "feasible", "bound", "infeasible", "unknown"]
 Termination: TypeAlias = Literal["gap", "complete", "time_limit", "interrupted", "infeasible", "limit", "error"]
 Proof: TypeAlias = Literal["checked", "trusted"]
 
 OPTIMAL_GAP = 1e-6  # the solvers' own tolerances: below this, "optimal" is what they mean by it
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a proof of a bound needs beside the problem, in the problem's own names.
+
+    Attributes:
+        kind: which proof it is: the name of a :class:`mtpp_dsl.contracts.Checker` of ``mtpp_dsl.proofs``.
+        data: JSON values by name; "kind" is not one of the names.
+    """
+
+    kind: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``bound.certificate`` of the JSON answer."""
+        return {"kind": self.kind, **self.data}
 
 
 @dataclass(frozen=True)
@@ -31,7 +58,9 @@ class Bound:
         method: which method found it.
         proof: "checked" if our own code re-derived it, "trusted" if it rests on a solver's word.
         by: the solver and its version, or the algorithm.
-        detail: the certificate in words: tolerances, the argument, the source.
+        detail: the argument in words: tolerances, the source.
+        certificate: what ``mtpp verify`` needs to derive the bound again, by other code; None where that
+            would take the whole search.
     """
 
     cost: float
@@ -39,6 +68,7 @@ class Bound:
     proof: Proof
     by: str
     detail: str = ""
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True)

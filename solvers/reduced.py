@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.evaluation import evaluate
@@ -74,6 +75,8 @@ class _Listener(Progress):
 
     def report_bound(self, bound: Bound) -> None:
         super().report_bound(bound)
+        if self._reduced.lift is not identity:  # a certificate speaks of the nodes of the smaller problem
+            bound = replace(bound, certificate=None)
         self._reduced.outer.report_bound(bound)
 
     def report_cost(self, cost: float) -> None:

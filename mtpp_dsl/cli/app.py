@@ -116,14 +116,18 @@ def verify(
     plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="An answer of mtpp, or {node: device}.")],
     define: Define = [],  # noqa: B006
     include: Include = [],  # noqa: B006
+    time_limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Give up checking the bound's certificate after this long, or none.")
+    ] = "10min",
 ) -> int:
-    """Check a plan against a spec, independently of everything that could have made it.
+    """Check a plan and a bound against a spec, independently of everything that could have made them.
 
-    Exit codes: 0 it is a plan and costs what it says · 7 it is not.
+    Exit codes: 0 it is a plan and costs what it says, and the bound's certificate, if any, proves it · 7 not.
     """
+    from mtpp_dsl.cli.arguments import seconds
     from mtpp_dsl.cli.verify import verify_plan
 
-    return verify_plan(spec, plan, define, include)
+    return verify_plan(spec, plan, define, include, seconds(time_limit))
 
 
 @app.command()

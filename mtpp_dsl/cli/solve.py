@@ -82,13 +82,18 @@ def solve_and_report(call: SolveCall) -> int:
 
 def read_plan(problem: Problem, path: Path) -> Plan:
     """Read a plan from a JSON file."""
+    return Plan.from_json(problem, read_json(path))
+
+
+def read_json(path: Path) -> object:
+    """Read a JSON file."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data: object = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON: {error}") from None
-    return Plan.from_json(problem, data)
+    return data
 
 
 def _check_writable(path: Path | None) -> None:

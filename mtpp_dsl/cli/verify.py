@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.cli.arguments import read_problem
-from mtpp_dsl.cli.solve import read_plan
+from mtpp_dsl.cli.certificate import Claim, check_bound
+from mtpp_dsl.cli.solve import read_json
+from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import VerificationError
+from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity
 from mtpp_dsl.verification import TOLERANCE, cost_of, verify
@@ -16,22 +18,27 @@ from mtpp_dsl.verification import TOLERANCE, cost_of, verify
 __all__ = ["verify_plan"]
 
 
-def verify_plan(spec: Path, plan_file: Path, define: list[str], include: list[Path]) -> int:
+def verify_plan(spec: Path, plan_file: Path, define: list[str], include: list[Path], time_limit: float | None) -> int:
     """Check a plan, its cost and its bound; return the exit code."""
     problem = read_problem(spec, define, include)
-    plan = read_plan(problem, plan_file)
-    broken = [str(violation) for violation in verify(problem, plan)]
-    cost = cost_of(problem, plan)
-    value, unit = problem.objective.value(cost), problem.objective.unit(problem.time_unit)
-    broken += _claims(problem, json.loads(plan_file.read_text(encoding="utf-8")), cost)
-    shown = format_quantity(value, unit)
-    if broken:
-        print(f"{plan_file}: not a plan for {spec}")
-        for message in broken:
-            print(f"  {message}")
-        return VerificationError.exit_code
-    print(f"{plan_file}: a plan for {spec}, {problem.objective.name} {shown}; every constraint holds")
-    return 0
+    data: Any = read_json(plan_file)
+    wrong: list[str] = []
+    right: list[str] = []
+    if not (isinstance(data, dict) and data.get("plan", "") is None and data.get("bound")):
+        plan = Plan.from_json(problem, data)
+        cost = cost_of(problem, plan)
+        broken = [str(violation) for violation in verify(problem, plan)] + _claims(problem, data, cost)
+        wrong += [f"{plan_file}: not a plan for {spec}", *(f"  {message}" for message in broken)] if broken else []
+        shown = format_quantity(problem.objective.value(cost), problem.objective.unit(problem.time_unit))
+        right.append(f"{plan_file}: a plan for {spec}, {problem.objective.name} {shown}; every constraint holds")
+    claim = Claim.of(problem, data)
+    if claim is not None and not wrong:
+        try:
+            right.append(check_bound(problem, claim, Limits(time=time_limit)))
+        except VerificationError as error:
+            wrong.append(f"{plan_file}: {error}")
+    print("\n".join(wrong or right))
+    return VerificationError.exit_code if wrong else 0
 
 
 def _claims(problem: Problem, data: Any, cost: float) -> list[str]:

@@ -49,6 +49,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
             "proof": bound.proof,
             "by": bound.by,
             "detail": bound.detail or None,
+            "certificate": None if bound.certificate is None else bound.certificate.to_json(),
         },
         "gap": result.gap,
         "infeasible": result.infeasibility

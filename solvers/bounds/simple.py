@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from mtpp_dsl.constraints import BatchSizes, Forbid, Pin, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Bound, Infeasibility, Result
+from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result
 
 __all__ = ["Simple", "simple_bound"]
 
@@ -41,8 +42,15 @@ class Simple:
                 time={"total": progress.elapsed},
                 infeasibility=Infeasibility(f"no device may take node {name!r}", clash),
             )
-        cost, why = simple_bound(problem)
-        bound = Bound(cost, method=self.name, proof="checked", by="mtpp", detail=f"archer2024, Lemma 3.3: {why}")
+        cost, why, data = simple_bound(problem)
+        bound = Bound(
+            cost,
+            method=self.name,
+            proof="checked",
+            by="mtpp",
+            detail=f"archer2024, Lemma 3.3: {why}",
+            certificate=Certificate("shares", data) if data and not any(problem.of(Replicate)) else None,
+        )
         progress.report_bound(bound)
         return Result(
             termination="complete",
@@ -70,8 +78,8 @@ def refusal(name: str, problem: Problem, *, replicas: bool = False) -> str | Non
     return None
 
 
-def simple_bound(problem: Problem) -> tuple[float, str]:
-    """Return a number that no plan's bottleneck is below, and why.
+def simple_bound(problem: Problem) -> tuple[float, str, dict[str, Any]]:
+    """Return a number that no plan's bottleneck is below, why, and the data of a certificate ``shares``.
 
     Every node runs somewhere, so one load is at least the node's time on its fastest device. And if
     all loads are at most T then, for any weights ``p >= 0`` of the devices that may take a node at all, the sum
@@ -88,10 +96,11 @@ def simple_bound(problem: Problem) -> tuple[float, str]:
     time = np.where(allowed, problem.time, 0.0)
     fastest = np.where(allowed, time, inf).min(axis=1)
     alone = np.where(allowed, time / _copies(problem), inf).min(axis=1)
-    best, why = 0.0, "no work at all"
+    best, why, data = 0.0, "no work at all", dict[str, Any]()
     if alone.max(initial=0.0) > 0:
         v = int(alone.argmax())
         best, why = float(alone[v]), f"node {problem.graph.names[v]!r} has to run somewhere"
+        data = {"node": problem.graph.names[v]}
     useful = allowed.any(axis=0)
     speeds = _speeds(time, np.where(allowed, fastest[:, None], 0.0))
     for weights, what in (
@@ -103,7 +112,9 @@ def simple_bound(problem: Problem) -> tuple[float, str]:
             share = float(least / weights.sum()) * (1 - ROUNDING)
             if share > best:
                 best, why = share, f"some device takes {what} of the work"
-    return best, why
+                names = [device.name for device in problem.devices]
+                data = {"shares": {name: p for name, p in zip(names, weights.tolist(), strict=True) if p > 0}}
+    return best, why, data
 
 
 def _copies(problem: Problem) -> Floats:

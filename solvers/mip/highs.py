@@ -17,7 +17,7 @@ from mtpp_dsl.result import Termination
 from mtpp_dsl.solvers.mip.bridge import Bridge, TriviallyInfeasible, set_options
 from mtpp_dsl.solvers.mip.limits import check, package, refuse_reserved
 
-__all__ = ["Highs"]
+__all__ = ["Highs", "enter_run", "leave_run"]
 
 RESERVED = frozenset(
     {"log_to_console", "mip_rel_gap", "objective_bound", "output_flag", "random_seed", "threads", "time_limit"}
@@ -38,6 +38,22 @@ TERMINATION: dict[Any, Termination] = {
 
 _lock = Lock()
 _active = 0
+
+
+def enter_run() -> None:
+    """Say that a run begins, before it does."""
+    global _active
+    with _lock:
+        if not _active:  # else the number of threads of the first run would be that of all
+            highspy.Highs.resetGlobalScheduler(True)
+        _active += 1
+
+
+def leave_run() -> None:
+    """Say that a run has ended."""
+    global _active
+    with _lock:
+        _active -= 1
 
 
 class Highs:
@@ -98,11 +114,7 @@ class _Run:
 
     def finish(self, limits: Limits) -> bool:
         """Run to the end; return False if HiGHS had to be left behind, still at work."""
-        global _active
-        with _lock:
-            if not _active:  # else the number of threads of the first run would be that of all
-                highspy.Highs.resetGlobalScheduler(True)
-            _active += 1
+        enter_run()
         self._listen()
         thread = Thread(target=self._run, name="highs", daemon=True)
         thread.start()
@@ -136,12 +148,10 @@ class _Run:
                 self.progress.solver_says(line)
 
     def _run(self) -> None:
-        global _active
         try:
             self.highs.run()
         finally:
-            with _lock:
-                _active -= 1
+            leave_run()
 
     def _listen(self) -> None:
         def improved(event: Any) -> None:

@@ -1,0 +1,77 @@
+"""The bound of an answer, derived again from its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mtpp_dsl import registry
+from mtpp_dsl.contracts import Checker, Limits
+from mtpp_dsl.errors import Refused, UsageError, VerificationError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.units import format_quantity
+
+__all__ = ["Claim", "check_bound"]
+
+ROUNDING = 1e-9
+"""Relative: values of objectives are written and read as decimals, some of them inverted."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an answer says that no plan beats.
+
+    Attributes:
+        value: of the objective.
+        cost: the bottleneck that this means.
+        method: that found it.
+        certificate: as it stands in the answer; None without one.
+    """
+
+    value: float
+    cost: float
+    method: str
+    certificate: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, problem: Problem, data: object) -> Claim | None:
+        """Return the claim of a JSON answer, None of a file that makes none."""
+        bound = data.get("bound") if isinstance(data, Mapping) else None
+        if not isinstance(bound, Mapping):
+            return None
+        value = bound.get("value")
+        if value is None:  # no limit to the throughput
+            value = problem.objective.value(0.0)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise UsageError(f"the bound of the answer is {value!r}, not a number")
+        certificate = bound.get("certificate")
+        if certificate is not None and not (
+            isinstance(certificate, Mapping) and isinstance(certificate.get("kind"), str)
+        ):
+            raise UsageError("the certificate of the answer's bound is not an object with a 'kind'")
+        cost = float(value) if problem.objective.sense == "minimize" else problem.objective.value(float(value))
+        return cls(float(value), cost, str(bound.get("method")), certificate)
+
+
+def check_bound(problem: Problem, claim: Claim, limits: Limits) -> str:
+    """Derive the bound again; return what there is to say.
+
+    Raises:
+        VerificationError: the certificate does not prove the bound.
+        UsageError: there is no checker of its kind, or the time did not suffice.
+    """
+    value = format_quantity(claim.value, problem.objective.unit(problem.time_unit))
+    if claim.certificate is None:
+        return f"bound {value} by {claim.method}: it has no certificate, and was not checked again"
+    kind = str(claim.certificate["kind"])
+    checker: Checker = registry.load(registry.PROOFS, kind)()
+    data = {name: given for name, given in claim.certificate.items() if name != "kind"}
+    try:
+        proved = checker.prove(problem, data, limits)
+    except Refused as error:
+        raise VerificationError(f"the bound {value} by {claim.method} is not proved: {error}") from None
+    if not claim.cost <= proved * (1 + ROUNDING):
+        shown = problem.objective.value(proved)
+        raise VerificationError(f"the bound {value} by {claim.method} is not proved: its certificate proves {shown!r}")
+    return f"bound {value} by {claim.method}: re-checked from its certificate ({kind}), proved again"

@@ -1,0 +1,156 @@
+"""The anchor bound: what a device pays at least for any set with a given node in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.graph import Bools, Floats
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.solvers.bounds.cuts import CutNetwork
+from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.simple import Simple, refusal
+
+__all__ = ["Anchor", "anchored", "best_share"]
+
+ROUNDING = 1e-12
+
+
+class Anchor:
+    """Method ``anchor``: minimum cuts, and the share of each kind of device in what it cannot leave to others."""
+
+    name = "anchor"
+    gives: Gives = "bound"
+    summary = "the cheapest set that each node can be in, by minimum cuts, and shares of what is left to a kind"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why there is no bound for the problem, or None."""
+        return refusal(self.name, problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, the best of the cuts made so far."""
+        simple = Simple().solve(problem, limits, progress)
+        if simple.infeasibility is not None:
+            return replace(simple, method=self.name)
+        groups = groups_of(problem)
+        least = simple.bound.cost if simple.bound is not None else 0.0
+        dearest, complete = anchored(groups, least, limits, progress)
+        cost, weights = best_share(groups, dearest, least)
+        bound = simple.bound
+        if bound is None or cost > bound.cost:
+            bound = Bound(
+                cost,
+                method=self.name,
+                proof="checked",
+                by="mtpp",
+                detail="no device takes the nodes of the certificate below this, by minimum cuts in whole units, "
+                "rounded down; what is left to the other devices takes them as long",
+                certificate=_certificate(problem, groups, dearest, cost, weights),
+            )
+            progress.report_bound(bound)
+        stopped: Termination = "interrupted" if progress.stopped else "time_limit"
+        return Result(
+            termination="complete" if complete else stopped,
+            bound=bound,
+            method=self.name,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+        )
+
+
+def anchored(groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[Floats, bool]:
+    """Return [groups, kinds] a load that no device of a kind with a group is below, and whether all cuts were made.
+
+    Cuts that cannot lift the bound above *known* are left out: those of groups that cost no more by themselves, or that
+    lie in the cheapest set of another. The least that a group costs over all kinds is a bound, and becomes known.
+    """
+    dearest = groups.time.copy()
+    for kind in np.flatnonzero(groups.devices.pays).tolist():
+        open_to = np.isfinite(groups.time[:, kind])
+        alone = np.where(open_to, groups.time[:, kind], 0.0)
+        for pins, cost in groups.tensors:
+            alone[list(pins)] += cost
+        ceiling = float(alone[open_to].max(initial=0.0))
+        if not groups.tensors or ceiling <= known:
+            continue
+        network = CutNetwork(groups, sizes_at(groups, ceiling)[kind])
+        settled = ~open_to
+        for v in np.argsort(-alone, kind="stable").tolist():
+            if settled[v] or alone[v] <= known:
+                continue
+            if progress.stopped or limits.remaining <= 0:
+                return dearest, False
+            value, side = network.least(v)
+            dearest[v, kind] = max(dearest[v, kind], value)
+            known = max(known, float(dearest[v].min()) if len(groups.counts) > 1 else value)
+            if value <= known:
+                settled |= side
+    return dearest, True
+
+
+def best_share(groups: Groups, dearest: Floats, known: float = 0.0) -> tuple[float, Floats]:
+    """Return the best bound that a closing of kinds gives, and [kinds] the weights of the devices that prove it.
+
+    Let loads be below T. A kind is closed to a group where ``dearest`` is T or more. For any weights p >= 0 the sum
+    over the groups of the least ``p * time`` over open kinds is then at most the sum of ``p * load``, so below T times
+    the sum of p.
+    """
+    best, weights = 0.0, np.zeros(len(groups.counts))
+    levels = np.unique(dearest[np.isfinite(dearest)])
+    levels = np.append(levels[levels > known], inf)
+    for p in _weights(groups):
+        first = bisect_left(levels, True, key=partial(_covers, groups, dearest, p))
+        for level in levels[max(first - 1, 0) : first + 1].tolist():
+            cost = min(level, _share(groups, dearest < level, p))
+            if best < cost < inf:
+                best, weights = cost, p
+    return best, weights
+
+
+def _covers(groups: Groups, dearest: Floats, p: Floats, level: float) -> bool:
+    """Return whether the shares that a closing at *level* gives are no more than it."""
+    return _share(groups, dearest < level, p) <= level
+
+
+def _share(groups: Groups, below: Bools, p: Floats) -> float:
+    """Return what the groups take at least of each device, ``inf`` if one is left without any."""
+    opened = np.isfinite(groups.time) & below
+    if not opened.any(axis=1).all():
+        return inf
+    total = float((p * groups.counts).sum())
+    cost = np.where(opened, np.where(opened, groups.time, 0.0) * p, inf).min(axis=1).sum()
+    return float(cost / total) * (1 - ROUNDING) if total > 0 else 0.0
+
+
+def _weights(groups: Groups) -> list[Floats]:
+    """Return weights of the kinds: equal ones, typical speeds, and each kind alone."""
+    time = np.where(np.isfinite(groups.time), groups.time, 0.0)
+    fastest = np.where(np.isfinite(groups.time), groups.time, inf).min(axis=1, initial=inf)
+    own, least = time.sum(axis=0), np.where(np.isfinite(groups.time), fastest[:, None], 0.0).sum(axis=0)
+    speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
+    useful: Bools = np.asarray(np.isfinite(groups.time).any(axis=0), np.bool_)
+    return [np.where(useful, 1.0, 0.0), speeds, *np.eye(len(useful))]
+
+
+def _certificate(problem: Problem, groups: Groups, dearest: Floats, target: float, weights: Floats) -> Certificate:
+    """Return the nodes that cuts keep off some device, and the weights of the devices."""
+    names, kinds = problem.graph.names, groups.devices.members
+    shut = (dearest >= target).all(axis=1)
+    cut = (dearest >= target) & (groups.time < target)
+    chosen = np.flatnonzero(shut)[:1] if shut.any() else np.flatnonzero(cut.any(axis=1))
+    shares: Mapping[str, float] = {
+        problem.devices[d].name: float(weights[kind])
+        for kind, group in enumerate(kinds)
+        for d in group
+        if weights[kind] > 0
+    }
+    data = {"target": target, "nodes": [names[groups.members[g][0]] for g in chosen.tolist()], "shares": dict(shares)}
+    return Certificate("cuts", data)

@@ -1,0 +1,263 @@
+"""One target of the configuration bound: sets are priced until it is proved, refuted, or the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.bounds.columns import Columns, Master
+from mtpp_dsl.solvers.bounds.convex import heavy_windows
+from mtpp_dsl.solvers.bounds.greedy import heavy_sets, incidence
+from mtpp_dsl.solvers.bounds.groups import Groups, sizes_at
+from mtpp_dsl.solvers.bounds.knapsack import knapsack
+from mtpp_dsl.solvers.bounds.points import Point
+from mtpp_dsl.solvers.bounds.pricing import Pricing
+
+__all__ = ["Attempt", "Proof", "Verdict"]
+
+Verdict: TypeAlias = Literal["proved", "out of reach", "open"]
+MOST_ROUNDS = 48
+TABLE = 2**22
+FRESH = 12
+"""Sets of a kind that are added at a time."""
+PULL = 0.7
+"""How far prices are drawn towards the best ones known: smoothed prices find better sets."""
+SLACK = 2e-4
+PATIENCE = 2.0
+EVERY = 5
+"""After so many rounds the exact search looks for a heavy set as well."""
+ENOUGH = 1.2
+"""It ends with a set that is so many times too heavy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Weights that prove a target: the devices together hold less than all groups weigh.
+
+    Attributes:
+        target: no plan's bottleneck is below it.
+        weights: [groups] whole numbers.
+        most: [kinds] no set below the target weighs more; ``sum of counts * most < sum of weights``.
+    """
+
+    target: float
+    weights: Ints
+    most: tuple[int, ...]
+
+
+class Attempt:
+    """An attempt to prove one target.
+
+    Args:
+        groups: what is placed.
+        columns: sets known; those found are added.
+        dearest: [groups, kinds] loads that no set with the group is below.
+        target: what to prove.
+        stopped: asked often.
+        say: told what is being done.
+        seed: of the heuristics.
+    """
+
+    def __init__(
+        self,
+        groups: Groups,
+        columns: Columns,
+        dearest: Floats,
+        target: float,
+        *,
+        stopped: Callable[[], bool],
+        say: Callable[[str], None],
+        seed: int,
+    ) -> None:
+        self._groups, self._columns, self._target = groups, columns, target
+        self._stopped, self._say, self._seed = stopped, say, seed
+        self._sizes = sizes_at(groups, target)
+        self._closed = (dearest >= target) | ~np.isfinite(groups.time)
+        self._kinds = range(len(groups.counts))
+        self._simple = [groups.is_knapsack(kind) for kind in self._kinds]
+        self._pricing: dict[int, Pricing] = {}
+        self._links = incidence(groups.n, groups.tensors)
+        self._master = Master(groups)
+        self._known: list[list[Bools]] = [[] for _ in self._kinds]
+        for kind in self._kinds:
+            self._feed(kind, columns.sets[kind])
+        self._tables = [np.zeros((0, groups.n), np.bool_) for _ in self._kinds]
+        self._centre = Point.at(np.zeros(groups.n), np.ones(len(self._simple)))
+        self._doubt = SLACK
+        self._rounds = min(max(groups.n // 2, 4), MOST_ROUNDS)
+        self.proof: Proof | None = None
+        self.theta = inf
+        self.exact_runs = 0
+        self._cover()
+
+    def run(self, seconds: float) -> Verdict:
+        """Generate sets until the target is proved or out of reach, for at most *seconds*."""
+        self._deadline = monotonic() + seconds
+        pull, patience, rounds = 0.0, 1.0, 0
+        while not self._late:
+            self.theta, weights, threshold = self._master.solve()
+            if self.theta <= 1 + 1e-7:
+                return "out of reach"
+            out = Point.at(weights, threshold)
+            point = out if pull == 0.0 else out.towards(self._centre, pull)
+            estimate, fresh = self._price(point, out)
+            if estimate > self._centre.estimate:
+                self._centre = replace(point, estimate=estimate)
+            began = monotonic()
+            rounds += 1
+            if rounds % EVERY == 0:
+                verdict = self._exact(point, 0.5)
+                if verdict is not None:
+                    return verdict
+            elif self._centre.estimate > 1 + self._doubt or (not fresh and pull == 0.0):
+                which = self._centre if self._centre.estimate > 1 + SLACK else replace(point, estimate=estimate)
+                verdict = self._exact(which, patience if fresh else inf)
+                if verdict is not None:
+                    return verdict
+                patience = PATIENCE * (monotonic() - began) + patience
+            pull = PULL if fresh else 0.0
+        return "open"
+
+    @property
+    def _late(self) -> bool:
+        return self._stopped() or monotonic() >= self._deadline
+
+    def _feed(self, kind: int, sets: list[Bools]) -> None:
+        """Give the master those of *sets* that are below the target."""
+        for held, load in zip(sets, self._columns.loads(kind, self._sizes[kind], sets).tolist(), strict=True):
+            if load <= self._sizes[kind].capacity and not (held & self._closed[:, kind]).any():
+                self._enter(kind, held)
+
+    def _enter(self, kind: int, held: Bools) -> None:
+        self._known[kind].append(held)
+        self._master.add(kind, held)
+
+    def _take(self, kind: int, held: Bools) -> bool:
+        """Add a set that is below the target; return whether it is new."""
+        load = self._columns.loads(kind, self._sizes[kind], [held])[0]
+        if load > self._sizes[kind].capacity or not self._columns.add(kind, held):
+            return False
+        self._enter(kind, held)
+        return True
+
+    def _cover(self) -> None:
+        """Add sets that together cover as much as the devices can, each filled with what the others left."""
+        left = np.where(np.isfinite(self._groups.time), self._groups.time, 0.0).max(axis=1)
+        left = np.rint(left / max(float(left.max(initial=0.0)), 1e-300) * 1e5).astype(np.int64) + 1
+        for kind in sorted(self._kinds, key=lambda kind: self._simple[kind]):
+            for _ in range(int(self._groups.counts[kind])):
+                sets, found = self._heavy(kind, left)
+                if found.max(initial=0.0) <= 0:
+                    break
+                held = sets[int(found.argmax())]
+                self._take(kind, held)
+                left[held] = 0
+
+    def _price(self, point: Point, out: Point) -> tuple[float, int]:
+        """Look for sets that are heavy at a point; add those that lower theta.
+
+        Returns:
+            How many times the devices hold all weight, if no set is heavier than those known; how many sets are new.
+        """
+        total, fresh = 0.0, 0
+        for kind in self._kinds:
+            sets, found = self._heavy(kind, point.whole)
+            held = float(found.max(initial=0.0))
+            if self._known[kind] and not self._simple[kind]:
+                held = max(held, float((self._table(kind) @ point.whole).max()))
+            total += float(self._groups.counts[kind]) * held
+            gain = sets @ out.whole - out.level[kind] * (1 + 1e-6)
+            for row in np.argsort(-gain, kind="stable")[:FRESH].tolist():
+                if gain[row] > 0:
+                    fresh += self._take(kind, sets[row])
+        return float(point.whole.sum()) / max(total, 1.0), fresh
+
+    def _heavy(self, kind: int, weights: Ints) -> tuple[Bools, Floats]:
+        """Return sets below the target, and their weights: the heaviest where loads are sums."""
+        if not self._simple[kind]:
+            return self._search(kind, weights)
+        most, held = knapsack(weights, self._sizes[kind].work, self._sizes[kind].capacity, TABLE)
+        return held[None, :], np.array([most], np.float64)
+
+    def _search(self, kind: int, weights: Ints) -> tuple[Bools, Floats]:
+        """Return sets below the target by a heuristic, and their weights."""
+        groups, sizes = self._groups, self._sizes[kind]
+        self._seed += 1
+        held = (
+            weights.astype(np.float64),
+            np.where(self._closed[:, kind], sizes.capacity + 1, sizes.work),
+            groups.memory,
+            sizes.tensors,
+            self._links,
+        )
+        limits = (sizes.capacity, float(groups.devices.memory[kind]))
+        if groups.convex[kind].any():
+            arcs = self._columns.convexity.arcs
+            return heavy_windows(*held, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
+        starts = np.zeros((self._rounds, groups.n), np.bool_)
+        if self._known[kind]:
+            heaviest = np.argsort(-(self._table(kind) @ weights), kind="stable")[: self._rounds // 2]
+            starts[: len(heaviest)] = self._table(kind)[heaviest]
+        return heavy_sets(*held, *limits, starts=starts, seed=self._seed, say=self._say)
+
+    def _exact(self, point: Point, patience: float) -> Verdict | None:
+        """Ask for a set that is too heavy: none is a proof. None if one was found and added, or patience ended."""
+        weights, counts = point.whole, self._groups.counts.tolist()
+        most = [0] * len(counts)
+        for kind in self._kinds:
+            if self._simple[kind]:
+                most[kind] = int(self._heavy(kind, weights)[1][0])
+        left = int(weights.sum()) - 1 - sum(q * m for q, m in zip(counts, most, strict=True))
+        others = [kind for kind in self._kinds if not self._simple[kind]]
+        share = sum(counts[kind] * float(point.level[kind]) for kind in others)
+        for kind in others if left >= 0 else []:
+            than = int(left * float(point.level[kind]) / share) if share > 0 else left // sum(counts[o] for o in others)
+            answer = self._pricer(kind).heavier(
+                weights,
+                than,
+                seconds=min(self._deadline - monotonic(), patience),
+                stopped=self._stopped,
+                enough=than * ENOUGH + 1.0,
+            )
+            self.exact_runs += 1
+            if answer.most <= than:
+                most[kind] = than
+                continue
+            if answer.found is not None and self._take(kind, answer.found):
+                self._recentre()
+                return None
+            if self._late or patience == inf:
+                return "open"
+            self._doubt = max(2 * self._doubt, 0.6 * (self._centre.estimate - 1) + 0.4 * (self.theta - 1))
+            return None
+        if left < 0:
+            return "open" if patience == inf else None
+        self.proof = Proof(self._target, weights, tuple(most))
+        return "proved"
+
+    def _recentre(self) -> None:
+        """Take new sets into account in the estimate of the centre."""
+        centre = self._centre
+        if centre.estimate > 0:
+            heaviest = [float((self._table(k) @ centre.whole).max()) if self._known[k] else 0.0 for k in self._kinds]
+            total = float((self._groups.counts * np.array(heaviest)).sum())
+            self._centre = replace(centre, estimate=min(centre.estimate, float(centre.whole.sum()) / max(total, 1.0)))
+
+    def _pricer(self, kind: int) -> Pricing:
+        if kind not in self._pricing:
+            self._pricing[kind] = Pricing(self._groups, self._sizes[kind], kind, self._closed[:, kind])
+        return self._pricing[kind]
+
+    def _table(self, kind: int) -> Bools:
+        """Return [sets, groups] the sets known of a kind."""
+        table = self._tables[kind]
+        if len(table) < len(self._known[kind]):
+            table = np.concatenate((table, np.array(self._known[kind][len(table) :])))
+            self._tables[kind] = table
+        return table

@@ -1,0 +1,178 @@
+"""The configuration bound: what all devices can hold below a target, by column generation with exact pricing."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.solvers.bounds.anchor import Anchor, anchored
+from mtpp_dsl.solvers.bounds.attempt import Attempt, Proof
+from mtpp_dsl.solvers.bounds.columns import Columns
+from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.simple import refusal
+from mtpp_dsl.solvers.mip.matrix import by
+
+__all__ = ["Configuration"]
+
+BELOW = 1.5e-5
+"""Relative: so far below a plan's cost the first target lies, where rounding leaves the cost itself out of reach."""
+CLOSE = 1e-4
+"""Relative: targets closer to one that failed are not tried."""
+FIRST_SHARE, NEXT_SHARE = 0.4, 0.5
+LONGEST = 300.0
+"""Seconds for one target where there is no limit."""
+DETAIL = (
+    "for the weights of the certificate, the sets of nodes that the devices can hold below this weigh less together "
+    "than all nodes do; loads were rounded down to whole units, and HiGHS found no heavier set: it rests on its word"
+)
+
+
+class Configuration:
+    """Method ``configuration``: weights of the nodes of which no devices below the bound can hold all.
+
+    For weights ``pi >= 0`` and a target T: if the devices, each with the heaviest set whose load is below T, hold less
+    than all nodes weigh, no plan is below T. The best weights are dual values of a covering programme over such sets.
+    """
+
+    name = "configuration"
+    gives: Gives = "bound"
+    summary = "weights that refute every plan below a target: column generation with exact pricing, anytime"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why there is no bound for the problem, or None."""
+        return refusal(self.name, problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best bound proved within the limits."""
+        anchor = Anchor().solve(problem, limits, progress)
+        if anchor.infeasibility is not None or anchor.bound is None:
+            return _result(self.name, anchor.termination, None, limits, progress, anchor.infeasibility)
+        groups = groups_of(problem)
+        if not np.isfinite(groups.time).any(axis=1).all():
+            return _result(self.name, "infeasible", None, limits, progress, _misfit(problem, groups))
+        run = _Run(problem, groups, anchor.bound, limits, progress)
+        termination = run.search()
+        return _result(self.name, termination, run.bound, limits, progress)
+
+
+def _result(
+    name: str,
+    termination: Termination,
+    bound: Bound | None,
+    limits: Limits,
+    progress: Progress,
+    infeasibility: Infeasibility | None = None,
+) -> Result:
+    return Result(
+        termination=termination,
+        bound=bound,
+        method=name,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+        infeasibility=infeasibility,
+    )
+
+
+def _misfit(problem: Problem, groups: Groups) -> Infeasibility:
+    first = int(np.flatnonzero(~np.isfinite(groups.time).any(axis=1))[0])
+    names = [problem.graph.names[v] for v in groups.members[first]]
+    clash = tuple(str(c) for c in problem.constraints if isinstance(c, (Memory, Colocate, Pin, Forbid)))
+    return Infeasibility(f"no device can take {', '.join(map(repr, names[:4]))} together", clash)
+
+
+class _Run:
+    """Raises the target: from the bound known, towards the cost of the best plan known.
+
+    Attributes:
+        bound: the best one proved.
+    """
+
+    def __init__(self, problem: Problem, groups: Groups, bound: Bound, limits: Limits, progress: Progress) -> None:
+        self._problem, self._groups, self._limits, self._progress = problem, groups, limits, progress
+        self.bound = bound
+        self._dearest, _ = anchored(groups, bound.cost, limits, progress)
+        self._columns = Columns(groups)
+        self._attempts = 0
+        self._plan_cost = inf
+        plan = limits.start if limits.start is not None else progress.plan
+        if plan is not None:
+            self._plan_cost = evaluate(problem, plan).cost
+            for d in range(problem.k):
+                held = np.zeros(groups.n, np.bool_)
+                held[groups.of[plan.assignment == d]] = True
+                self._columns.add(int(groups.devices.kind[d]), held)
+        if progress.incumbent is not None:
+            self._plan_cost = min(self._plan_cost, progress.incumbent)
+        for g in range(groups.n):
+            for kind in np.flatnonzero(np.isfinite(groups.time[g])).tolist():
+                self._columns.add(kind, np.arange(groups.n) == g)
+
+    def search(self) -> Termination:
+        """Prove targets until none is left, or the limits end it."""
+        most = self._most()
+        if self._plan_cost < inf:
+            exact = all(sizes.exact for sizes in sizes_at(self._groups, max(self._plan_cost, 1e-300)))
+            self._try(self._plan_cost * (1.0 if exact else 1 - BELOW), FIRST_SHARE)
+            most = min(most, self._plan_cost)
+        if self.bound.cost >= most * (1 - BELOW):
+            return "gap" if self._closed else "complete"
+        while not self._closed and self._ended is None and most - self.bound.cost > CLOSE * most:
+            known = self.bound.cost
+            target = max(1.3 * known, 1e-3 * most) if most > 2 * known else known + 0.6 * (most - known)
+            if not self._try(target, NEXT_SHARE):
+                most = target
+        return self._ended or ("gap" if self._closed else "complete")
+
+    @property
+    def _closed(self) -> bool:
+        return self._plan_cost < inf and relative_gap(self._plan_cost, self.bound.cost) <= self._limits.gap
+
+    @property
+    def _ended(self) -> Termination | None:
+        if self._progress.stopped:
+            return "interrupted"
+        return "time_limit" if self._limits.remaining <= 0 else None
+
+    def _most(self) -> float:
+        """Return a cost that no plan is above."""
+        groups = self._groups
+        work = np.where(np.isfinite(groups.time), groups.time, 0.0).sum(axis=0).max(initial=0.0)
+        excess = np.maximum(groups.params.sum() - groups.devices.overflow, 0.0).max(initial=0.0)
+        return float(work + sum(cost for _, cost in groups.tensors) + excess / groups.devices.bandwidth) * (1 + 1e-9)
+
+    def _try(self, target: float, share: float) -> bool:
+        """Try to prove a target; report it if proved."""
+        if target <= self.bound.cost or self._ended is not None:
+            return False
+        self._attempts += 1
+        attempt = Attempt(
+            self._groups,
+            self._columns,
+            self._dearest,
+            target,
+            stopped=lambda: self._progress.stopped,
+            say=self._progress.say,
+            seed=self._limits.seed + 1000 * self._attempts,
+        )
+        remaining = self._limits.remaining
+        verdict = attempt.run(min(remaining, max(share * remaining, 2.0), LONGEST))
+        self._progress.say(f"target {target:.6g}: {verdict}")
+        if attempt.proof is None:
+            return False
+        self.bound = self._bound(attempt.proof)
+        self._progress.report_bound(self.bound)
+        return True
+
+    def _bound(self, proof: Proof) -> Bound:
+        names, groups, devices = self._problem.graph.names, self._groups, self._problem.devices
+        most = {devices[d].name: proof.most[kind] for d, kind in enumerate(groups.devices.kind.tolist())}
+        weights = {names[groups.members[g][0]]: int(proof.weights[g]) for g in np.flatnonzero(proof.weights).tolist()}
+        certificate = Certificate("configuration", {"target": proof.target, "weights": weights, "most": most})
+        return Bound(proof.target, "configuration", "trusted", by(), DETAIL, certificate)

@@ -1,0 +1,179 @@
+"""Convex sets of groups: whether one is, and heavy ones, as windows of random topological orders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.bounds.groups import Groups
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+
+__all__ = ["Convexity", "heavy_windows"]
+
+COMPILE_FROM = 200_000.0
+
+
+class Convexity:
+    """The order of nodes in the parts of a graph.
+
+    Args:
+        groups: what is in a set.
+
+    Attributes:
+        arcs: pairs of groups of which the first comes first, in whatever part: what orders may follow.
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        self._after: list[dict[int, list[int]]] = []
+        pairs: set[tuple[int, int]] = set()
+        of = groups.of.tolist()
+        for number, arcs in enumerate(groups.parts):
+            after: dict[int, list[int]] = {}
+            for u, v in arcs:
+                after.setdefault(u, []).append(v)
+                if of[u] != of[v] and number == 0:
+                    pairs.add((of[u], of[v]))
+            self._after.append(after)
+        self.arcs = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+
+    def holds(self, kind: int, held: Bools) -> bool:
+        """Return whether a set is convex in every part in which a kind asks it."""
+        inside = held[self._groups.of].tolist()
+        asked = self._groups.convex[kind].tolist()
+        return all(self._convex(after, inside) for after, must in zip(self._after, asked, strict=True) if must)
+
+    def _convex(self, after: dict[int, list[int]], inside: list[bool]) -> bool:
+        """Return whether no path leaves the set and comes back."""
+        left = [v for u, heads in after.items() if inside[u] for v in heads if not inside[v]]
+        seen = set(left)
+        while left:
+            for v in after.get(left.pop(), ()):
+                if inside[v]:
+                    return False
+                if v not in seen:
+                    seen.add(v)
+                    left.append(v)
+        return True
+
+
+def _fill(
+    weights: Floats,
+    work: Ints,
+    size: Floats,
+    cost: Ints,
+    starts: Ints,
+    first: Ints,
+    at: Ints,
+    offsets: Ints,
+    heads: Ints,
+    capacity: int,
+    memory: float,
+    seed: int,
+    sets: Bools,
+    found: Floats,
+) -> None:
+    """Make row r of *sets* the heaviest window of a random topological order, of weight ``found[r]``."""
+    n = len(weights)
+    state = seed % 2147483646 + 1
+    count = np.zeros(len(cost), np.int64)
+    order = np.zeros(n, np.int64)
+    ready = np.zeros(n, np.int64)
+    waiting = np.zeros(n, np.int64)
+    for r in range(len(found)):
+        waiting[:] = 0
+        for e in range(len(heads)):
+            waiting[heads[e]] += 1
+        many, placed = 0, 0
+        for v in range(n):
+            if waiting[v] == 0:
+                ready[many] = v
+                many += 1
+        state = state * 48271 % 2147483647
+        depth = state % 4
+        while many > 0:
+            state = state * 48271 % 2147483647
+            pick = state % many
+            state = state * 48271 % 2147483647
+            if depth > 0 and state % 8 < 2 * depth:
+                pick = many - 1
+            v = ready[pick]
+            for i in range(pick, many - 1):
+                ready[i] = ready[i + 1]
+            many -= 1
+            order[placed] = v
+            placed += 1
+            for j in range(offsets[v], offsets[v + 1]):
+                waiting[heads[j]] -= 1
+                if waiting[heads[j]] == 0:
+                    ready[many] = heads[j]
+                    many += 1
+        found[r] = -1.0
+        best_from, best_to = 0, 0
+        for i in range(placed):
+            count[:] = 0
+            total, used, busy, paid = 0.0, 0.0, 0, 0
+            for j in range(i, placed):
+                v = order[j]
+                busy += work[v]
+                used += size[v]
+                total += weights[v]
+                if busy > capacity or used > memory:
+                    break
+                for z in range(first[v], first[v + 1]):
+                    e = at[z]
+                    count[e] += 1
+                    if count[e] == 1:
+                        paid += cost[e]
+                    if count[e] == starts[e + 1] - starts[e]:
+                        paid -= cost[e]
+                if busy + paid <= capacity and total > found[r]:
+                    found[r] = total
+                    best_from, best_to = i, j + 1
+        sets[r, :] = False
+        for i in range(best_from, best_to):
+            sets[r, order[i]] = True
+
+
+_FILL = Kernel(_fill, COMPILE_FROM)
+
+
+def heavy_windows(
+    weights: Floats,
+    work: Ints,
+    size: Floats,
+    cost: Ints,
+    links: tuple[Ints, Ints, Ints, Ints],
+    arcs: Ints,
+    capacity: int,
+    memory: float,
+    *,
+    rounds: int,
+    seed: int,
+    say: Any,
+) -> tuple[Bools, Floats]:
+    """Return [rounds, groups] sets within capacity and memory, and their weights; -1 where none was found.
+
+    Args:
+        weights: [groups] zero or more.
+        work: [groups] units.
+        size: [groups] memory.
+        cost: [tensors] units that a cut tensor costs.
+        links: of :func:`mtpp_dsl.solvers.bounds.greedy.incidence`.
+        arcs: [arcs, 2] of :class:`Convexity`; groups on a cycle of them are left out.
+        capacity: of work and cut tensors.
+        memory: how much of it there is.
+        rounds: how many orders.
+        seed: of the orders.
+        say: told when code has to be compiled.
+    """
+    n = len(weights)
+    sets, found = np.zeros((rounds, n), np.bool_), np.zeros(rounds)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(arcs[:, 0], minlength=n)))).astype(np.int64)
+    fill = _FILL.pick(rounds * n * (n + len(cost)) / 2.0, say)
+    heads = np.ascontiguousarray(arcs[:, 1])
+    starts, _, first, at = links
+    fill(weights, work, size, cost, starts, first, at, offsets, heads, capacity, memory, seed, sets, found)
+    return sets, found

@@ -1,0 +1,198 @@
+"""Heavy sets of groups below a target, by randomised greedy and ruin: columns, never a proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+
+__all__ = ["heavy_sets", "incidence"]
+
+COMPILE_FROM = 300_000.0
+REPEATS = 8
+
+
+def incidence(n: int, tensors: tuple[tuple[tuple[int, ...], float], ...]) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the pins of every tensor, and the tensors of every group, each as row pointers and a list."""
+    pins = [g for group, _ in tensors for g in group]
+    starts = np.cumsum([0, *(len(group) for group, _ in tensors)])
+    tensor_of = np.repeat(np.arange(len(tensors)), np.diff(starts))
+    order = np.argsort(np.array(pins, np.int64), kind="stable")
+    by_group = np.concatenate(([0], np.cumsum(np.bincount(np.array(pins, np.int64), minlength=n))))
+    return (
+        starts.astype(np.int64),
+        np.array(pins, np.int64),
+        by_group.astype(np.int64),
+        tensor_of[order].astype(np.int64),
+    )
+
+
+def _fill(
+    weights: Floats,
+    work: Ints,
+    size: Floats,
+    cost: Ints,
+    starts: Ints,
+    pins: Ints,
+    first: Ints,
+    at: Ints,
+    capacity: int,
+    memory: float,
+    seed: int,
+    repeats: int,
+    sets: Bools,
+    found: Floats,
+) -> None:
+    """Make every row r of *sets*, which it starts from, a set of weight ``found[r]``."""
+    n = len(weights)
+    state = seed % 2147483646 + 1
+    count = np.zeros(len(cost), np.int64)
+    delta = np.zeros(n, np.int64)
+    held = np.zeros(n, np.bool_)
+    queue = np.zeros(n, np.int64)
+    for r in range(len(found)):
+        held[:] = sets[r]
+        sets[r, :] = False
+        best = -1.0
+        anchor = -1
+        if not held.any():
+            for _ in range(30):
+                state = state * 48271 % 2147483647
+                anchor = state % n
+                if weights[anchor] > 0 and work[anchor] <= capacity:
+                    break
+            held[anchor] = work[anchor] <= capacity
+        state = state * 48271 % 2147483647
+        power = 0.3 + state / 2147483647.0
+        for _ in range(repeats):
+            load, total, used = 0, 0.0, 0.0
+            count[:] = 0
+            for v in range(n):
+                delta[v] = work[v]
+                if held[v]:
+                    load += work[v]
+                    total += weights[v]
+                    used += size[v]
+                    for j in range(first[v], first[v + 1]):
+                        count[at[j]] += 1
+            for e in range(len(cost)):
+                pinned = starts[e + 1] - starts[e]
+                if 0 < count[e] < pinned:
+                    load += cost[e]
+                if count[e] == 0 or count[e] == pinned - 1:
+                    for i in range(starts[e], starts[e + 1]):
+                        if not held[pins[i]]:
+                            delta[pins[i]] += cost[e] if count[e] == 0 else 0
+                            delta[pins[i]] -= cost[e] if count[e] == pinned - 1 else 0
+            while True:
+                chosen, score = -1, -1.0
+                for v in range(n):
+                    if held[v] or work[v] > capacity or used + size[v] > memory:
+                        continue
+                    d = delta[v]
+                    if d > 0 and (load + d > capacity or weights[v] <= 0):
+                        continue
+                    state = state * 48271 % 2147483647
+                    if d <= 0:
+                        s = 1e30 * (1.0 + weights[v]) - d
+                    else:
+                        s = (weights[v] + 1e-9) / float(d) ** power * (0.7 + 0.6 * state / 2147483647.0)
+                    if (d < 0 or weights[v] > 0) and s > score:
+                        chosen, score = v, s
+                if chosen < 0:
+                    break
+                held[chosen] = True
+                load += delta[chosen]
+                total += weights[chosen]
+                used += size[chosen]
+                for j in range(first[chosen], first[chosen + 1]):
+                    e = at[j]
+                    pinned = starts[e + 1] - starts[e]
+                    count[e] += 1
+                    if count[e] == 1:
+                        for i in range(starts[e], starts[e + 1]):
+                            delta[pins[i]] -= cost[e]
+                    if count[e] == pinned - 1:
+                        for i in range(starts[e], starts[e + 1]):
+                            if not held[pins[i]]:
+                                delta[pins[i]] -= cost[e]
+            if load <= capacity and used <= memory and total > best:
+                best = total
+                sets[r, :] = held
+            if best >= 0:
+                held[:] = sets[r]
+            state = state * 48271 % 2147483647
+            share = state / 2147483647.0 * 0.5
+            state = state * 48271 % 2147483647
+            if state % 2 == 0:
+                for v in range(n):
+                    if held[v]:
+                        state = state * 48271 % 2147483647
+                        if state / 2147483647.0 < share:
+                            held[v] = False
+            else:
+                many = 0
+                for v in range(n):
+                    many += held[v]
+                doomed = int(share * many) + 1
+                state = state * 48271 % 2147483647
+                v = state % n
+                for _ in range(n):
+                    if held[v]:
+                        break
+                    v = (v + 1) % n
+                queue[0] = v
+                held[v] = False
+                last = 1
+                i = 0
+                while i < last and last < doomed:
+                    for j in range(first[queue[i]], first[queue[i] + 1]):
+                        for z in range(starts[at[j]], starts[at[j] + 1]):
+                            u = pins[z]
+                            if held[u] and last < doomed:
+                                held[u] = False
+                                queue[last] = u
+                                last += 1
+                    i += 1
+        found[r] = best
+
+
+_FILL = Kernel(_fill, COMPILE_FROM)
+
+
+def heavy_sets(
+    weights: Floats,
+    work: Ints,
+    size: Floats,
+    cost: Ints,
+    links: tuple[Ints, Ints, Ints, Ints],
+    capacity: int,
+    memory: float,
+    *,
+    starts: Bools,
+    seed: int,
+    say: Any,
+) -> tuple[Bools, Floats]:
+    """Return [rounds, groups] sets within capacity and memory, and their weights; -1 where none was found.
+
+    Args:
+        weights: [groups] zero or more.
+        work: [groups] units.
+        size: [groups] memory.
+        cost: [tensors] units that a cut tensor costs.
+        links: of :func:`incidence`.
+        capacity: of work and cut tensors.
+        memory: how much of it there is.
+        starts: [rounds, groups] sets to start from; from an empty one, a random group.
+        seed: of the choices.
+        say: told when code has to be compiled.
+    """
+    sets, found = starts.copy(), np.zeros(len(starts))
+    if not len(weights):
+        return sets, found
+    fill = _FILL.pick(20.0 * len(starts) * REPEATS * len(weights) ** 1.5, say)
+    fill(weights, work, size, cost, *links, capacity, memory, seed, REPEATS, sets, found)
+    return sets, found

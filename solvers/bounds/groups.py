@@ -1,0 +1,212 @@
+"""What a bound without an order counts: groups of colocated nodes, the tensors between them, and kinds of devices."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, frexp, fsum, gcd, ldexp
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
+from mtpp_dsl.verification import TOLERANCE
+
+__all__ = ["Groups", "Sizes", "groups_of", "sizes_at"]
+
+BITS = 24
+"""A target is about this power of two of the units that loads are counted in."""
+SOLVER_ROOM = 4e-6
+"""Relative: sets that exceed the target by less are counted as below it, so that a solver's tolerance (1e-6) can
+neither hide one nor find one that is not there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of nodes that every plan keeps together, and what a device pays for a set of them.
+
+    Attributes:
+        of: [n] the group of every node.
+        members: the nodes of every group.
+        time: [groups, kinds] running time; ``inf`` where a group may not be, or does not fit.
+        memory, params: [groups].
+        tensors: pins (sorted groups, two or more) and cost: a device that pays and holds some and not all pays it.
+        devices: their kinds; memory is what the independent check allows.
+        parts: the arcs between nodes in which a device's nodes must be convex, by part; see :meth:`convex`.
+        convex: [kinds, parts] where they must.
+    """
+
+    of: Ints
+    members: tuple[tuple[int, ...], ...]
+    time: Floats
+    memory: Floats
+    params: Floats
+    tensors: tuple[tuple[tuple[int, ...], float], ...]
+    devices: DeviceClasses
+    parts: tuple[tuple[tuple[int, int], ...], ...]
+    convex: Bools
+
+    @property
+    def n(self) -> int:
+        """Number of groups."""
+        return len(self.members)
+
+    @property
+    def counts(self) -> Ints:
+        """[kinds] how many devices there are of each kind."""
+        return np.array([len(group) for group in self.devices.members], np.int64)
+
+    def memory_binds(self, kind: int) -> bool:
+        """Whether a kind's memory can be exceeded at all."""
+        return bool(self.memory.sum() > self.devices.memory[kind])
+
+    def overflows(self, kind: int) -> bool:
+        """Whether parameters can exceed what a kind keeps without streaming."""
+        return bool(self.params.sum() > self.devices.overflow[kind])
+
+    def is_knapsack(self, kind: int) -> bool:
+        """Whether a kind's load is the sum of its groups' times, and nothing else limits it."""
+        tied = self.memory_binds(kind) or self.overflows(kind) or self.convex[kind].any()
+        return not (tied or (self.devices.pays[kind] and self.tensors))
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """The loads of one kind of device in whole units, rounded down, for one target.
+
+    A set of groups whose load is below the target weighs ``capacity`` or less.
+
+    Attributes:
+        scale: units per time: a power of two, over what divides every weight.
+        capacity: the largest weight below the target, with room for a solver's tolerance.
+        target: the target.
+        work: [groups]; more than the capacity where a group may not be.
+        tensors: [tensors] 0 where the kind does not pay; far more than the capacity where one alone reaches the target.
+    """
+
+    scale: float
+    capacity: int
+    target: float
+    work: Ints
+    tensors: Ints
+
+    @property
+    def exact(self) -> bool:
+        """Whether the units are so coarse that no room was left: a target that is the optimum may be proved."""
+        return self.capacity < 0.25 / SOLVER_ROOM
+
+
+def groups_of(problem: Problem) -> Groups:
+    """Return the groups of a ``shared`` or ``host`` problem: colocated nodes, and each other node by itself."""
+    graph, devices = problem.graph, classify(_near(problem))
+    of = _united(graph.n, (c.nodes for c in problem.of(Colocate)))
+    members: list[list[int]] = [[] for _ in range(int(of.max(initial=-1)) + 1)]
+    for v, group in enumerate(of.tolist()):
+        members[group].append(v)
+    first = [group[0] for group in devices.members]
+    size = np.array([problem.devices[d].memory or 0.0 for d in first])
+    limit = problem.memory_limit[first] + TOLERANCE * size
+    memory = _sums(graph.memory, members)
+    time = np.array([[fsum(devices.time[group, kind]) for kind in range(len(first))] for group in members])
+    time = np.where(memory[:, None] > limit, np.inf, time.reshape(len(members), len(first)))
+    pins: dict[tuple[int, ...], list[float]] = defaultdict(list)
+    for u in np.flatnonzero(devices.tensor > 0).tolist():
+        touched = {int(of[u]), *of[graph.successors(u)].tolist()}
+        if len(touched) > 1:
+            pins[tuple(sorted(touched))].append(float(devices.tensor[u]))
+    parts, convex = _convexity(problem, devices)
+    return Groups(
+        of=of,
+        members=tuple(map(tuple, members)),
+        time=time,
+        memory=memory,
+        params=_sums(graph.params, members),
+        tensors=tuple((group, fsum(costs)) for group, costs in sorted(pins.items())),
+        devices=replace(devices, memory=limit),
+        parts=parts,
+        convex=convex,
+    )
+
+
+def sizes_at(groups: Groups, target: float) -> list[Sizes]:
+    """Return the loads of every kind in whole units, for one target above zero."""
+    scale = ldexp(1.0, min(BITS - frexp(target)[1], 1000))
+    below = ceil(target * scale) - 1
+    pays = groups.devices.pays
+    tensors = [_whole(cost, scale, below) for _, cost in groups.tensors]
+    found = []
+    for kind in range(len(pays)):
+        work = [_whole(time, scale, below) for time in groups.time[:, kind].tolist()]
+        cut = tensors if pays[kind] else [0] * len(tensors)
+        whole = [w for w in (*work, *cut) if w <= below]
+        divisor = 1 if groups.overflows(kind) else gcd(*whole) or 1
+        room = below // divisor
+        room += int(room * SOLVER_ROOM)
+        found.append(
+            Sizes(
+                scale=scale / divisor,
+                capacity=room,
+                target=target,
+                work=np.array([w // divisor if w <= below else room + 1 for w in work], np.int64),
+                tensors=np.array([c // divisor if c <= below else 2 * room + 2 for c in cut], np.int64),
+            )
+        )
+    return found
+
+
+def _near(problem: Problem) -> Problem:
+    """Return the problem as if no device were far from another: no load is larger."""
+    if not problem.hierarchical or isinstance(problem.interconnect, Links):
+        return problem
+    devices = tuple(replace(device, group=None) for device in problem.devices)
+    return replace(problem, devices=devices, interconnect=replace(problem.interconnect, between=None))
+
+
+def _whole(value: float, scale: float, below: int) -> int:
+    """Return a number in units, rounded down; anything above the target is just above it."""
+    return below + 1 if value * scale > below + 1 else floor(value * scale)
+
+
+def _sums(values: Floats, members: Sequence[Sequence[int]]) -> Floats:
+    return np.array([fsum(values[group]) for group in members], np.float64)
+
+
+def _united(n: int, sets: Iterable[Sequence[int]]) -> Ints:
+    """Return [n] the number of the smallest union of *sets* that each vertex is in, numbered by first member."""
+    parent = list(range(n))
+
+    def root(v: int) -> int:
+        while parent[v] != v:
+            parent[v] = parent[parent[v]]
+            v = parent[v]
+        return v
+
+    for nodes in sets:
+        for v in nodes:
+            a, b = sorted((root(nodes[0]), root(v)))
+            parent[b] = a
+    number: dict[int, int] = {}
+    return np.array([number.setdefault(root(v), len(number)) for v in range(n)], np.int64)
+
+
+def _convexity(problem: Problem, devices: DeviceClasses) -> tuple[tuple[tuple[tuple[int, int], ...], ...], Bools]:
+    """Return the arcs of each part, and [kinds, parts] whether every device of a kind must be convex in it."""
+    graph = problem.graph
+    sides = (False, True) if graph.backward.any() else (False,)
+    parts = []
+    convex = np.zeros((len(devices.members), len(sides)), np.bool_)
+    for p, side in enumerate(sides):
+        inside = (graph.backward[graph.tails] == side) & (graph.backward[graph.heads] == side)
+        parts.append(tuple(zip(graph.tails[inside].tolist(), graph.heads[inside].tolist(), strict=True)))
+        asked = {"both"} if side else {"both", "forward"}
+        named: set[int] = set()
+        if any(constraint.parts in asked for constraint in problem.of(Acyclic)):
+            named.update(range(problem.k))
+        for constraint in problem.of(Contiguous):
+            if constraint.parts in asked:
+                named.update(range(problem.k) if constraint.devices is None else constraint.devices)
+        convex[:, p] = [named.issuperset(group) for group in devices.members]
+    return tuple(parts), convex

@@ -1,0 +1,141 @@
+"""The heaviest set of groups that a device can hold below a target, exactly: an integer programme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, inf
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.solvers.bounds.groups import Groups, Sizes
+from mtpp_dsl.solvers.mip.matrix import Rows, maximise
+
+__all__ = ["Pricing", "Verdict"]
+
+HALF = 0.5
+"""Weights are whole numbers: half of one on either side of a limit changes nothing, and is far above any tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What is known of the sets of one kind of device below the target.
+
+    Attributes:
+        most: no set is heavier; ``inf`` if nothing is known.
+        found: a set heavier than was asked for, or None.
+    """
+
+    most: float
+    found: Bools | None = None
+
+
+class Pricing:
+    """The sets that one kind of device can hold below a target, for weights that change.
+
+    Args:
+        groups: what there is to hold.
+        sizes: the loads of the kind, in whole units.
+        kind: the kind.
+        closed: [groups] no such set has them.
+    """
+
+    def __init__(self, groups: Groups, sizes: Sizes, kind: int, closed: Bools) -> None:
+        self._groups, self._sizes, self._kind = groups, sizes, kind
+        self._rows = Rows()
+        self._upper: list[float] = np.where(closed | (sizes.work > sizes.capacity), 0.0, 1.0).tolist()
+        load: dict[int, float] = {g: float(w) for g, w in enumerate(sizes.work.tolist()) if w and self._upper[g]}
+        for (pins, _), cost in zip(groups.tensors, sizes.tensors.tolist(), strict=True):
+            if cost:
+                load.update(self._cut(pins, float(cost)))
+        if groups.overflows(kind):
+            load[self._overflow()] = 1.0
+        self._rows.add(list(load), list(load.values()), high=sizes.capacity + HALF)
+        if groups.memory_binds(kind):
+            self._fits()
+        for part, arcs in enumerate(groups.parts):
+            if groups.convex[kind, part]:
+                self._convex(arcs)
+
+    def heavier(
+        self, weights: Ints, than: int, *, seconds: float, stopped: Callable[[], bool], enough: float = inf
+    ) -> Verdict:
+        """Look for a set heavier than *than*; stop at one of weight *enough*."""
+        n = self._groups.n
+        rows = self._with(weights, than)
+        objective = np.zeros(len(self._upper))
+        objective[:n] = weights
+        answer = maximise(
+            objective,
+            np.array(self._upper),
+            np.arange(len(self._upper)) < n,
+            rows,
+            seconds=seconds,
+            stopped=stopped,
+            enough=enough,
+        )
+        if answer.infeasible:
+            return Verdict(float(than))
+        most = max(float(than), floor(answer.bound + HALF)) if answer.bound < inf else inf
+        found = None if answer.values is None else answer.values[:n] > HALF
+        return Verdict(most, found)
+
+    def _with(self, weights: Ints, than: int) -> Rows:
+        """Return the rows and the one that asks for more weight."""
+        rows, base = Rows(), self._rows
+        heavy = np.flatnonzero(weights).tolist()
+        rows.starts, rows.columns, rows.values = [*base.starts], [*base.columns], [*base.values]
+        rows.low, rows.high = [*base.low], [*base.high]
+        rows.add(heavy, weights[heavy].astype(float).tolist(), low=than + HALF)
+        return rows
+
+    def _column(self, upper: float = 1.0) -> int:
+        self._upper.append(upper)
+        return len(self._upper) - 1
+
+    def _cut(self, pins: Sequence[int], cost: float) -> dict[int, float]:
+        """Return the terms of a tensor that is paid when some pins are in the set and some are not."""
+        if len(pins) == 2:
+            cut = self._column()
+            for a, b in (pins, pins[::-1]):
+                self._rows.add([cut, a, b], [1.0, -1.0, 1.0], low=0.0)
+            return {cut: cost}
+        cut, every = self._column(), self._column()
+        for pin in pins:
+            self._rows.add([cut, every, pin], [1.0, 1.0, -1.0], low=0.0)
+            self._rows.add([pin, every], [1.0, -1.0], low=0.0)
+        return {cut: cost}
+
+    def _overflow(self) -> int:
+        """Return the column of what is paid for parameters that do not fit (archer2024, eq. 2)."""
+        groups = self._groups
+        rate = self._sizes.scale / groups.devices.bandwidth
+        excess = self._column(inf)
+        params = [float(floor(size * rate)) for size in groups.params.tolist()]
+        fits = float(ceil(groups.devices.overflow[self._kind] * rate))
+        self._rows.add([excess, *range(groups.n)], [1.0, *(-size for size in params)], low=-fits)
+        return excess
+
+    def _fits(self) -> None:
+        """Keep to the memory, in shares of it."""
+        memory, limit = self._groups.memory, float(self._groups.devices.memory[self._kind])
+        if limit > 0:
+            self._rows.add(list(range(len(memory))), (memory / limit).tolist(), high=1.0 + 1e-6)
+        else:
+            self._rows.add(list(range(len(memory))), (memory > 0).astype(float).tolist(), high=HALF)
+
+    def _convex(self, arcs: Sequence[tuple[int, int]]) -> None:
+        """Make the set convex in a part: the difference of two ideals of it.
+
+        ``x = p - q`` with p and q falling along every arc: a matrix that is totally unimodular without the load.
+        """
+        of = self._groups.of.tolist()
+        ideal: dict[int, tuple[int, int]] = {}
+        for v in sorted({v for arc in arcs for v in arc}):
+            ideal[v] = (self._column(), self._column())
+            p, q = ideal[v]
+            self._rows.add([p, q, of[v]], [1.0, -1.0, -1.0], low=0.0, high=0.0)
+        for u, v in arcs:
+            for which in range(2):
+                self._rows.add([ideal[u][which], ideal[v][which]], [1.0, -1.0], low=0.0)

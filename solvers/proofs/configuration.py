@@ -1,0 +1,158 @@
+"""Certificates ``configuration``: weights of which the devices below the target cannot hold all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, floor, gcd, inf
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.proofs.reading import Kind, Reading, named_numbers, number, units_for
+
+__all__ = ["Configuration"]
+
+HALF = 0.5
+LARGEST_WEIGHT = 1e9
+INFEASIBLE = 2
+
+
+class Configuration:
+    """``{"target": T, "weights": {node: w}, "most": {device: m}}``, w and m whole numbers.
+
+    If no set of nodes that a device can hold at a load below T weighs more than the device's m, for every device, and
+    the m add up to less than the w, then no plan is below T: its devices would have to hold all weight. Each m is
+    checked by an integer programme that asks for a heavier set, in scipy's solver.
+    """
+
+    name = "configuration"
+    summary = "weights of the nodes of which the devices below the target cannot hold all"
+
+    def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+        """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""
+        reading = Reading(problem)
+        target = number(data, "target")
+        if target <= 0:
+            return 0.0
+        weights = [0] * len(reading.members)
+        for name, value in _whole(data, "weights").items():
+            weights[reading.group_of(name)] += value
+        most = _whole(data, "most")
+        if set(most) != {device.name for device in problem.devices}:
+            raise Refused("the certificate's 'most' does not name the devices of the problem, each once")
+        held, total = sum(most.values()), sum(weights)
+        if held >= total:
+            raise Refused(f"the devices of the certificate may hold {held}, all nodes weigh {total}: it proves nothing")
+        for kind in reading.kinds:
+            least = min(most[name] for name in kind.devices)
+            if least < sum(weights) and not _lighter(reading, kind, target, weights, least, limits.remaining):
+                raise Refused(f"below {target!r}, {kind.devices[0]} can hold nodes that weigh more than {least}")
+        return target
+
+
+def _whole(data: Mapping[str, Any], key: str) -> dict[str, int]:
+    found = {}
+    for name, value in named_numbers(data, key).items():
+        if value != floor(value) or value > LARGEST_WEIGHT:
+            raise Refused(f"the certificate's {key!r} of {name!r} is {value!r}, not a whole number up to 1e9")
+        found[name] = int(value)
+    return found
+
+
+class _Programme:
+    """Rows of an integer programme; columns are added as they are needed."""
+
+    def __init__(self, groups: int) -> None:
+        self.upper = [1.0] * groups
+        self.integer = [1] * groups
+        self.entries: list[tuple[int, int, float]] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+
+    def column(self, upper: float = 1.0) -> int:
+        self.upper.append(upper)
+        self.integer.append(0)
+        return len(self.upper) - 1
+
+    def row(self, terms: Mapping[int, float], low: float = -inf, high: float = inf) -> None:
+        self.entries += [(len(self.low), column, value) for column, value in terms.items()]
+        self.low.append(low)
+        self.high.append(high)
+
+    def infeasible(self, objective: list[float], seconds: float) -> bool:
+        """Return whether nothing satisfies the rows.
+
+        Raises:
+            Refused: the time did not suffice to tell.
+        """
+        rows, columns, values = zip(*self.entries, strict=True)
+        matrix = coo_array((values, (rows, columns)), shape=(len(self.low), len(self.upper))).tocsc()
+        answer = milp(
+            np.array([-value for value in objective] + [0.0] * (len(self.upper) - len(objective))),
+            constraints=LinearConstraint(matrix, np.array(self.low), np.array(self.high)),
+            bounds=Bounds(0.0, np.array(self.upper)),
+            integrality=np.array(self.integer),
+            options={} if seconds == inf else {"time_limit": max(seconds, 0.1)},
+        )
+        if answer.status == INFEASIBLE:
+            return True
+        if answer.x is None:
+            raise UsageError("the time is not enough to check the certificate; give more with --time-limit")
+        return False
+
+
+def _lighter(reading: Reading, kind: Kind, target: float, weights: list[int], most: int, seconds: float) -> bool:
+    """Return whether every set that a kind can hold below the target weighs *most* or less."""
+    units, n = units_for(target), len(reading.members)
+    below = ceil(target * units) - 1
+    programme = _Programme(n)
+    load = {}
+    for group, time in enumerate(kind.time):
+        if time < target:
+            load[group] = floor(time * units)
+        else:
+            programme.upper[group] = 0.0
+    for pins, cost in reading.tensors.items() if kind.pays else ():
+        cut, every = programme.column(), programme.column()
+        for pin in pins:
+            programme.row({cut: 1.0, every: 1.0, pin: -1.0}, low=0.0)
+            programme.row({every: 1.0, pin: -1.0}, high=0.0)
+        load[cut] = floor(cost * units) if cost < target else 2 * below + 2
+    if kind.free < inf:
+        load.update(_overflow(programme, reading, kind, units))
+    common = gcd(*(value for value in load.values() if value <= below)) or 1
+    programme.row({column: float(value // common) for column, value in load.items()}, high=below // common + HALF)
+    if kind.memory < inf:
+        scale = max(kind.memory, 1e-300)
+        programme.row({g: min(size / scale, 2.0) for g, size in enumerate(reading.memory)}, high=1.0 + 1e-9)
+    for backward in (False, True):
+        if kind.convex[backward]:
+            _convex(programme, reading, backward=backward)
+    programme.row({g: float(w) for g, w in enumerate(weights) if w}, low=most + HALF)
+    return programme.infeasible([float(w) for w in weights], seconds)
+
+
+def _overflow(programme: _Programme, reading: Reading, kind: Kind, units: float) -> dict[int, int]:
+    """Return the term of the load that streaming parameters is (archer2024, eq. 2)."""
+    excess, rate = programme.column(inf), units / reading.bandwidth
+    sizes = {g: -float(floor(size * rate)) for g, size in enumerate(reading.params)}
+    programme.row({excess: 1.0, **sizes}, low=-float(ceil(kind.free * rate)))
+    return {excess: 1}
+
+
+def _convex(programme: _Programme, reading: Reading, *, backward: bool) -> None:
+    """Add that no path leaves the set and comes back (tarnawski2020, Figure 3): ``after`` ends where the set does."""
+    after: dict[int, int] = {}
+    for u, v in reading.edges(backward=backward):
+        for w in (u, v):
+            if w not in after:
+                after[w] = programme.column()
+                programme.row({after[w]: 1.0, reading.group[w]: -1.0}, low=0.0)
+        programme.row({after[u]: 1.0, after[v]: -1.0}, low=0.0)
+        if reading.group[u] != reading.group[v]:
+            programme.row({after[v]: 1.0, reading.group[v]: -1.0, reading.group[u]: 1.0}, high=1.0)

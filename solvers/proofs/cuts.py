@@ -1,0 +1,70 @@
+"""Certificates ``cuts``: nodes that some devices cannot have below the target, and shares of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, floor, inf
+from typing import Any
+
+import networkx as nx
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.proofs.reading import Kind, Reading, named_numbers, number, units_for
+from mtpp_dsl.solvers.proofs.shares import share_of
+
+__all__ = ["Cuts"]
+
+
+class Cuts:
+    """``{"target": T, "nodes": [...], "shares": {device: p}}``.
+
+    A device whose every set with one of the nodes has a load of T or more, by a minimum cut, is closed to the node
+    below T. If no device is open to some node, or the shares of what is open add up to T, no plan is below T.
+    """
+
+    name = "cuts"
+    summary = "nodes that no device takes below the target, by minimum cuts, or only those that it overloads"
+
+    def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+        """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""
+        reading = Reading(problem)
+        target, nodes = number(data, "target"), data.get("nodes")
+        shares = named_numbers(data, "shares")
+        if target <= 0:
+            return 0.0
+        if not isinstance(nodes, list):
+            raise Refused("the certificate's 'nodes' are no list")
+        opened = [[time < target for time in kind.time] for kind in reading.kinds]
+        for kind, is_open in zip(reading.kinds, opened, strict=True):
+            network = None
+            for group in sorted({reading.group_of(name) for name in nodes}):
+                if not (kind.pays and is_open[group]):
+                    continue
+                if limits.remaining <= 0:
+                    raise UsageError("the time is not enough to check the certificate; give more with --time-limit")
+                network = network or _network(reading, kind, target)
+                value = nx.maximum_flow_value(network, group, "sink")
+                is_open[group] = value < ceil(target * units_for(target))
+        if any(not any(is_open[g] for is_open in opened) for g in range(len(reading.members))):
+            return target
+        share = share_of(reading, shares, opened)
+        if share < target * (1 - 1e-12):
+            raise Refused(f"the shares of the certificate prove {share!r}, not {target!r}")
+        return min(target, share)
+
+
+def _network(reading: Reading, kind: Kind, target: float) -> Any:
+    """Return the network whose cuts around a group are the loads of the sets it is in, in units, rounded down."""
+    units, network = units_for(target), nx.DiGraph()
+    enough = ceil(target * units)
+    for group, time in enumerate(kind.time):
+        network.add_edge(group, "sink", capacity=enough if time == inf else min(enough, floor(time * units)))
+    for pins, cost in reading.tensors.items():
+        into, out = ("into", pins), ("out", pins)
+        network.add_edge(into, out, capacity=min(enough, floor(cost * units)))
+        for pin in pins:
+            network.add_edge(pin, into)  # no capacity: without end
+            network.add_edge(out, pin)
+    return network

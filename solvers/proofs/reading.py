@@ -1,0 +1,173 @@
+"""A problem as the checkers of certificates read it: counted again, node by node, in plain Python."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import frexp, fsum, inf, isfinite, ldexp
+from typing import Any
+
+from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.verification import TOLERANCE
+
+__all__ = ["Kind", "Reading", "named_numbers", "number", "units_for"]
+
+BITS = 27
+"""A target is about this power of two of the units that loads are counted in."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Devices that nothing here tells apart.
+
+    Attributes:
+        devices: their names.
+        time: of each group of nodes; ``inf`` where it may not be.
+        pays: whether tensors that cross its border are part of its load.
+        memory: what ``memory`` of its nodes may add up to; ``inf`` without a limit.
+        free: parameters beyond this are streamed; ``inf`` where none are.
+        convex: for the forward and the backward part, whether its nodes must be convex.
+    """
+
+    devices: tuple[str, ...]
+    time: tuple[float, ...]
+    pays: bool
+    memory: float
+    free: float
+    convex: tuple[bool, bool]
+
+
+class Reading:
+    """The groups of colocated nodes, the tensors between them and the kinds of devices.
+
+    Attributes:
+        members: the nodes of each group; a node that is not colocated is one by itself.
+        group: of every node.
+        tensors: pins (groups) and cost: a device that pays and holds some of the pins and not all pays it.
+        kinds: of devices.
+
+    Args:
+        problem: what is asked.
+
+    Raises:
+        Refused: loads are not the sums that certificates speak of.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        link = problem.interconnect
+        if problem.objective.quantity == "makespan" or isinstance(link, Links):
+            raise Refused("certificates are about loads on shared and host interconnects")
+        other = next((c for c in problem.constraints if isinstance(c, (Replicate, BatchSizes))), None)
+        if other is not None:
+            raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
+        self.problem = problem
+        self.members = _colocated(problem)
+        self.group = {v: g for g, nodes in enumerate(self.members) for v in nodes}
+        self.tensors = self._tensors(link.bandwidth)
+        self.bandwidth = link.bandwidth
+        memory = [fsum(float(problem.graph.memory[v]) for v in nodes) for nodes in self.members]
+        self.memory, self.params = memory, [fsum(float(problem.graph.params[v]) for v in ns) for ns in self.members]
+        self.kinds = self._kinds()
+
+    def _tensors(self, bandwidth: float) -> dict[frozenset[int], float]:
+        graph = self.problem.graph
+        readers: dict[int, set[int]] = defaultdict(set)
+        for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+            readers[u].add(self.group[v])
+        costs: dict[frozenset[int], list[float]] = defaultdict(list)
+        for u, groups in readers.items():
+            pins = frozenset(groups | {self.group[u]})
+            if len(pins) > 1 and graph.output[u] > 0:
+                costs[pins].append(float(graph.output[u]) / bandwidth)
+        return {pins: fsum(parts) for pins, parts in costs.items()}
+
+    def _kinds(self) -> list[Kind]:
+        problem = self.problem
+        found: dict[Kind, list[str]] = defaultdict(list)
+        for d, device in enumerate(problem.devices):
+            hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
+            limit, room = inf, (device.memory or 0.0) - device.reserve
+            if hard and device.memory is not None:
+                limit = room + TOLERANCE * device.memory  # as the check of plans allows
+            streams = getattr(problem.interconnect, "overflow", False) and device.memory is not None and not hard
+            barred = self._barred(d)
+            groups = range(len(self.members))
+            kind = Kind(
+                devices=(),
+                time=tuple(self._time(g, d, barred) if self.memory[g] <= limit else inf for g in groups),
+                pays=isinstance(problem.interconnect, Shared) or device.pays_io,
+                memory=limit,
+                free=room if streams else inf,
+                convex=(self._convex(d, ("both", "forward")), self._convex(d, ("both",))),
+            )
+            found[kind].append(device.name)
+        return [Kind(tuple(names), k.time, k.pays, k.memory, k.free, k.convex) for k, names in found.items()]
+
+    def _time(self, group: int, d: int, barred: set[int]) -> float:
+        if any(v in barred for v in self.members[group]):
+            return inf
+        return fsum(float(self.problem.time[v, d]) for v in self.members[group])
+
+    def _barred(self, d: int) -> set[int]:
+        """Return the nodes that ``pin`` and ``forbid`` keep off a device."""
+        barred: set[int] = set()
+        for pin in self.problem.of(Pin):
+            barred.update(pin.nodes if d not in pin.devices else ())
+        for forbid in self.problem.of(Forbid):
+            barred.update(forbid.nodes if d in forbid.devices else ())
+        return barred
+
+    def _convex(self, d: int, parts: tuple[str, ...]) -> bool:
+        if any(c.parts in parts for c in self.problem.of(Acyclic)):
+            return True
+        return any(c.parts in parts and (c.devices is None or d in c.devices) for c in self.problem.of(Contiguous))
+
+    def edges(self, *, backward: bool) -> Iterator[tuple[int, int]]:
+        """Yield the edges within a part of the graph."""
+        graph = self.problem.graph
+        for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+            if bool(graph.backward[u]) == backward == bool(graph.backward[v]):
+                yield u, v
+
+    def group_of(self, name: object) -> int:
+        """Return the group of the node that a certificate names."""
+        if not isinstance(name, str) or name not in self.problem.graph.index:
+            raise Refused(f"the certificate names {name!r}, which is no node")
+        return self.group[self.problem.graph.index[name]]
+
+
+def _colocated(problem: Problem) -> list[list[int]]:
+    home = list(range(problem.graph.n))
+    sets = {v: [v] for v in home}
+    for constraint in problem.of(Colocate):
+        for v in constraint.nodes:
+            a, b = home[constraint.nodes[0]], home[v]
+            if a != b:
+                for w in sets[b]:
+                    home[w] = a
+                sets[a] += sets.pop(b)
+    return [sorted(nodes) for nodes in sets.values()]
+
+
+def units_for(target: float) -> float:
+    """Return the power of two that loads are multiplied with before they are rounded down."""
+    return ldexp(1.0, min(BITS - frexp(target)[1], 1000))
+
+
+def number(data: Mapping[str, Any], key: str) -> float:
+    """Return a number of a certificate that is zero or more."""
+    value = data.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (isfinite(value) and value >= 0):
+        raise Refused(f"the certificate's {key!r} is {value!r}, not a number of zero or more")
+    return float(value)
+
+
+def named_numbers(data: Mapping[str, Any], key: str) -> dict[str, float]:
+    """Return the numbers by name of a certificate, all zero or more."""
+    values = data.get(key)
+    if not isinstance(values, Mapping):
+        raise Refused(f"the certificate's {key!r} gives no numbers by name")
+    return {name: number(values, name) for name in values}

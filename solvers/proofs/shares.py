@@ -1,0 +1,57 @@
+"""Certificates ``shares``: archer2024, Lemma 3.3, for devices that may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import fsum, inf
+from typing import Any
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.proofs.reading import Reading, named_numbers
+
+__all__ = ["Shares"]
+
+ROUNDING = 1e-12
+
+
+class Shares:
+    """Weights of the devices, or a node.
+
+    ``{"node": name}``: the node runs somewhere. ``{"shares": {device: p}}``: the sum over the nodes of the least
+    ``p * time`` is at most the sum of ``p * load``, hence at most the bottleneck times the sum of ``p``.
+    """
+
+    name = "shares"
+    summary = "a node's least time, or what each device's share of the work is at least (archer2024, Lemma 3.3)"
+
+    def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        del limits
+        reading = Reading(problem)
+        if "node" in data:
+            group = reading.group_of(data["node"])
+            return min(kind.time[group] for kind in reading.kinds)
+        shares = named_numbers(data, "shares")
+        return share_of(reading, shares, [[True] * len(reading.members) for _ in reading.kinds])
+
+
+def share_of(reading: Reading, shares: Mapping[str, float], opened: list[list[bool]]) -> float:
+    """Return the bound of weights of devices, where [kinds][groups] says which kinds are open to a group."""
+    names = {name for kind in reading.kinds for name in kind.devices}
+    unknown = next((name for name in shares if name not in names), None)
+    if unknown is not None:
+        raise Refused(f"the certificate names {unknown!r}, which is no device")
+    total = fsum(shares.values())
+    if total <= 0:
+        raise Refused("the certificate gives no device a share")
+    least = []
+    for g in range(len(reading.members)):
+        costs = [
+            min(shares.get(name, 0.0) for name in kind.devices) * kind.time[g]
+            for kind, is_open in zip(reading.kinds, opened, strict=True)
+            if is_open[g] and kind.time[g] < inf
+        ]
+        least.append(min(costs, default=inf))
+    return fsum(least) / total * (1 - ROUNDING)
