@@ -274,6 +274,7 @@ def test_who_honours_what(section: str, first: str, interconnect: str, rule: str
     problem = mtpp_dsl.load(SPEC.format(interconnect, rule))
     able = {name for name in ("exact", "slicegraph") if find_method(name).accepts(problem) is None}
     assert {name for name in ("exact", "slicegraph") if f"`{name}`" in row.split("|")[-2]} == able
+    able |= {"ideals"} if find_method("ideals").accepts(problem) is None else set()
     assert (find_method("auto").accepts(problem) is None) == bool(able)
 
 
