@@ -88,11 +88,21 @@ class Lazy:
         self._run = WALK.compiled(say) if large else WALK.plain
         self._chunk = CHUNK if large else CHUNK // 100
 
-    def search(self, needs: Needs, target: int, floor: int, *, width: int = ENDLESS, patience: int = ENDLESS) -> Answer:
+    def search(
+        self,
+        needs: Needs,
+        target: int,
+        floor: int,
+        *,
+        width: int = ENDLESS,
+        patience: int = ENDLESS,
+        effort: int = ENDLESS,
+    ) -> Answer:
         """Look for a split of largest load below *target*.
 
         Without a *width* and *patience* it ends with the first, or with the proof that there is none, if the ideals
-        do not take too much memory. With them it proves nothing, but looks for better ones until it is through.
+        do not take too much memory or *effort*. With them it proves nothing, but looks for better ones until it is
+        through.
 
         Args:
             needs: of the same classes and states, for loads below *target* at least.
@@ -100,6 +110,7 @@ class Lazy:
             floor: a proven bound.
             width: go on from so many ideals of each state, the most promising ones.
             patience: go on from each for so many steps.
+            effort: give up after about so many steps.
         """
         store = entries(max(1, -(-len(self._word) // WORD)), floor)
         walk = walk_of(self._net, len(needs.slack), 64 * len(self._word) + 64)
@@ -117,6 +128,8 @@ class Lazy:
                     best, target = self._trace(store, walk), int(walk.at[VALUE])
                     if width == ENDLESS or target <= floor:
                         return Answer("found", best, target, int(walk.at[STEPS]))
+                elif walk.at[STEPS] > effort:
+                    return Answer("found" if best else "unknown", best, target, int(walk.at[STEPS]))
                 elif why == FULL and walk.at[COUNT] < len(store.hashes):
                     walk = walk._replace(ready=np.concatenate((walk.ready, walk.ready)))
                 elif why == FULL:

@@ -44,7 +44,8 @@ class Climb:
         known: returns the best bound and the cost of the best split, ``inf`` without one.
         take: told of a split and its largest load.
         prove: told of a bound.
-        crowded: whether it ended as the ideals took too much memory.
+        effort: how many steps all searches may take.
+        gave_up: whether it ended as the ideals took too much memory or effort.
     """
 
     classes: Classes
@@ -56,7 +57,8 @@ class Climb:
     known: Callable[[], tuple[float, float]]
     take: Callable[[Sequence[Step], float], None]
     prove: Callable[[float], None]
-    crowded: bool = False
+    effort: int = ENDLESS
+    gave_up: bool = False
 
     def dive(self, gap: float) -> None:
         """Look for plans along the most promising ideals, below targets that rise from the bound."""
@@ -108,11 +110,13 @@ class Climb:
             else:
                 failures += 1
                 share, near = share / 4, False
-                if failures == FAILURES:
-                    self.crowded = True
+                if failures == FAILURES or self.effort <= 0:
+                    self.gave_up = True
                     return
 
     def _search(self, net: Net, target: int, floor: int, width: int = ENDLESS, patience: int = ENDLESS) -> Answer:
         lazy = Lazy(self.classes, net, self.states, self.most_bytes, self.say, self.pause)
         needs = needs_of(net, self.states, target)
-        return lazy.search(needs, target, floor, width=width, patience=patience)
+        answer = lazy.search(needs, target, floor, width=width, patience=patience, effort=self.effort)
+        self.effort -= answer.work
+        return answer

@@ -12,6 +12,7 @@ from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
 from mtpp_dsl.solvers.ideals.classes import Classes
 from mtpp_dsl.solvers.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.ideals.lazy import ENDLESS
 from mtpp_dsl.solvers.ideals.lazy_climb import Climb
 from mtpp_dsl.solvers.ideals.net import Net, ceiling, net_of, states_of
 from mtpp_dsl.solvers.ideals.sweep import Ahead, Step, sweep
@@ -22,6 +23,10 @@ ORDERS = 20
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on."""
 ENTRY_BYTES = 16
+MANY = 20_000
+"""From so many ideals on, the search without the lattice has the first try."""
+EFFORT = 300
+"""Its steps for each ideal."""
 EXACT = 1e-6
 """A gap of no more than this asks for the optimum."""
 COARSE = 4.0
@@ -89,29 +94,33 @@ class Search:
         lattice = lattice_of(self.classes, self._most_bytes / 2, self._say, self._pause)
         if lattice is None or lattice.size * taken > self._most_bytes:
             self.crowded = True
-            self._lazily(gap)
+            self.upper = min(self.upper, self._improve())
+            self._lazily(gap, ENDLESS)
             return
         self.ideals = lattice.size
-        while not self._closed(gap):
+        if lattice.size > MANY:
+            self._lazily(gap, EFFORT * lattice.size)
+        while not self.done and not self._closed(gap):
             self._prove(lattice, gap)
 
-    def _lazily(self, gap: float) -> None:
-        """Search without the lattice."""
-        self.upper = min(self.upper, self._improve())
+    def _lazily(self, gap: float, effort: int) -> None:
+        """Search without the lattice, for so many steps."""
         climb = Climb(
             self.classes,
             self._states,
-            self._most_bytes,
+            self._most_bytes / (2 if self.ideals else 1),
             self._say,
             self._pause,
             net=self._net,
             known=lambda: (self.lower, self.upper),
             take=self._take,
             prove=self._raise,
+            effort=effort,
         )
-        climb.dive(gap)
+        if effort == ENDLESS:
+            climb.dive(gap)
         climb.climb(gap)
-        self.done = not climb.crowded
+        self.done = not climb.gave_up
 
     def _closed(self, gap: float) -> bool:
         if np.isfinite(self.upper) and self.upper - self.lower <= gap * self.upper:

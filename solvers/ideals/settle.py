@@ -25,7 +25,8 @@ def settle(
 ) -> Ints:
     """Return [n] devices in which no move of one of *groups* alone makes the loads, largest first, less.
 
-    It looks at no constraint but where nodes may be, and the limits of memory.
+    Moves go where a neighbour is, or to the device of least load; anywhere while memory is missing. It looks at no
+    constraint but where nodes may be, and the limits of memory.
 
     Args:
         problem: the problem.
@@ -36,14 +37,20 @@ def settle(
     """
     assignment = assignment.copy()
     best = _key(problem, assignment, replicas)
+    near = [_neighbours(problem, group) for group in groups]
     taken = [d for lead, members in replicas.items() for d in members if d != lead]
     for _ in range(ROUNDS):
         before = best
-        for group in groups:
+        for group, others in zip(groups, near, strict=True):
             pause()
             nodes = list(group)
             home = int(assignment[nodes[0]])
-            for d in np.setdiff1d(np.flatnonzero(problem.allowed[nodes].all(axis=0)), taken).tolist():
+            open_to = np.setdiff1d(np.flatnonzero(problem.allowed[nodes].all(axis=0)), taken)
+            if best[0] == 0:
+                load = evaluate(problem, Plan(assignment, replicas=replicas)).load[open_to]
+                lightest = open_to[load == load.min(initial=np.inf)][:1]
+                open_to = np.intersect1d(open_to, np.append(assignment[others], lightest))
+            for d in open_to.tolist():
                 old = assignment[nodes]
                 assignment[nodes] = d
                 key = _key(problem, assignment, replicas)
@@ -55,6 +62,12 @@ def settle(
         if best == before:
             break
     return assignment
+
+
+def _neighbours(problem: Problem, group: Sequence[int]) -> Ints:
+    graph = problem.graph
+    ends = [array for v in group for array in (graph.successors(v), graph.predecessors(v))]
+    return np.setdiff1d(np.concatenate(ends), group)
 
 
 def _key(problem: Problem, assignment: Ints, replicas: Mapping[int, tuple[int, ...]]) -> tuple[float, ...]:
