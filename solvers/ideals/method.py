@@ -23,8 +23,8 @@ class Ideals:
     """Method ``ideals``: an optimal split whose quotient graph is acyclic (tarnawski2020, 5.1).
 
     Such splits are chains of ideals of the graph in which colocated nodes are one. The best is found by dynamic
-    programming below a target, which is raised until it is proved. Where there are more ideals than memory allows, it
-    returns the best splits of some orders, and the bound proved so far.
+    programming below a target, which is raised until it is proved. Where there are more ideals than memory allows, a
+    search stores only those it reaches; if these are too many as well, it returns the best split and the bound so far.
 
     In a training graph the ideals are those of the forward part. Their optimum is one for ``constraint acyclic
     (parts = "forward")``; for both parts, when the plan satisfies it, and a bound otherwise; then plans are looked for
