@@ -9,7 +9,8 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.combinatorial.devices import classify
-from mtpp_dsl.solvers.ideals.nested_run import NestedRun, one_level, unlike
+from mtpp_dsl.solvers.ideals.levels import one_level, unlike
+from mtpp_dsl.solvers.ideals.nested_run import NestedRun
 from mtpp_dsl.solvers.ideals.run import Run
 
 __all__ = ["Ideals"]

@@ -8,7 +8,6 @@ from itertools import chain, islice
 
 import numpy as np
 
-from mtpp_dsl.constraints import Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
@@ -20,17 +19,17 @@ from mtpp_dsl.solvers.ideals.bounds import Prices
 from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
 from mtpp_dsl.solvers.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.ideals.lattice import chain as prefixes
-from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of, spreading
+from mtpp_dsl.solvers.ideals.levels import one_level
+from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of
 from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
 from mtpp_dsl.solvers.ideals.pieces import along, pieces
 from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Ended, Heeding, Run, as_verified
 from mtpp_dsl.verification import TOLERANCE, verify
 
-__all__ = ["MOST_IDEALS", "NestedRun", "one_level", "unlike"]
+__all__ = ["MOST_IDEALS", "NestedRun"]
 
 MOST_IDEALS = 1_000
 """With more ideals than this, only the prefixes of some orders are gone through."""
-MOST_STATES = 2_000
 ORDERS = 8
 MOST_PIECES = 200
 """Orders of more classes than this are cut into so many pieces."""
@@ -43,35 +42,6 @@ MANY = "the classes have more than {most:,} ideals: the plan is the best along s
 FREE = (
     "some colocated groups have no forward node; plans follow their backward edges, and the bound is that of one level"
 )
-
-
-def one_level(problem: Problem) -> Problem:
-    """Return *problem* without groups and exchange of weights: every plan is one there, and costs no more."""
-    link = problem.interconnect
-    assert isinstance(link, (Shared, Host))
-    constraints = [replace(c, sync="none") if isinstance(c, Replicate) else c for c in problem.constraints]
-    devices = tuple(replace(device, group=None) for device in problem.devices)
-    return replace(problem, devices=devices, interconnect=replace(link, between=None), constraints=tuple(constraints))
-
-
-def unlike(problem: Problem) -> str | None:
-    """Return why the groups of *problem* are too many, or not to be spread over, or None."""
-    devices = classify(one_level(problem))
-    types = group_types(problem, devices)
-    wide = spreading(types, devices)
-    for kind in types:
-        together = [problem.devices[devices.members[q][0]].name for q in wide if kind.holds[q]]
-        if len(together) > 1:
-            return (
-                f"ideals spreads replicas of one kind of device over groups; {together[0]} and {together[1]} are of two"
-            )
-    states = np.prod([len(kind.groups) + 1.0 for kind in types]) * max(np.prod(kind.holds + 1.0) for kind in types)
-    if states > MOST_STATES:
-        return (
-            f"there are {states:,.0f} ways to have used some of the groups and of the devices in one; ideals goes "
-            f"through at most {MOST_STATES:,}"
-        )
-    return None
 
 
 class NestedRun:
