@@ -5,6 +5,7 @@
     MtppError
     ├── SpecError           (ValueError)    the spec is wrong; carries located diagnostics
     ├── UsageError          (ValueError)    the call is wrong: an option, a file, a plan
+    │   ├── ConstraintError                 a constraint cannot be meant; carries its place
     │   └── Refused                         this method cannot honour this problem; says which can
     ├── PluginError         (LookupError)   a plug-in is unknown, ambiguous or broken
     ├── SolverError         (RuntimeError)  a solver is missing or failed
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.source import Diagnostic
 
 __all__ = [
+    "ConstraintError",
     "MtppError",
     "PluginError",
     "Refused",
@@ -57,6 +59,18 @@ class UsageError(MtppError, ValueError):
 
 class Refused(UsageError):
     """A method, formulation or solver cannot honour what the problem asks for."""
+
+
+class ConstraintError(UsageError):
+    """A constraint that cannot be meant.
+
+    Attributes:
+        place: of the constraint in its spec, "" for one made in Python.
+    """
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class PluginError(MtppError, LookupError):

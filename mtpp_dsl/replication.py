@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.constraints import Constraint, Linear, Replicate
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.graph import Floats, Graph
 
 if TYPE_CHECKING:
@@ -54,28 +54,29 @@ def check_replicas(
     """Check every ``replicate``: its devices are two or more and equal, and its weights have a size.
 
     Raises:
-        UsageError: otherwise; or a device stands in two of them, or there is a labelled constraint as well.
+        ConstraintError: otherwise; or a device stands in two of them, or there is a labelled constraint as well.
     """
     rules = [constraint for constraint in constraints if isinstance(constraint, Replicate)]
     seen: dict[int, Replicate] = {}
     for rule in rules:
         members = range(len(devices)) if rule.devices is None else rule.devices
         if len(members) < 2:
-            raise UsageError(f"constraint {rule}: replicas are taken from two devices or more; there is one")
+            raise ConstraintError("replicas are taken from two devices or more; there is one", rule.origin)
         for d in members:
             if d in seen:
-                raise UsageError(f"constraint {rule}: {devices[d].name} is in constraint {seen[d]} already")
+                raise ConstraintError(f"{devices[d].name} is in constraint {seen[d]} already", rule.origin)
             seen[d] = rule
         other = next(_differences(graph, devices, time, members), None)
         if other is not None:
-            raise UsageError(f"constraint {rule}: replicas run on equal devices, and {other}")
+            raise ConstraintError(f"replicas run on equal devices, and {other}", rule.origin)
         if getattr(interconnect, "bandwidth", None) is not None and synchronises(rule, graph):
             _check_weights(rule, graph)
     labelled = next((constraint for constraint in constraints if isinstance(constraint, Linear)), None)
     if rules and labelled is not None:
-        raise UsageError(
+        raise ConstraintError(
             f"constraint {labelled} counts nodes and loads on single devices, and constraint {rules[0]} lets several "
-            "share them: the two do not go together"
+            "share them: the two do not go together",
+            labelled.origin,
         )
 
 
@@ -101,8 +102,8 @@ def _differences(graph: Graph, devices: Sequence[Device], time: Floats, members:
 def _check_weights(rule: Replicate, graph: Graph) -> None:
     remedy = "say how large they are, or (sync = none)"
     if not graph.params.any() and (graph.memory != graph.output).any():
-        raise UsageError(f"constraint {rule}: replicas exchange weights, and no node has params; {remedy}")
+        raise ConstraintError(f"replicas exchange weights, and no node has params; {remedy}", rule.origin)
     if graph.memory_unit != graph.size_unit:
-        raise UsageError(
-            f"constraint {rule}: replicas exchange weights, and here memory and tensors have different units; {remedy}"
+        raise ConstraintError(
+            f"replicas exchange weights, and here memory and tensors have different units; {remedy}", rule.origin
         )

@@ -208,7 +208,7 @@ def test_overflow_is_shared() -> None:
         ([Replicate(most=2, devices=(0, 4))], "d[0] and big differ in memory"),
         ([Replicate(most=2, devices=(0, 5))], "d[0] and cpu differ in io"),
         ([Replicate(most=2, devices=(0, 6))], "d[0] and slow differ in the time of node 'a'"),
-        ([Replicate(most=2, devices=(0, 1)), Replicate(most=3, devices=(1, 2))], "d[1] is in constraint replicate"),
+        ([Replicate(most=2, devices=(0, 1)), Replicate(most=3, devices=(1, 2))], "d[1] is in constraint replicate already"),
         (
             [Replicate(most=2, devices=(0, 1)), Linear(label="x", terms=((Load(0), 1.0),), sense="<=", rhs=9.0)],
             "the two do not go together",
@@ -252,7 +252,7 @@ def test_language() -> None:
     assert (result.status, result.cost) == ("optimal", pytest.approx(3.0005e-3))
     with pytest.raises(SpecError, match="sync is one of weights, none"):
         load(SPEC + "constraint replicate gpu up to 2 (sync = maybe)\n")
-    with pytest.raises(SpecError, match="two devices or more"):
+    with pytest.raises(SpecError, match=r":7:1-\d+: error: replicas are taken from two devices or more"):
         load(SPEC + "constraint replicate gpu[0] up to 2\n")
     with pytest.raises(SpecError, match="separate"):
         load(SPEC.replace("bottleneck", "bottleneck (parts = separate)") + "constraint replicate gpu up to 2\n")

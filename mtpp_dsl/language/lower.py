@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar, cast
 
 from mtpp_dsl.constraints import Constraint, Memory
-from mtpp_dsl.errors import MtppError, SpecError, did_you_mean
+from mtpp_dsl.errors import ConstraintError, MtppError, SpecError, did_you_mean
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
@@ -118,7 +118,7 @@ class _Lowering:
                 warnings=[*workload.warnings, *self.notes],
             )
         except MtppError as error:
-            raise SpecError([Diagnostic(str(error), Span(self.source, 0, 0))]) from None
+            raise SpecError([Diagnostic(str(error), self.place_of(error))]) from None
 
     # helpers
 
@@ -129,6 +129,13 @@ class _Lowering:
         except Complaint as complaint:
             self.wrong.append(complaint.diagnostic)
             return None
+
+    def place_of(self, error: MtppError) -> Span:
+        """Return the constraint that an error is about, or the beginning of the spec."""
+        place = error.place if isinstance(error, ConstraintError) else ""
+        constraints = (tree.ConstraintStatement, tree.LabelledConstraint)
+        spans = (s.span for s, _ in self.statements if isinstance(s, constraints) and s.span.place == place)
+        return next(spans, Span(self.source, 0, 0))
 
     def stop_if_wrong(self) -> None:
         if self.wrong:
