@@ -180,12 +180,14 @@ def _unusual() -> dict[str, Problem]:
     three = [replace(device, group=group) for device, group in zip(_devices(3), "xyz", strict=True)]
     spread = Replicate(most=3, sync="weights")
     ends = Colocate(nodes=(0, 5))
+    apart = Objective("bottleneck", parts="separate")
     pairs = [Colocate(nodes=(0, 1)), Colocate(nodes=(2, 3))]
     return {
         "convex": Problem.create(crossed, _devices(2), Shared(1.0), constraints=[Contiguous(), *pairs]),
         "convex and acyclic": Problem.create(crossed, _devices(2), Shared(1.0), constraints=[ACYCLIC, *pairs]),
         "training": Problem.create(training, _devices(3), Shared(4.0), constraints=[ACYCLIC, ends]),
         "forward": Problem.create(training, _devices(3), Shared(4.0), constraints=[Acyclic(parts="forward"), ends]),
+        "separate parts": Problem.create(training, _devices(3), Shared(4.0), apart, [ACYCLIC, ends]),
         "unsupported": Problem.create(unsupported, mixed, Shared(1.0), constraints=[ACYCLIC]),
         "host": Problem.create(unsupported, mixed, Host(1.0), constraints=[ACYCLIC]),
         "makespan": Problem.create(_diamond(), _devices(2), links, Objective("makespan"), [ExclusiveLinks()]),
