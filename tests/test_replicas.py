@@ -208,7 +208,10 @@ def test_overflow_is_shared() -> None:
         ([Replicate(most=2, devices=(0, 4))], "d[0] and big differ in memory"),
         ([Replicate(most=2, devices=(0, 5))], "d[0] and cpu differ in io"),
         ([Replicate(most=2, devices=(0, 6))], "d[0] and slow differ in the time of node 'a'"),
-        ([Replicate(most=2, devices=(0, 1)), Replicate(most=3, devices=(1, 2))], "d[1] is in constraint replicate already"),
+        (
+            [Replicate(most=2, devices=(0, 1)), Replicate(most=3, devices=(1, 2))],
+            "d[1] is in constraint replicate already",
+        ),
         (
             [Replicate(most=2, devices=(0, 1)), Linear(label="x", terms=((Load(0), 1.0),), sense="<=", rhs=9.0)],
             "the two do not go together",
