@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.bounds.cuts import CutNetwork
 from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
-__all__ = ["Anchor", "anchored", "best_share"]
+__all__ = ["Anchor", "anchor_bound", "anchored", "best_share"]
 
 ROUNDING = 1e-12
 
@@ -39,22 +39,7 @@ class Anchor:
         simple = Simple().solve(problem, limits, progress)
         if simple.infeasibility is not None:
             return replace(simple, method=self.name)
-        groups = groups_of(problem)
-        least = simple.bound.cost if simple.bound is not None else 0.0
-        dearest, complete = anchored(groups, least, limits, progress)
-        cost, weights = best_share(groups, dearest, least)
-        bound = simple.bound
-        if bound is None or cost > bound.cost:
-            bound = Bound(
-                cost,
-                method=self.name,
-                proof="checked",
-                by="mtpp",
-                detail="no device takes the nodes of the certificate below this, by minimum cuts in whole units, "
-                "rounded down; what is left to the other devices takes them as long",
-                certificate=_certificate(problem, groups, dearest, cost, weights),
-            )
-            progress.report_bound(bound)
+        bound, _, complete = anchor_bound(problem, groups_of(problem), simple.bound, limits, progress)
         stopped: Termination = "interrupted" if progress.stopped else "time_limit"
         return Result(
             termination="complete" if complete else stopped,
@@ -64,6 +49,32 @@ class Anchor:
             time={"total": progress.elapsed},
             log=tuple(progress.log),
         )
+
+
+def anchor_bound(
+    problem: Problem, groups: Groups, known: Bound | None, limits: Limits, progress: Progress
+) -> tuple[Bound | None, Floats, bool]:
+    """Report and return the anchor bound, or the one *known* if that is better.
+
+    Returns:
+        The bound; [groups, kinds] a load that no device of a kind with a group is below; whether all cuts were made.
+    """
+    least = 0.0 if known is None else known.cost
+    dearest, complete = anchored(groups, least, limits, progress)
+    cost, weights = best_share(groups, dearest, least)
+    if known is not None and cost <= known.cost:
+        return known, dearest, complete
+    bound = Bound(
+        cost,
+        method="anchor",
+        proof="checked",
+        by="mtpp",
+        detail="no device takes the nodes of the certificate below this, by minimum cuts in whole units, rounded down; "
+        "what is left to the other devices takes them as long",
+        certificate=_certificate(problem, groups, dearest, cost, weights),
+    )
+    progress.report_bound(bound)
+    return bound, dearest, complete
 
 
 def anchored(groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[Floats, bool]:

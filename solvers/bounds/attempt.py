@@ -21,8 +21,11 @@ from mtpp_dsl.solvers.bounds.pricing import Pricing
 
 __all__ = ["Attempt", "Proof", "Verdict"]
 
-Verdict: TypeAlias = Literal["proved", "out of reach", "open"]
+Verdict: TypeAlias = Literal["proved", "out of reach", "open", "found", "tired"]
+"""Of a target: proved; not to be proved by any weights; open, when the time is up or numbers run out. Of one exact
+search also: a set was found; patience ended."""
 MOST_ROUNDS = 48
+ROUND_STEPS = 1e7
 TABLE = 2**22
 FRESH = 12
 """Sets of a kind that are added at a time."""
@@ -85,20 +88,21 @@ class Attempt:
         self._links = incidence(groups.n, groups.tensors)
         self._master = Master(groups)
         self._known: list[list[Bools]] = [[] for _ in self._kinds]
-        for kind in self._kinds:
-            self._feed(kind, columns.sets[kind])
         self._tables = [np.zeros((0, groups.n), np.bool_) for _ in self._kinds]
         self._centre = Point.at(np.zeros(groups.n), np.ones(len(self._simple)))
         self._doubt = SLACK
-        self._rounds = min(max(groups.n // 2, 4), MOST_ROUNDS)
+        dear = groups.n**2 / float(groups.counts.sum())
+        self._rounds = int(min(max(groups.n // 2, 4), MOST_ROUNDS, max(ROUND_STEPS / dear, 2)))
         self.proof: Proof | None = None
         self.theta = inf
         self.exact_runs = 0
-        self._cover()
 
     def run(self, seconds: float) -> Verdict:
         """Generate sets until the target is proved or out of reach, for at most *seconds*."""
         self._deadline = monotonic() + seconds
+        for kind in self._kinds:
+            self._feed(kind, self._columns.sets[kind])
+        self._cover()
         pull, patience, rounds = 0.0, 1.0, 0
         while not self._late:
             self.theta, weights, threshold = self._master.solve()
@@ -113,13 +117,15 @@ class Attempt:
             rounds += 1
             if rounds % EVERY == 0:
                 verdict = self._exact(point, 0.5)
-                if verdict is not None:
+                if verdict in ("proved", "open"):
                     return verdict
             elif self._centre.estimate > 1 + self._doubt or (not fresh and pull == 0.0):
                 which = self._centre if self._centre.estimate > 1 + SLACK else replace(point, estimate=estimate)
                 verdict = self._exact(which, patience if fresh else inf)
-                if verdict is not None:
+                if verdict in ("proved", "open"):
                     return verdict
+                if verdict == "tired":
+                    self._doubt = max(2 * self._doubt, 0.6 * (self._centre.estimate - 1) + 0.4 * (self.theta - 1))
                 patience = PATIENCE * (monotonic() - began) + patience
             pull = PULL if fresh else 0.0
         return "open"
@@ -152,6 +158,8 @@ class Attempt:
         left = np.rint(left / max(float(left.max(initial=0.0)), 1e-300) * 1e5).astype(np.int64) + 1
         for kind in sorted(self._kinds, key=lambda kind: self._simple[kind]):
             for _ in range(int(self._groups.counts[kind])):
+                if self._late:
+                    return
                 sets, found = self._heavy(kind, left)
                 if found.max(initial=0.0) <= 0:
                     break
@@ -206,8 +214,8 @@ class Attempt:
             starts[: len(heaviest)] = self._table(kind)[heaviest]
         return heavy_sets(*held, *limits, starts=starts, seed=self._seed, say=self._say)
 
-    def _exact(self, point: Point, patience: float) -> Verdict | None:
-        """Ask for a set that is too heavy: none is a proof. None if one was found and added, or patience ended."""
+    def _exact(self, point: Point, patience: float) -> Verdict:
+        """Ask for a set that is too heavy: none is a proof; one that is found is added."""
         weights, counts = point.whole, self._groups.counts.tolist()
         most = [0] * len(counts)
         for kind in self._kinds:
@@ -231,13 +239,10 @@ class Attempt:
                 continue
             if answer.found is not None and self._take(kind, answer.found):
                 self._recentre()
-                return None
-            if self._late or patience == inf:
-                return "open"
-            self._doubt = max(2 * self._doubt, 0.6 * (self._centre.estimate - 1) + 0.4 * (self.theta - 1))
-            return None
+                return "found"
+            return "open" if self._late or patience == inf else "tired"
         if left < 0:
-            return "open" if patience == inf else None
+            return "open" if patience == inf else "tired"
         self.proof = Proof(self._target, weights, tuple(most))
         return "proved"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy as np
 from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
-from mtpp_dsl.solvers.bounds.anchor import Anchor, anchored
+from mtpp_dsl.solvers.bounds.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.attempt import Attempt, Proof
 from mtpp_dsl.solvers.bounds.columns import Columns
 from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
-from mtpp_dsl.solvers.bounds.simple import refusal
+from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 from mtpp_dsl.solvers.mip.matrix import by
 
 __all__ = ["Configuration"]
@@ -24,7 +26,11 @@ BELOW = 1.5e-5
 """Relative: so far below a plan's cost the first target lies, where rounding leaves the cost itself out of reach."""
 CLOSE = 1e-4
 """Relative: targets closer to one that failed are not tried."""
+TINY = 1e-9
+"""Relative to what everything costs together: bounds that low are left at 0."""
 FIRST_SHARE, NEXT_SHARE = 0.4, 0.5
+MOST_GROUPS = 20_000
+MOST_SINGLES = 3_000
 LONGEST = 300.0
 """Seconds for one target where there is no limit."""
 DETAIL = (
@@ -50,34 +56,27 @@ class Configuration:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best bound proved within the limits."""
-        anchor = Anchor().solve(problem, limits, progress)
-        if anchor.infeasibility is not None or anchor.bound is None:
-            return _result(self.name, anchor.termination, None, limits, progress, anchor.infeasibility)
+        simple = Simple().solve(problem, limits, progress)
+        if simple.infeasibility is not None or simple.bound is None:
+            return replace(simple, method=self.name)
         groups = groups_of(problem)
         if not np.isfinite(groups.time).any(axis=1).all():
-            return _result(self.name, "infeasible", None, limits, progress, _misfit(problem, groups))
-        run = _Run(problem, groups, anchor.bound, limits, progress)
-        termination = run.search()
-        return _result(self.name, termination, run.bound, limits, progress)
-
-
-def _result(
-    name: str,
-    termination: Termination,
-    bound: Bound | None,
-    limits: Limits,
-    progress: Progress,
-    infeasibility: Infeasibility | None = None,
-) -> Result:
-    return Result(
-        termination=termination,
-        bound=bound,
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-        infeasibility=infeasibility,
-    )
+            return replace(simple, termination="infeasible", method=self.name, infeasibility=_misfit(problem, groups))
+        bound, dearest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
+        termination: Termination = "limit"
+        if groups.n <= MOST_GROUPS:
+            run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)
+            termination = run.search()
+            bound = run.bound
+        return Result(
+            termination=termination,
+            bound=bound,
+            method=self.name,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+            notes=() if groups.n <= MOST_GROUPS else (f"{groups.n} nodes are too many: no more than anchor was done",),
+        )
 
 
 def _misfit(problem: Problem, groups: Groups) -> Infeasibility:
@@ -94,10 +93,17 @@ class _Run:
         bound: the best one proved.
     """
 
-    def __init__(self, problem: Problem, groups: Groups, bound: Bound, limits: Limits, progress: Progress) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        groups: Groups,
+        bound: Bound,
+        dearest: Floats,
+        limits: Limits,
+        progress: Progress,
+    ) -> None:
         self._problem, self._groups, self._limits, self._progress = problem, groups, limits, progress
-        self.bound = bound
-        self._dearest, _ = anchored(groups, bound.cost, limits, progress)
+        self.bound, self._dearest = bound, dearest
         self._columns = Columns(groups)
         self._attempts = 0
         self._plan_cost = inf
@@ -110,20 +116,21 @@ class _Run:
                 self._columns.add(int(groups.devices.kind[d]), held)
         if progress.incumbent is not None:
             self._plan_cost = min(self._plan_cost, progress.incumbent)
-        for g in range(groups.n):
+        for g in range(groups.n if groups.n <= MOST_SINGLES else 0):
             for kind in np.flatnonzero(np.isfinite(groups.time[g])).tolist():
                 self._columns.add(kind, np.arange(groups.n) == g)
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
         most = self._most()
+        tiny = TINY * most
         if self._plan_cost < inf:
             exact = all(sizes.exact for sizes in sizes_at(self._groups, max(self._plan_cost, 1e-300)))
             self._try(self._plan_cost * (1.0 if exact else 1 - BELOW), FIRST_SHARE)
             most = min(most, self._plan_cost)
         if self.bound.cost >= most * (1 - BELOW):
             return "gap" if self._closed else "complete"
-        while not self._closed and self._ended is None and most - self.bound.cost > CLOSE * most:
+        while not self._closed and self._ended is None and most - self.bound.cost > max(CLOSE * most, tiny):
             known = self.bound.cost
             target = max(1.3 * known, 1e-3 * most) if most > 2 * known else known + 0.6 * (most - known)
             if not self._try(target, NEXT_SHARE):

@@ -27,6 +27,7 @@ class Convexity:
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
+        self._rank: list[int] = groups.rank.tolist()
         self._after: list[dict[int, list[int]]] = []
         pairs: set[tuple[int, int]] = set()
         of = groups.of.tolist()
@@ -41,19 +42,22 @@ class Convexity:
 
     def holds(self, kind: int, held: Bools) -> bool:
         """Return whether a set is convex in every part in which a kind asks it."""
-        inside = held[self._groups.of].tolist()
         asked = self._groups.convex[kind].tolist()
+        if not any(asked):
+            return True
+        inside = {v for g in np.flatnonzero(held).tolist() for v in self._groups.members[g]}
         return all(self._convex(after, inside) for after, must in zip(self._after, asked, strict=True) if must)
 
-    def _convex(self, after: dict[int, list[int]], inside: list[bool]) -> bool:
+    def _convex(self, after: dict[int, list[int]], inside: set[int]) -> bool:
         """Return whether no path leaves the set and comes back."""
-        left = [v for u, heads in after.items() if inside[u] for v in heads if not inside[v]]
+        last = max((self._rank[u] for u in inside), default=-1)
+        left = [v for u in inside for v in after.get(u, ()) if v not in inside]
         seen = set(left)
         while left:
             for v in after.get(left.pop(), ()):
-                if inside[v]:
+                if v in inside:
                     return False
-                if v not in seen:
+                if v not in seen and self._rank[v] < last:
                     seen.add(v)
                     left.append(v)
         return True

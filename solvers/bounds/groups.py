@@ -31,6 +31,7 @@ class Groups:
     Attributes:
         of: [n] the group of every node.
         members: the nodes of every group.
+        rank: [n] the place of every node in a topological order.
         time: [groups, kinds] running time; ``inf`` where a group may not be, or does not fit.
         memory, params: [groups].
         tensors: pins (sorted groups, two or more) and cost: a device that pays and holds some and not all pays it.
@@ -41,6 +42,7 @@ class Groups:
 
     of: Ints
     members: tuple[tuple[int, ...], ...]
+    rank: Ints
     time: Floats
     memory: Floats
     params: Floats
@@ -121,6 +123,7 @@ def groups_of(problem: Problem) -> Groups:
     return Groups(
         of=of,
         members=tuple(map(tuple, members)),
+        rank=np.argsort(graph.topological_order),
         time=time,
         memory=memory,
         params=_sums(graph.params, members),

@@ -8,6 +8,8 @@ from mtpp_dsl.graph import Bools, Ints
 
 __all__ = ["knapsack"]
 
+MOST_STEPS = 2**16
+
 
 def knapsack(weights: Ints, work: Ints, capacity: int, room: int) -> tuple[int, Bools]:
     """Return the largest weight of a set whose work is at most *capacity*, and the set.
@@ -20,7 +22,7 @@ def knapsack(weights: Ints, work: Ints, capacity: int, room: int) -> tuple[int, 
             then never too low, and may be too high.
     """
     chosen = np.flatnonzero((weights > 0) & (work <= capacity))
-    coarse = max(1, -(-(capacity + 1) * max(len(chosen), 1) // room))
+    coarse = max(-(-(capacity + 1) * max(len(chosen), 1) // room), -(-(capacity + 1) // MOST_STEPS), 1)
     steps = capacity // coarse
     best = np.zeros(steps + 1, np.int64)
     taken = np.zeros((len(chosen), steps + 1), np.bool_)
