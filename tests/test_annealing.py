@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory, Separate
+from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory, Replicate, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
@@ -234,7 +234,9 @@ REFUSED = {
     "order": ([Acyclic()], Objective("bottleneck"), "no order"),
     "contiguous": ([Contiguous(devices=(0,))], Objective("bottleneck"), "no order"),
     "labelled": ([Linear(label="x", terms=((Load(0), 1.0),), sense="<=", rhs=1.0)], Objective("bottleneck"), "honour"),
+    "replicas": ([Replicate(most=2)], Objective("bottleneck"), "honour"),
     "batch": ([], Objective("throughput", batch=4), "makespan"),
+    "parts": ([], Objective("bottleneck", parts="separate"), "sum"),
 }
 
 
@@ -242,18 +244,20 @@ REFUSED = {
 def test_what_it_cannot_honour_is_refused(name: str) -> None:
     """With the reason."""
     constraints, objective, word = REFUSED[name]
-    problem = Problem.create(Graph.create("ab", []), [Device("x"), Device("y")], Shared(1.0), objective, constraints)
+    graph = Graph.create("ab", [], backward=[False, True])
+    problem = Problem.create(graph, [Device("x"), Device("y")], Shared(1.0), objective, constraints)
     reason = Annealing().accepts(problem)
     assert reason is not None
     assert word in reason
 
 
-def test_links_are_refused() -> None:
-    """Their loads are others."""
+def test_other_loads_are_refused() -> None:
+    """Links, and groups of devices with a slower network between."""
     pair = np.ones((2, 2))
     links = Links(bandwidth=pair, latency=pair)
-    problem = Problem.create(Graph.create("ab", []), [Device("x"), Device("y")], links)
-    assert "links" in (Annealing().accepts(problem) or "")
+    graph, devices = Graph.create("ab", []), [Device("x", group="g"), Device("y", group="h")]
+    assert "links" in (Annealing().accepts(Problem.create(graph, [Device("x"), Device("y")], links)) or "")
+    assert "between" in (Annealing().accepts(Problem.create(graph, devices, Shared(2.0, between=1.0))) or "")
 
 
 def test_recipes_are_drawn_by_the_seed() -> None:

@@ -125,7 +125,7 @@ def _anneal(
                     for _ in range(6):
                         c = state.members[home, int(noise[at] * held[home])]
                         at += 1
-                        miss = abs(surplus + 2 * instance.time[c, there])
+                        miss = abs(surplus + instance.time[c, home] + instance.time[c, there])
                         if closest < 0 or miss < closest:
                             closest = miss
                             seed = c

@@ -25,6 +25,10 @@ ORIGINS: tuple[tuple[Origin, ...], ...] = (
     ("slices", "random"),
 )
 
+NEAR = ((64, 64, 3e-3), (32, 128, 3e-3), (8, 64, 5e-4))
+FAR = ((64, 64, 3e-3), (8, 64, 1e-3), (8, 32, 5e-4), (4, 64, 5e-4))
+"""First and last power, and last temperature, of the annealings near to the best split and of the others."""
+
 
 class Recipe(NamedTuple):
     """One annealing.
@@ -55,18 +59,18 @@ def recipe(chain: int, classes: int, random: Generator) -> Recipe:
         random: what draws.
     """
     near = chain < CHAINS // 2
-    soft, hard = pick(((8, 64), (64, 64), (8, 32), (4, 64)), random)
+    soft, hard, cold = pick(NEAR if near else FAR, random)
     heats = (0.1, 0.5, 1.0) if near else (0.5, 1.0, 3.0)
     return Recipe(
         origin=pick(ORIGINS[chain], random),
         hot=pick(heats, random),
-        cold=pick((5e-4, 3e-3), random),
+        cold=cold,
         soft=soft,
         hard=hard,
         moves=Moves(
             clusters=pick((0.4, 0.6), random),
-            grown=pick((8.0, 20.0, 40.0, max(4.0, classes / 12)), random),
-            exchanges=pick((0.4, 0.6), random),
+            grown=pick((10.0, 20.0, 40.0, max(10.0, classes / 12)), random),
+            exchanges=pick((0.5, 0.7), random),
             fitting=0.5,
             chains=0.2,
             near=pick((0.6, 0.8), random),

@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.annealing.instance import instance_of
 from mtpp_dsl.solvers.annealing.kernel import ANNEAL, Best
 from mtpp_dsl.solvers.annealing.recipes import CHAINS, Origin, recipe
 from mtpp_dsl.solvers.annealing.starts import along_order, ordered, scattered, sliced
-from mtpp_dsl.solvers.annealing.state import loads_of, state_of
+from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.together import colocated
 from mtpp_dsl.verification import verify
@@ -96,23 +96,31 @@ class Run:
         """Take the plan to start from and the best split along an order, and set up what the annealings share."""
         start = self._limits.start
         if start is not None:
-            broken = verify(self._problem, start)
-            if broken:
-                self._notes.append(f"the start was dropped, it is no plan: {broken[0]}")
+            faults = verify(self._problem, start)
+            if faults:
+                self._notes.append(f"the start was dropped, it is no plan: {faults[0]}")
             else:
                 self._keep(start)
-        found = (
-            None if self._ended or self._closed(self._cost) else ordered(self._problem, self._limits, self._progress)
-        )
+        self._order = along_order(self._problem)
+        if self._plan is None:
+            self._slice()
+        done = self._ended or self._closed(self._cost)
+        found = None if done else ordered(self._problem, self._limits, self._progress)
         if found is not None and not verify(self._problem, found):
             self._keep(found)
         self._instance = instance_of(self._problem, self._cost or 1.0)
         self._ordered = None if found is None else found.assignment[self._first]
-        self._order = along_order(self._problem)
         self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
         if self._plan is not None:
             self._best.device[:] = self._plan.assignment[self._first]
             self._best.load[0] = loads_of(self._instance, state_of(self._instance, self._best.device)).max(initial=0)
+
+    def _slice(self) -> None:
+        """Take slices of about equal work, if they are a plan: something to hold, at once."""
+        instance = instance_of(self._problem)
+        state = state_of(instance, sliced(instance, self._order, np.random.default_rng(self._limits.seed)))
+        if instance.allowed.any(axis=1).all() and not broken(instance, state):
+            self._keep(Plan.create(self._problem, state.device[self._group]))
 
     def _round(self, pool: ThreadPoolExecutor, number: int, steps: int) -> None:
         """Run annealings side by side, and keep the best split of all; of those that meet the bound, the first."""
@@ -129,7 +137,6 @@ class Run:
         random = np.random.default_rng((self._limits.seed, number, chain))
         chosen = recipe(chain, len(self._first), random)
         device = self._start(chosen.origin, random)
-
         least = int(self._best.load[0])
 
         def pause(best: Best) -> bool:

@@ -19,6 +19,8 @@ __all__ = ["along_order", "ordered", "scattered", "sliced"]
 ORDERED_SECONDS = 15.0
 ORDERED_SHARE = 0.2
 MOST_BYTES = 2e8
+MOST_FOR_IDEALS = 5_000
+"""Nodes above which only slices of orders are tried: ideals of so large a graph take too long to set up."""
 
 
 def ordered(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
@@ -27,7 +29,8 @@ def ordered(problem: Problem, limits: Limits, progress: Progress) -> Plan | None
     The search is without the constraints that the methods for such splits do not honour, so that it may be no plan.
     """
     seconds = min(ORDERED_SECONDS, ORDERED_SHARE * limits.remaining)
-    methods: tuple[Method, ...] = (Ideals(MOST_BYTES), SliceGraph())
+    few = problem.graph.n <= MOST_FOR_IDEALS
+    methods: tuple[Method, ...] = (Ideals(MOST_BYTES), SliceGraph()) if few else (SliceGraph(),)
     for method in methods:
         kept = [c for c in problem.constraints if method.accepts(problem.with_constraints([c])) is None]
         asked = problem.with_constraints([*kept, Acyclic(parts="forward")])
