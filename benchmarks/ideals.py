@@ -4,7 +4,7 @@ Workloads are looked for in $MTPP_DATA, else in ../shared/data beside the reposi
 out. Times are those of one process, after the first call has loaded the compiled code.
 
     python benchmarks/ideals.py            everything (some minutes)
-    python benchmarks/ideals.py published  or: devices, series
+    python benchmarks/ideals.py published  or: devices, series, random
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import numpy as np
 from mtpp_dsl.constraints import Acyclic, Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
+from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.result import Result
-from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.ideals.method import MOST_BYTES, Ideals
 from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -75,10 +76,10 @@ def workload(name: str, devices: tuple[int, int] | None = None) -> Problem:
     return Problem.create(graph, placed, read.interconnect, constraints=constraints)
 
 
-def solve(problem: Problem, seconds: float = 120.0) -> tuple[Result, float]:
+def solve(problem: Problem, seconds: float = 120.0, most_bytes: float = MOST_BYTES) -> tuple[Result, float]:
     """Return the checked result and the seconds it took."""
     began = perf_counter()
-    result = Ideals().solve(problem, Limits(time=seconds), Progress())
+    result = Ideals(most_bytes).solve(problem, Limits(time=seconds), Progress())
     took = perf_counter() - began
     check_result(problem, result)
     return result, took
@@ -142,19 +143,35 @@ def series(modules: int, branches: int, length: int, seed: int = 0, tensor: floa
     return Graph.create([f"v{v}" for v in range(n)], edges, work=work, output=output)
 
 
+def on_stages(graph: Graph, k: int) -> Problem:
+    """Return the problem of splitting a graph over equal stages."""
+    return Problem.create(graph, [Device(f"stage[{i}]") for i in range(k)], Shared(1.0), constraints=[Acyclic()])
+
+
+def row(name: str, problem: Problem, seconds: float, most_bytes: float = MOST_BYTES) -> None:
+    result, took = solve(problem, seconds, most_bytes)
+    gap = "-" if result.gap is None else f"{100 * result.gap:.2f}"
+    print(f"{name:>14} {problem.graph.n:5} {problem.k:3} {cells(result)} {gap:>6} {took:6.2f}")
+
+
 def large() -> None:
-    """Print the same of series of modules with up to a million ideals, on equal stages."""
-    print(f"{'net':>12} {'n':>5} {'k':>3} {'value':>13} {'bound':>13} {'status':>9} {'gap %':>6} {'s':>6}")
+    """Print the same of series of modules with up to a million ideals; once more with hardly any memory."""
+    print(f"{'net':>14} {'n':>5} {'k':>3} {'value':>13} {'bound':>13} {'status':>9} {'gap %':>6} {'s':>6}")
     for shape in ((6, 4, 6), (8, 4, 9), (8, 5, 8), (12, 6, 6)):
-        graph = series(*shape)
         for k in (4, 8):
-            stages = [Device(f"stage[{i}]") for i in range(k)]
-            problem = Problem.create(graph, stages, Shared(1.0), constraints=[Acyclic()])
-            result, took = solve(problem, 120.0)
-            gap = "-" if result.gap is None else f"{100 * result.gap:.2f}"
-            print(f"{'x'.join(map(str, shape)):>12} {graph.n:5} {k:3} {cells(result)} {gap:>6} {took:6.2f}")
+            row("x".join(map(str, shape)), on_stages(series(*shape), k), 120.0)
+    row("12x6x6, 10 MB", on_stages(series(12, 6, 6), 4), 60.0, 1e7)
+
+
+def look_alikes() -> None:
+    """Print the same of random graphs, 20 s each: what closes, and what is left open."""
+    print(f"{'graph':>14} {'n':>5} {'k':>3} {'value':>13} {'bound':>13} {'status':>9} {'gap %':>6} {'s':>6}")
+    for n in (30, 40, 60):
+        for model in ("er", "ba", "ws", "sbm"):
+            for k in (2, 4, 8, 16):
+                row(model, on_stages(regal(n, model, "own-memory"), k), 20.0)
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ["published", "devices", "series"]:
-        {"published": published, "devices": devices, "series": large}[part]()
+    for part in sys.argv[1:] or ["published", "devices", "series", "random"]:
+        {"published": published, "devices": devices, "series": large, "random": look_alikes}[part]()

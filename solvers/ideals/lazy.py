@@ -112,6 +112,8 @@ class Lazy:
             patience: go on from each for so many steps.
             effort: give up after about so many steps.
         """
+        if (needs.weight.sum(axis=1) - needs.slack > target * needs.price[0]).any():
+            return Answer("none", [], target, 0)
         store = entries(max(1, -(-len(self._word) // WORD)), floor)
         walk = walk_of(self._net, len(needs.slack), 64 * len(self._word) + 64)
         best: list[Step] = []

@@ -17,7 +17,7 @@ __all__ = ["Climb"]
 
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on while that is easy."""
-EASY = 2_000_000
+EASY = 20_000_000
 """Steps of a search after which the next one dares to go twice as far."""
 EXACT = 1e-6
 """A gap of no more than this asks for the optimum, but for what ``ROUNDING`` of the loads may hide."""
@@ -27,6 +27,8 @@ DIVES = ((20, 1_000), (200, 5_000))
 FIRST_DIVE = 0.02
 MOST_DIVING = 10_000_000
 """Steps of one search for plans."""
+NEAR = 0.002
+"""A target that was no further than this from the bound is followed by the last one."""
 FAILURES = 3
 """Targets in a row that may take too much memory, each nearer to the bound than the one before."""
 
@@ -60,9 +62,9 @@ class Climb:
     effort: int = ENDLESS
     gave_up: bool = False
 
-    def dive(self, gap: float) -> None:
-        """Look for plans along the most promising ideals, below targets that rise from the bound."""
-        for width, patience in DIVES:
+    def dive(self, gap: float, times: int = len(DIVES)) -> None:
+        """Look for plans along the most promising ideals, below targets that rise from the bound, more than once."""
+        for width, patience in DIVES[:times]:
             share = FIRST_DIVE
             patience = min(patience, MOST_DIVING // (width * len(self.states.used)) + 1)
             while True:
@@ -83,7 +85,7 @@ class Climb:
         """Refute targets, from the bound upwards, until the best split is proved to be best within *gap*.
 
         A target below which there is a split is followed by one half-way to the bound; then one below which there is
-        none, by the last one.
+        none, by the last one. The first targets are at most half-way.
         """
         share, failures, near = FIRST_STEP, 0, False
         while True:
@@ -95,13 +97,17 @@ class Climb:
             last = top if np.isinf(upper) else min(top, int(top * (1 - (gap if gap > EXACT else ROUNDING))) + 1)
             if floor >= last:
                 return
-            target = min(last, int(min(last, floor + share * max(floor, top / 1000))) + 1)
+            step = share * max(floor, top / 1000)
+            if not near and np.isfinite(upper):
+                step = min(step, (top - floor) / 2)
+            target = min(last, int(min(last, floor + step)) + 1)
             answer = self._search(net, target, floor)
             if answer.outcome == "found":
                 self.take(answer.steps, answer.value * unit)
                 lower, upper = self.known()
                 share, failures, near = (upper - lower) / max(lower, upper / 1000) / 2, 0, True
             elif answer.outcome == "none":
+                near = near or (np.isfinite(upper) and target - floor < NEAR * floor)
                 self.prove(min(target * unit, upper))
                 if target == last:
                     return

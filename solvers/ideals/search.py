@@ -117,8 +117,7 @@ class Search:
             prove=self._raise,
             effort=effort,
         )
-        if effort == ENDLESS:
-            climb.dive(gap)
+        climb.dive(gap, 2 if effort == ENDLESS else 1)
         climb.climb(gap)
         self.done = not climb.gave_up
 
