@@ -16,7 +16,10 @@ TARGET = 100.0
 """What the simple lower bound becomes: a solver's absolute tolerance of 1e-6 is then 1e-8 of the cost."""
 
 FINEST = 1e-6
-"""Costs below this share of the largest are not told apart, so that no coefficient exceeds 1e8."""
+"""A floor below this share of the largest cost is none to measure by."""
+
+COARSE = 1e-4
+"""Then the largest is TARGET / COARSE units, 1e6: with coefficients of 1e8 HiGHS has called optimal what was not."""
 
 FEASIBILITY = 1e-6
 """Solvers' tolerance of a row, and of a whole number."""
@@ -58,7 +61,7 @@ class Scale:
         such move.
         """
         fine = self.unit <= self.floor / TARGET * (1 + 1e-9)
-        return FEASIBILITY if fine else FEASIBILITY * TARGET / FINEST
+        return FEASIBILITY if fine else FEASIBILITY * TARGET / COARSE
 
 
 def floor_of(least_work: Floats, k: int) -> float:
@@ -80,7 +83,8 @@ def scale_of(problem: Problem, least_work: Floats, ceiling: float | None = None)
         np.maximum(problem.graph.params.sum() - problem.overflow_limit, 0.0).max() / problem.interconnect.bandwidth
     )
     tensors = np.minimum(problem.tensor_time, ceiling).max(initial=0.0)
-    unit = max(floor, FINEST * max(streamed, tensors)) / TARGET
+    largest = max(streamed, tensors)
+    unit = (floor if floor >= FINEST * largest else COARSE * largest) / TARGET
     return Scale(unit=float(unit) or 1.0, floor=float(floor), ceiling=float(ceiling))
 
 

@@ -35,7 +35,7 @@ from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.highs import Highs
@@ -315,8 +315,9 @@ def test_glpk_is_read_where_nothing_is_integer(method: Exact | Guess) -> None:
 
 
 @NEEDS_GLPSOL
-def test_glpk_is_not_believed_beyond_its_range() -> None:
+def test_glpk_is_not_believed_beyond_its_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """Law: where GLPK has called feasible models infeasible, it is an error and no answer."""
+    monkeypatch.setattr("mtpp_dsl.models.scaling.COARSE", 1e-6)  # as wide as models may not be
     graph = Graph.create("ab", [], work=[0.0, 5e-9], output=[1, 1], params=[2e-9, 2e-9])
     fast = [Device(f"d{d}", memory=1e-9, speed=1000.0) for d in range(4)]
     together = [row("==", 0.0, (On(0, d), 1.0), (On(1, d), -1.0)) for d in range(4)]
@@ -324,6 +325,20 @@ def test_glpk_is_not_believed_beyond_its_range() -> None:
     problem = Problem.create(graph, fast, Shared(1e-12, overflow=True), constraints=rules)
     with pytest.raises(SolverError, match="another --solver"):
         solve(problem, "glpk")
+
+
+def test_dear_tensors_beside_no_work_at_all() -> None:
+    """Law: where nothing measures the cost but tensors, HiGHS is still right (with larger coefficients it was not)."""
+    graph = Graph.create(
+        "ab", [(0, 1)], work=[5, 2], output=20.0, memory=[1, 0], times={"cpu": [0.0, 0.0]}, backward=[False, False]
+    )
+    devices = [Device("x"), Device("y", speed=2.0), Device("c", type="cpu", pays_io=False)]
+    rules = [Acyclic(parts="forward"), Separate(nodes=(0, 1)), Forbid(nodes=(1,), devices=(0,))]
+    problem = Problem.create(graph, devices, Host(1.0), constraints=rules)
+    result = solve(problem)
+    assert result.cost == pytest.approx(21.0) == optimum(problem)
+    assert result.bound is not None
+    assert 20.9 < result.bound.cost <= 21.0
 
 
 def test_every_verified_plan_is_below_no_bound() -> None:
