@@ -28,7 +28,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     METHODS: {
         "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
-        "auto": "mtpp_dsl.solvers.auto:Auto",
+        "auto": "mtpp_dsl.solvers.auto.method:Auto",
         "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",

@@ -66,12 +66,13 @@ class _Listener(Progress):
         return self._reduced.outer.stopped
 
     def report_plan(self, plan: Plan, cost: float) -> None:
-        super().report_plan(plan, cost)
         problem = self._must_satisfy
-        if problem is None:
-            self._reduced.take(plan, cost)
-        elif not verify(problem, plan):
-            self._reduced.take(plan, evaluate(problem, plan).cost)
+        if problem is not None and verify(problem, plan):
+            super().report_plan(plan, cost)
+            return
+        with self._lock:
+            super().report_plan(plan, cost)
+            self._reduced.take(plan, cost if problem is None else evaluate(problem, plan).cost)
 
     def report_bound(self, bound: Bound) -> None:
         super().report_bound(bound)

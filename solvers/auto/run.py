@@ -1,32 +1,36 @@
-"""The best plan and the best bound that the time allows."""
+"""One run of method ``auto``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Progress
+from mtpp_dsl.contracts import Formulation, Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import BACKENDS, FORMULATIONS, load
+from mtpp_dsl.registry import FORMULATIONS, load
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
+from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.auto.beside import anneal_and_bound
+from mtpp_dsl.solvers.bounds.configuration import Configuration
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.symmetry import interchangeable
 
-__all__ = ["Auto"]
+__all__ = ["Run"]
 
 SLICE_SHARE = 0.2
 SLICE_SECONDS = 15.0
 IDEALS_SHARE = 0.5
-IDEALS_FROM = 40
-"""Nodes from which on the programme over ideals goes before the exact model, which smaller graphs need no help with."""
+SMALL = 40
+"""Fewer nodes than this go to the exact model, where it can be made, with little help."""
+BESIDE_SHARE, BESIDE_SHARE_SMALL = 0.7, 0.25
+CONFIGURATION_SHARE = 0.5
 RELAX_SHARE = 0.25
 INSTEAD_SHARE = 0.5
 LARGE_ROWS = 20_000
@@ -35,58 +39,25 @@ MOST_ROWS = 150_000
 """Above this many the exact model is not built: solvers do not get through its presolve."""
 
 
-class Auto:
-    """Method ``auto``: everything built in, in the order that pays.
-
-    1. the simple bound (archer2024, Lemma 3.3);
-    2. contraction of the graph, where it provably keeps an optimum;
-    3. ``slicegraph``: a plan;
-    4. ``ideals``, when the graph is not small: both, and often the proof;
-    5. ``superblock``, when the exact model is large: a bound;
-    6. ``exact``, from that plan, for the rest of the time: both. When it is too large, ``guess``: a bound.
-
-    It stops as soon as plan and bound are within ``limits.gap`` of each other.
-    """
-
-    name = "auto"
-    gives: Gives = "plan and bound"
-    uses_solver = True
-    summary = "the best plan and bound that the time allows: contraction, slicegraph, ideals, superblock, exact"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why none of the methods behind it can honour the problem, or None."""
-        if problem.objective.quantity == "makespan":
-            return f"{problem.objective.name} needs a schedule, and no method of this version makes one"
-        reason = _formulation("exact").accepts(problem)
-        if reason is None or SliceGraph().accepts(problem) is None or Ideals().accepts(problem) is None:
-            return None
-        return reason
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best plan and bound found.
-
-        Raises:
-            SolverError: the MIP solver is missing or failed.
-        """
-        backend: Backend = load(BACKENDS, limits.solver)()
-        check(backend, limits)  # before any work, not after it
-        run = _Run(problem, limits, progress)
-        run.simple()
-        run.slice()
-        run.ideals()
-        run.relax()
-        run.exact()
-        return run.result()
-
-
 def _formulation(name: str) -> Formulation:
     formulation: Formulation = load(FORMULATIONS, name)()
     return formulation
 
 
+def _together(problem: Problem) -> Problem:
+    """Return the problem with both parts of a training graph counted together.
+
+    It has the same plans, and each costs no more: the largest sum of two loads is no more than the sum of the
+    largest. So its bounds hold, and its plans are a start.
+    """
+    if problem.objective.parts == "together":
+        return problem
+    return replace(problem, objective=replace(problem.objective, parts="together"))
+
+
 @dataclass
-class _Run:
-    """One call of :meth:`Auto.solve`: each step reports to ``progress`` and leaves if nothing is open."""
+class Run:
+    """One call: each step reports to ``progress`` and leaves if nothing is open."""
 
     problem: Problem
     limits: Limits
@@ -97,24 +68,31 @@ class _Run:
         self.notes: list[str] = []
 
     @cached_property
+    def orderless(self) -> bool:
+        """Whether the devices need no order, and no constraint asks for what only a model can honour."""
+        return Annealing().accepts(_together(self.problem)) is None
+
+    @cached_property
     def reduced(self) -> Reduced:
-        """The problem that the later steps see, and the way back."""
-        small, lift = reduce(self.problem)
+        """The problem that the later steps see, and the way back.
+
+        Without an order it stays as it is: all methods for it take colocated nodes as one, and the certificates of
+        its bounds then speak of its own nodes.
+        """
+        small, lift = (self.problem, identity) if self.orderless else reduce(self.problem)
         if lift is not identity:
             self.progress.say(f"reduced {self.problem.graph.n} nodes to {small.graph.n}")
         return Reduced(self.problem, small, lift, self.progress)
 
     @cached_property
     def together(self) -> Problem:
-        """The reduced problem, with both parts of a training graph counted together.
+        """The reduced problem, with both parts of a training graph counted together."""
+        return _together(self.reduced.problem)
 
-        It has the same plans, and each costs no more: the largest sum of two loads is no more than the sum of the
-        largest. So its bounds hold, and its plans are a start.
-        """
-        problem = self.reduced.problem
-        if problem.objective.parts == "together":
-            return problem
-        return replace(problem, objective=replace(problem.objective, parts="together"))
+    @cached_property
+    def small(self) -> bool:
+        """Whether the exact model closes the problem in no time, as far as its size tells."""
+        return self.together.graph.n < SMALL and _formulation("exact").accepts(self.reduced.problem) is None
 
     @cached_property
     def rows(self) -> int:
@@ -136,6 +114,19 @@ class _Run:
         """Whether the best plan is close enough to *bound*."""
         cost = self.progress.cost
         return cost is not None and relative_gap(cost, bound.cost) <= self.limits.gap
+
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+        self.simple()
+        if self.orderless:
+            self.beside()
+        else:
+            self.slice()
+            self.ideals()
+            self.configure()
+        self.relax()
+        self.exact()
+        return self.answer()
 
     def simple(self) -> None:
         if Simple().accepts(self.problem) is None:
@@ -162,15 +153,37 @@ class _Run:
     def ideals(self) -> None:
         """Search the ideals for half of the time: it ends early where there are few, and proves what it finds."""
         problem = self.together
-        small = problem.graph.n < IDEALS_FROM and _formulation("exact").accepts(problem) is None
-        if self.closed or small or Ideals().accepts(problem) is not None:
+        if self.closed or self.small or Ideals().accepts(problem) is not None:
             return
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
         limits = self.limits.within(IDEALS_SHARE * self.limits.remaining, start=self.reduced.best_plan)
-        counted = None if problem is self.reduced.problem else self.reduced.problem
-        found = Ideals().solve(problem, limits, self.reduced.listener(counted))
+        found = Ideals().solve(problem, limits, self.counted())
         if found.infeasibility is not None:
             self.ended = found
+
+    def configure(self) -> None:
+        """Bound by what the devices can hold, where the ideals are too many or prove nothing."""
+        problem = self.together
+        if self.closed or self.small or Configuration().accepts(problem) is not None:
+            return
+        self.progress.say("bounding with configurations")
+        limits = self.limits.within(CONFIGURATION_SHARE * self.limits.remaining, start=self.reduced.best_plan)
+        Configuration().solve(problem, limits, self.counted())
+
+    def beside(self) -> None:
+        """Anneal and bound at the same time, where no order of the devices is asked for."""
+        if self.closed:
+            return
+        share = BESIDE_SHARE_SMALL if self.small else BESIDE_SHARE if self.rows <= MOST_ROWS else 1.0
+        limits = self.limits.within(share * self.limits.remaining)
+        found = anneal_and_bound(self.together, limits, self.counted())
+        if found.infeasibility is not None:
+            self.ended = found
+
+    def counted(self) -> Progress:
+        """Return a listener to methods on :attr:`together`, which counts plans as the objective does."""
+        problem = self.reduced.problem
+        return self.reduced.listener(None if self.together is problem else problem)
 
     def relax(self) -> None:
         """Bound by relaxations: a share of the time before the exact model, all of it in its place."""
@@ -206,7 +219,8 @@ class _Run:
         self.ended = MipMethod(exact).solve(problem, limits, listener)
         self.notes += self.ended.notes
 
-    def result(self) -> Result:
+    def answer(self) -> Result:
+        """Return the best of what the steps found."""
         progress, ended = self.progress, self.ended
         plan, bound = progress.plan, progress.bound
         if ended is not None and ended.bound is not None and (bound is None or ended.bound.cost >= bound.cost):
@@ -216,7 +230,7 @@ class _Run:
             plan=plan,
             bound=bound,
             evaluation=None if plan is None else evaluate(self.problem, plan),
-            method=Auto.name,
+            method="auto",
             solver=ended.solver if ended is not None else None,
             seed=self.limits.seed,
             time={**(ended.time if ended is not None else {}), "total": progress.elapsed},

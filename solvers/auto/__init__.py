@@ -1,0 +1,1 @@
+"""Everything built in, together."""
