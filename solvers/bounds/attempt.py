@@ -32,7 +32,10 @@ FRESH = 12
 PULL = 0.7
 """How far prices are drawn towards the best ones known: smoothed prices find better sets."""
 SLACK = 2e-4
-PATIENCE = 2.0
+PATIENCE = 0.2
+"""The share of the time spent so far that one exact search may take, while there are other ways to go on."""
+HOPE = 0.25
+"""The share of what theta exceeds 1 by that weights have to, as far as sets are known, before a proof is tried."""
 EVERY = 5
 """After so many rounds the exact search looks for a heavy set as well."""
 ENOUGH = 1.2
@@ -113,20 +116,19 @@ class Attempt:
             estimate, fresh = self._price(point, out)
             if estimate > self._centre.estimate:
                 self._centre = replace(point, estimate=estimate)
-            began = monotonic()
             rounds += 1
             if rounds % EVERY == 0:
                 verdict = self._exact(point, 0.5)
                 if verdict in ("proved", "open"):
                     return verdict
-            elif self._centre.estimate > 1 + self._doubt or (not fresh and pull == 0.0):
+            elif self._centre.estimate > 1 + max(self._doubt, HOPE * (self.theta - 1)) or (not fresh and pull == 0.0):
                 which = self._centre if self._centre.estimate > 1 + SLACK else replace(point, estimate=estimate)
                 verdict = self._exact(which, patience if fresh else inf)
                 if verdict in ("proved", "open"):
                     return verdict
                 if verdict == "tired":
                     self._doubt = max(2 * self._doubt, 0.6 * (self._centre.estimate - 1) + 0.4 * (self.theta - 1))
-                patience = PATIENCE * (monotonic() - began) + patience
+                patience = max(1.0, PATIENCE * (monotonic() - self._deadline + seconds))
             pull = PULL if fresh else 0.0
         return "open"
 
@@ -197,7 +199,7 @@ class Attempt:
         """Return sets below the target by a heuristic, and their weights."""
         groups, sizes = self._groups, self._sizes[kind]
         self._seed += 1
-        held = (
+        data = (
             weights.astype(np.float64),
             np.where(self._closed[:, kind], sizes.capacity + 1, sizes.work),
             groups.memory,
@@ -207,12 +209,14 @@ class Attempt:
         limits = (sizes.capacity, float(groups.devices.memory[kind]))
         if groups.convex[kind].any():
             arcs = self._columns.convexity.arcs
-            return heavy_windows(*held, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
+            sets, found = heavy_windows(*data, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
+            convex = [self._columns.convexity.holds(kind, held) for held in sets]
+            return sets[convex], found[convex]
         starts = np.zeros((self._rounds, groups.n), np.bool_)
         if self._known[kind]:
             heaviest = np.argsort(-(self._table(kind) @ weights), kind="stable")[: self._rounds // 2]
             starts[: len(heaviest)] = self._table(kind)[heaviest]
-        return heavy_sets(*held, *limits, starts=starts, seed=self._seed, say=self._say)
+        return heavy_sets(*data, *limits, starts=starts, seed=self._seed, say=self._say)
 
     def _exact(self, point: Point, patience: float) -> Verdict:
         """Ask for a set that is too heavy: none is a proof; one that is found is added."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.groups import Groups
@@ -22,23 +24,20 @@ class Convexity:
         groups: what is in a set.
 
     Attributes:
-        arcs: pairs of groups of which the first comes first, in whatever part: what orders may follow.
+        arcs: [arcs, 2] groups of which the first comes first in orders whose windows are convex: in all parts where
+            one order can be that, the backward part from its end or from its beginning; else in the forward part.
     """
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
         self._rank: list[int] = groups.rank.tolist()
         self._after: list[dict[int, list[int]]] = []
-        pairs: set[tuple[int, int]] = set()
-        of = groups.of.tolist()
-        for number, arcs in enumerate(groups.parts):
+        for arcs in groups.parts:
             after: dict[int, list[int]] = {}
             for u, v in arcs:
                 after.setdefault(u, []).append(v)
-                if of[u] != of[v] and number == 0:
-                    pairs.add((of[u], of[v]))
             self._after.append(after)
-        self.arcs = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+        self.arcs = _arcs(groups)
 
     def holds(self, kind: int, held: Bools) -> bool:
         """Return whether a set is convex in every part in which a kind asks it."""
@@ -61,6 +60,19 @@ class Convexity:
                     seen.add(v)
                     left.append(v)
         return True
+
+
+def _arcs(groups: Groups) -> Ints:
+    """Return the arcs that orders of the groups follow."""
+    parts = [groups.of[np.array(arcs, np.int64).reshape(-1, 2)] for arcs in groups.parts]
+    forward = parts[0]
+    choices = [np.concatenate((forward, part[:, ::way])) for part in parts[1:] for way in (-1, 1)]
+    for choice in [*choices, forward]:
+        arcs: Ints = np.unique(choice[choice[:, 0] != choice[:, 1]], axis=0)
+        graph = coo_array((np.ones(len(arcs)), (arcs[:, 0], arcs[:, 1])), shape=(groups.n, groups.n))
+        if connected_components(graph, directed=True, connection="strong")[0] == groups.n:
+            break
+    return arcs
 
 
 def _fill(
