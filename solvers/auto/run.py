@@ -31,6 +31,8 @@ SMALL = 40
 """Fewer nodes than this go to the exact model, where it can be made, with little help."""
 BESIDE_SHARE, BESIDE_SHARE_SMALL = 0.7, 0.25
 CONFIGURATION_SHARE = 0.5
+NEAR, LAST_SECONDS = 1e-4, 5.0
+"""A relative gap that the exact model may close in as long as everything before took, or in these seconds."""
 RELAX_SHARE = 0.25
 INSTEAD_SHARE = 0.5
 LARGE_ROWS = 20_000
@@ -101,6 +103,12 @@ class Run:
         n, m, k = problem.graph.n, problem.graph.m, problem.k
         pairs = 1 if len(interchangeable(problem)) == 1 else k
         return (n + (2 + pairs) * m) * k
+
+    @property
+    def nearly(self) -> bool:
+        """Whether plan and bound are as close as MIP solvers usually leave them."""
+        cost, bound = self.progress.cost, self.progress.bound
+        return cost is not None and bound is not None and relative_gap(cost, bound.cost) <= NEAR
 
     @property
     def closed(self) -> bool:
@@ -215,9 +223,13 @@ class Run:
             return
         self.progress.say("solving the exact model")
         listener = self.reduced.listener()
-        limits = self.limits.within(float("inf"), start=self.reduced.best_plan)
+        seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else float("inf")
+        limits = self.limits.within(seconds, start=self.reduced.best_plan)
         self.ended = MipMethod(exact).solve(problem, limits, listener)
         self.notes += self.ended.notes
+        if self.ended.termination == "time_limit" and self.limits.remaining > 0:
+            self.ended = replace(self.ended, termination="complete")
+            self.notes.append(f"a gap below {NEAR:.2%} was given no more time; --method exact insists on closing it")
 
     def answer(self) -> Result:
         """Return the best of what the steps found."""
