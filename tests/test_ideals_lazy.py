@@ -166,6 +166,14 @@ def test_bounds_hold_with_hardly_any_memory(seed: int) -> None:
         assert all(bound <= best * (1 + NEAR) for bound in bounds_of(result))
 
 
+@pytest.mark.usefixtures("_no_lattice")
+def test_no_classes_at_all_have_an_empty_split() -> None:
+    """Where every node is free to be anywhere, nothing is proved beyond what all nodes take together."""
+    graph = Graph.create("abcd", [(0, 3), (1, 2), (2, 3)], work=[3, 2, 4, 0], output=[2, 0, 1, 2], backward=True)
+    devices = [Device("d0"), Device("d1")]
+    check(Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(parts="forward")]))
+
+
 def test_memory_is_bounded() -> None:
     """Old and new arrays together stay within the budget; entries are found again after growing."""
     store = entries(2, 0)

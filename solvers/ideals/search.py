@@ -86,6 +86,10 @@ class Search:
         """
         self.upper = upper
         self._raise(first_bound(self.classes, self.devices))
+        if not self.classes.n:
+            self._take([], 0.0)
+            self.done, self.ideals = True, 1
+            return
         if along_orders:
             self._along_orders(gap)
         if self._closed(gap):
