@@ -11,6 +11,7 @@ from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Floats
+from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.bounds.anchor import anchor_bound
@@ -107,35 +108,54 @@ class _Run:
         self._columns = Columns(groups)
         self._attempts = 0
         self._plan_cost = inf
-        plan = limits.start if limits.start is not None else progress.plan
-        if plan is not None:
-            self._plan_cost = evaluate(problem, plan).cost
-            for d in range(problem.k):
-                held = np.zeros(groups.n, np.bool_)
-                held[groups.of[plan.assignment == d]] = True
-                self._columns.add(int(groups.devices.kind[d]), held)
-        if progress.incumbent is not None:
-            self._plan_cost = min(self._plan_cost, progress.incumbent)
+        self._see(limits.start)
+        self._look()
         for g in range(groups.n if groups.n <= MOST_SINGLES else 0):
             for kind in np.flatnonzero(np.isfinite(groups.time[g])).tolist():
                 self._columns.add(kind, np.arange(groups.n) == g)
+
+    def _see(self, plan: Plan | None) -> None:
+        """Aim at the cost of a plan, and keep what its devices hold."""
+        if plan is None:
+            return
+        self._plan_cost = min(self._plan_cost, evaluate(self._problem, plan).cost)
+        for d in range(self._problem.k):
+            held = np.zeros(self._groups.n, np.bool_)
+            held[self._groups.of[plan.assignment == d]] = True
+            self._columns.add(int(self._groups.devices.kind[d]), held)
+
+    def _look(self) -> bool:
+        """Return whether somebody has found a better plan."""
+        known, found = self._plan_cost, self._progress.incumbent
+        if found is None or found >= known:
+            return False
+        self._see(self._progress.plan)
+        self._plan_cost = min(self._plan_cost, found)
+        return True
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
         most = self._most()
         tiny = TINY * most
         if self._plan_cost < inf:
-            exact = all(sizes.exact for sizes in sizes_at(self._groups, max(self._plan_cost, 1e-300)))
-            self._try(self._plan_cost * (1.0 if exact else 1 - BELOW), FIRST_SHARE)
+            self._aim()
             most = min(most, self._plan_cost)
-        if self.bound.cost >= most * (1 - BELOW):
+        if self.bound.cost >= most * (1 - BELOW) and not self._look():
             return "gap" if self._closed else "complete"
         while not self._closed and self._ended is None and most - self.bound.cost > max(CLOSE * most, tiny):
             known = self.bound.cost
             target = max(1.3 * known, 1e-3 * most) if most > 2 * known else known + 0.6 * (most - known)
             if not self._try(target, NEXT_SHARE):
                 most = target
+            if self._look():
+                self._aim()
+                most = min(most, self._plan_cost)
         return self._ended or ("gap" if self._closed else "complete")
+
+    def _aim(self) -> None:
+        """Try what would prove the best plan known optimal."""
+        exact = all(sizes.exact for sizes in sizes_at(self._groups, max(self._plan_cost, 1e-300)))
+        self._try(self._plan_cost * (1.0 if exact else 1 - BELOW), FIRST_SHARE)
 
     @property
     def _closed(self) -> bool:
