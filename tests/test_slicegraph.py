@@ -255,6 +255,24 @@ def test_a_start_is_never_made_worse(problem: Problem) -> None:
         assert result.cost <= cost * (1 + 1e-12)
 
 
+def test_colocated_nodes_are_sliced_as_one() -> None:
+    """Nodes that can be made one stay together; those that cannot, as they make different tensors, are refused."""
+    edges = [("a", "c"), ("b", "c"), ("c", "d")]
+    graph = Graph.create(
+        "abcd", [("abcd".index(u), "abcd".index(v)) for u, v in edges], work=[1, 2, 3, 4], output=[1] * 4
+    )
+    devices = [Device(f"d{i}") for i in range(3)]
+    kept = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Colocate(nodes=(0, 1))])
+    result = solve(kept, "slicegraph")
+    assert result.plan is not None
+    assert result.plan.assignment[0] == result.plan.assignment[1]
+    assert result.cost == optimum(kept)
+    crossed = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Colocate(nodes=(0, 3))])
+    assert solve(crossed, "slicegraph").cost == optimum(crossed)
+    apart = crossed.with_constraints([Colocate(nodes=(0, 3))])
+    assert "whose nodes cannot be made one" in (SliceGraph().accepts(apart) or "")
+
+
 def test_a_start_that_breaks_a_limit_is_not_taken() -> None:
     """A start that is cyclic, does not fit, or is where it may not be is left alone."""
     graph = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=1.0, params=1.0)
@@ -296,7 +314,6 @@ def test_no_plan_is_not_infeasible() -> None:
 @pytest.mark.parametrize(
     "constraint",
     [
-        Colocate(nodes=(0, 1)),
         Separate(nodes=(0, 1)),
         Linear(label="row", terms=((On(0, 0), 1.0),), sense="<=", rhs=0.0),
         Linear(label="row", terms=((Load(0), 1.0),), sense="<=", rhs=1.0),

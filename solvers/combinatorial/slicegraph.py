@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import islice, product
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Graph, Ints
@@ -20,6 +21,8 @@ from mtpp_dsl.solvers.combinatorial.local_search import improve
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
+from mtpp_dsl.solvers.reduced import Reduced, identity
+from mtpp_dsl.solvers.reductions.chain import reduce
 
 __all__ = ["SliceGraph"]
 
@@ -63,11 +66,20 @@ class SliceGraph:
             return "slicegraph knows the shared and host interconnects, not links"
         if problem.hierarchical:
             return "slicegraph has one bandwidth, not another between groups of devices"
-        other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
-        return None if other is None else f"slicegraph cannot honour constraint {other}"
+        other = next((c for c in problem.constraints if not isinstance(c, (*HONOURS, Colocate))), None)
+        if other is not None:
+            return f"slicegraph cannot honour constraint {other}"
+        kept = next(_reduced(problem)[0].of(Colocate), None)
+        return None if kept is None else f"slicegraph cannot honour constraint {kept}, whose nodes cannot be made one"
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        smaller, lift = _reduced(problem)
+        if lift is not identity:
+            reduced = Reduced(problem, smaller, lift, progress)
+            result = self.solve(smaller, replace(limits, start=None), reduced.listener())
+            plan = result.plan and lift(result.plan)
+            return replace(result, plan=plan, evaluation=plan and evaluate(problem, plan), log=tuple(progress.log))
         search = _Search(problem, limits, progress)
         search.slice_orders(self.orders)
         search.improve_best(self.starts, self.moves)
@@ -82,6 +94,11 @@ class SliceGraph:
             log=tuple(progress.log),
             notes=_notes(problem, found=plan is not None),
         )
+
+
+def _reduced(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
+    """Return the problem with colocated nodes as one, where there are any; slices keep none together by themselves."""
+    return reduce(problem) if any(problem.of(Colocate)) else (problem, identity)
 
 
 def _notes(problem: Problem, *, found: bool) -> tuple[str, ...]:
