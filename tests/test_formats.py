@@ -210,6 +210,8 @@ def test_moirai(tmp_path: Path) -> None:
         (MSR, put("nodes", 1, value=3), r"w.json: nodes\[1\]: expected an object, found 3"),
         (MSR, put("nodes", 1, "id", value=7), r"w.json: nodes\[1\] \(id 7\): id: a second '7'"),
         (MSR, put("nodes", 1, "id", value=1.5), r"nodes\[1\]: id: expected a whole number or a string, found 1.5"),
+        (MSR, put("nodes", 1, "id", value="\ud800"), r"id: expected text, found half of .* in \"\\ud800\""),
+        (MSR, put("nodes", 1, "name", value="a\udfff"), r"\(id 8\): name: expected text"),
         (
             MSR,
             put("nodes", 1, "fpgaLatency", value="2"),

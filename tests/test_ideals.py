@@ -165,6 +165,23 @@ def test_weights_of_many_magnitudes_do_not_spoil_the_bound(seed: int) -> None:
     assert check(Problem.create(graph, devices, Host(1.0), constraints=[Acyclic()])) == "optimal"
 
 
+def test_hardly_any_time_on_one_kind_of_device_makes_it_cheap_not_endless() -> None:
+    """The quotient of two running times may be beyond every number."""
+    times = {"cpu": [1e-320, 4.0, 2.0]}
+    graph = Graph.create("abc", [(0, 1), (1, 2)], work=[1.0, 2.0, 3.0], output=0.5, times=times)
+    devices = [Device("a"), Device("b"), Device("c", type="cpu", pays_io=False)]
+    assert check(Problem.create(graph, devices, Host(1.0), constraints=[Acyclic()])) == "optimal"
+
+
+def test_a_reserve_is_not_part_of_what_memory_may_be_missed_by() -> None:
+    """Beyond the tolerance of the check, relative to memory without the reserve, nothing fits."""
+    graph = Graph.create("ab", [], work=1.0, memory=[1000.0, 0.0])
+    for missed, status in ((1e-7, "optimal"), (1e-5, "infeasible")):
+        devices = [Device(f"d{i}", memory=1e6, reserve=1e6 - 1000 * (1 - missed)) for i in range(2)]
+        constraints = [Acyclic(), Memory(), Colocate(nodes=(0, 1))]
+        assert check(Problem.create(graph, devices, Shared(1.0), constraints=constraints)) == status
+
+
 def random_nets(seed: int) -> tuple[Nets, list[tuple[tuple[int, ...], float]]]:
     random = np.random.default_rng(seed)
     nets = Nets(

@@ -101,7 +101,7 @@ class Record:
         value = self._get(field, default)
         if not isinstance(value, str):
             raise self.error(field, f"expected a string, found {_shown(value)}")
-        return value
+        return self._unicode(field, value)
 
     def identifier(self, field: str) -> str:
         """Return a whole number or a string, as a string."""
@@ -166,7 +166,13 @@ class Record:
     def _identifier(self, field: str, value: object) -> str:
         if isinstance(value, bool) or not isinstance(value, (int, str)):
             raise self.error(field, f"expected a whole number or a string, found {_shown(value)}")
-        return str(value)
+        return self._unicode(field, str(value))
+
+    def _unicode(self, field: str, value: str) -> str:
+        """Return *value*, a name: it is printed and written, which half of a pair of surrogates cannot be."""
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise self.error(field, f"expected text, found half of a pair of surrogates in {json.dumps(value)}")
+        return value
 
 
 def _called(value: object) -> str:

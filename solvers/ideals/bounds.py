@@ -18,6 +18,8 @@ __all__ = ["Prices", "first_bound"]
 ROUNDING = 1e-9
 CHEAP = 1e-9
 """The price of a kind of device on which nothing takes time that takes time elsewhere."""
+DEAR = 1e100
+"""The most that a kind of device can cost."""
 
 
 class Prices:
@@ -47,8 +49,9 @@ class Prices:
     @staticmethod
     def _relative(time: Floats, q: int) -> Floats:
         both = np.isfinite(time) & np.isfinite(time[:, q : q + 1]) & (time > 0)
-        ratio = np.divide(np.broadcast_to(time[:, q : q + 1], time.shape), time, out=np.zeros_like(time), where=both)
-        return np.asarray(ratio.max(axis=0, initial=CHEAP), np.float64)
+        with np.errstate(over="ignore"):
+            ratio = np.divide(time[:, q : q + 1], time, out=np.zeros_like(time), where=both)
+        return np.asarray(np.minimum(ratio.max(axis=0, initial=CHEAP), DEAR), np.float64)
 
     def ahead(self, lattice: Lattice, net: Net, states: States, say: Callable[[str], None]) -> Ahead:
         """Return what is sure to come after every ideal of *lattice*."""

@@ -258,5 +258,4 @@ def _ignore(_: float) -> None:
 def as_verified(devices: DeviceClasses, problem: Problem) -> DeviceClasses:
     """Give every device the memory that the independent check lets it have, so that no plan escapes the bound."""
     first = [group[0] for group in devices.members]
-    size = np.array([problem.devices[d].memory or 0.0 for d in first])
-    return replace(devices, memory=problem.memory_limit[first] + TOLERANCE * size)
+    return replace(devices, memory=problem.memory_limit[first] * (1 + TOLERANCE * (1 + 1e-6)))
