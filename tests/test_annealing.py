@@ -122,6 +122,24 @@ def test_sums_stay_exact_move_by_move(seed: int, training: bool) -> None:
     assert broken(instance, state) <= bool(verify(problem, Plan.create(problem, state.device[group])))
 
 
+@pytest.mark.parametrize("power", [4, 32, 64, 128])
+def test_energies_are_finite_however_bad_a_state_is(power: int) -> None:
+    """States of 1e6 times the best load have a finite energy, and are left for better ones."""
+    graph = Graph.create("abcd", [], work=1.0, params=5e5)
+    problem = Problem.create(graph, [Device("a"), Device("b", memory=1.0)], Shared(1.0, overflow=True))
+    instance = instance_of(problem)
+    state = state_of(instance, np.array([0, 1, 1, 1]))
+    unit = 4.0 / instance.unit
+    energy = energies(instance, state, power, unit)
+    best = Best(state.device.copy(), np.array([round(unit)]))
+    mark, random = np.zeros(5, np.int64), np.random.default_rng(0)
+    chosen = recipe(0, 4, random)
+    ANNEAL.plain(random.random(50_000), 500, 0.1, power, unit, chosen.moves, instance, state, energy, mark, best)
+    assert np.isfinite(energy).all()
+    assert energy == pytest.approx(energies(instance, state, power, unit))
+    assert state.device.tolist() == [0, 0, 0, 0]
+
+
 def large(seed: int, n: int = 40, k: int = 3) -> Problem:
     graph = layered(n, 6, seed=seed)
     devices = [Device(f"d{i}", memory=float(graph.memory.sum()) / k * 1.3) for i in range(k)]

@@ -67,7 +67,8 @@ def anneal(
 
 def energies(instance: Instance, state: State, power: int, unit: float) -> Floats:
     """Return [k] the energy of every device, which the kernel keeps up to date."""
-    energy: Floats = np.minimum(loads_of(instance, state) / unit, HUGEST) ** power
+    base = np.minimum(loads_of(instance, state) / unit, (2 * HUGEST) ** (1.0 / power))
+    energy: Floats = np.minimum(base**power, HUGEST)
     excess = (state.used - instance.room) / (instance.room + 1.0)
     energy += np.where(excess > 0, CHARGE * (1.0 + excess), 0.0)
     energy += np.where(state.clash > 0, CHARGE * (1.0 + state.clash), 0.0)

@@ -20,8 +20,8 @@ DRAWS = 3_000
 """Numbers that one move may take, at most."""
 CHARGE = 2.0
 """Energy of a device over a limit, in units of that of a device with the largest load of the best plan."""
-HUGEST = 1e8
-"""Loads of more units than this have the same energy: its powers stay within floating point."""
+HUGEST = 1e300
+"""Loads whose power is more than this have the same energy: sums of a few stay within floating point."""
 
 
 class Moves(NamedTuple):
@@ -82,6 +82,7 @@ def _anneal(
     goal = np.empty(2 * LARGEST, np.int64)
     touched = np.empty(3, np.int64)
     after = np.empty(3, np.float64)
+    largest = (2 * HUGEST) ** (1.0 / power)
     at = 0
     step = 0
     while step < steps and at + DRAWS <= len(noise):
@@ -209,14 +210,15 @@ def _anneal(
             for i in range(devices):
                 d = touched[i]
                 total = load[d] + max(state.streamed[d] - instance.kept[d], 0)
-                base = min(total / unit, HUGEST)
-                value = 1.0
-                exponent = power
+                base = min(total / unit, largest)
+                value = base if power & 1 else 1.0
+                exponent = power >> 1
                 while exponent > 0:
+                    base *= base
                     if exponent & 1:
                         value *= base
-                    base *= base
                     exponent >>= 1
+                value = min(value, HUGEST)
                 if state.used[d] > instance.room[d]:
                     value += CHARGE * (1.0 + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0))
                 if state.clash[d] > 0:
