@@ -78,8 +78,11 @@ class SliceGraph:
         if lift is not identity:
             reduced = Reduced(problem, smaller, lift, progress)
             result = self.solve(smaller, replace(limits, start=None), reduced.listener())
-            plan = result.plan and lift(result.plan)
-            return replace(result, plan=plan, evaluation=plan and evaluate(problem, plan), log=tuple(progress.log))
+            result = replace(result, log=tuple(progress.log))
+            if result.plan is None:
+                return result
+            lifted = lift(result.plan)
+            return replace(result, plan=lifted, evaluation=evaluate(problem, lifted))
         search = _Search(problem, limits, progress)
         search.slice_orders(self.orders)
         search.improve_best(self.starts, self.moves)
