@@ -6,6 +6,7 @@
     ├── SpecError           (ValueError)    the spec is wrong; carries located diagnostics
     ├── UsageError          (ValueError)    the call is wrong: an option, a file, a plan
     │   ├── ConstraintError                 a constraint cannot be meant; carries its place
+    │   ├── DeviceError                     a device cannot be meant; carries its name
     │   └── Refused                         this method cannot honour this problem; says which can
     ├── PluginError         (LookupError)   a plug-in is unknown, ambiguous or broken
     ├── SolverError         (RuntimeError)  a solver is missing or failed
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConstraintError",
+    "DeviceError",
     "MtppError",
     "PluginError",
     "Refused",
@@ -71,6 +73,18 @@ class ConstraintError(UsageError):
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(message)
         self.place = place
+
+
+class DeviceError(UsageError):
+    """A device that cannot be meant.
+
+    Attributes:
+        device: its name.
+    """
+
+    def __init__(self, message: str, device: str) -> None:
+        super().__init__(message)
+        self.device = device
 
 
 class PluginError(MtppError, LookupError):

@@ -21,9 +21,10 @@ from mtpp_dsl.constraints import (
     Pin,
     Replicate,
 )
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.replication import check_groups, check_replicas
+from mtpp_dsl.units import format_quantity
 
 __all__ = [
     "Device",
@@ -210,9 +211,12 @@ class Problem:
             raise UsageError("overflow streams parameters, and in this graph memory and tensors have different units")
         for device in devices:
             if not (device.speed > 0 and device.reserve >= 0 and (device.memory is None or device.memory >= 0)):
-                raise UsageError(f"device {device.name!r}: speed must be positive, memory and reserve not negative")
+                raise DeviceError(
+                    f"device {device.name!r}: speed must be positive, memory and reserve not negative", device.name
+                )
             if device.memory is not None and device.reserve > device.memory:
-                raise UsageError(f"device {device.name!r} reserves {device.reserve:g} of a memory of {device.memory:g}")
+                reserve, memory = (format_quantity(x, graph.memory_unit) for x in (device.reserve, device.memory))
+                raise DeviceError(f"device {device.name!r} reserves {reserve} of a memory of {memory}", device.name)
         for constraint in constraints:
             _check_members(constraint, graph.n, len(devices))
         _check_magnitudes(graph, devices, interconnect)
@@ -350,10 +354,13 @@ def _objective(
         raise UsageError("separate parts have a bottleneck each; a makespan, or the throughput of a batch, has none")
     for constraint in constraints:
         if isinstance(constraint, Replicate):
-            raise UsageError("loads of replicas are defined for both parts together, not for separate ones")
+            raise ConstraintError(
+                "loads of replicas are defined for both parts together, not for separate ones", constraint.origin
+            )
         if isinstance(constraint, Linear) and any(isinstance(x, Bottleneck) for x, _ in constraint.terms):
-            raise UsageError(
-                f"constraint {constraint} speaks of the bottleneck, and separate parts have one each; write load(d)"
+            raise ConstraintError(
+                f"constraint {constraint} speaks of the bottleneck, and separate parts have one each; write load(d)",
+                constraint.origin,
             )
     if graph.backward.any():
         return objective, ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.constraints import Constraint, Linear, Replicate
-from mtpp_dsl.errors import ConstraintError, UsageError
+from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.graph import Floats, Graph
 
 if TYPE_CHECKING:
@@ -28,14 +28,17 @@ def check_groups(devices: Sequence[Device], interconnect: Interconnect) -> None:
     if between is None:
         grouped = next((device for device in devices if device.group is not None), None)
         if grouped is not None:
-            raise UsageError(
+            raise DeviceError(
                 f"device {grouped.name!r} is in a group, which means nothing here: give interconnect shared or host "
-                "the bandwidth between groups, (between = …)"
+                "the bandwidth between groups, (between = …)",
+                grouped.name,
             )
         return
     without = next((device for device in devices if device.group is None), None)
     if without is not None:
-        raise UsageError(f"there is a bandwidth between groups, and device {without.name!r} is in none: (group = …)")
+        raise DeviceError(
+            f"there is a bandwidth between groups, and device {without.name!r} is in none: (group = …)", without.name
+        )
     bandwidth = getattr(interconnect, "bandwidth", between)
     if not 0 < between <= bandwidth:
         raise UsageError(

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["COMPUTE", "NONE", "RATE", "SIZE", "TIME", "UNITS", "WORK", "Dimension", "format_quantity", "format_value"]
+__all__ = [
+    "COMPUTE",
+    "NONE",
+    "RATE",
+    "SIZE",
+    "TIME",
+    "UNITS",
+    "WORK",
+    "Dimension",
+    "format_exact",
+    "format_quantity",
+    "format_value",
+]
 
 
 class Dimension(NamedTuple):
@@ -90,6 +102,25 @@ def format_quantity(value: float, unit: str) -> str:
             if abs(value) >= factor or name == "B":
                 return f"{format_value(value / factor)} {name}"
     return f"{format_value(value)} {unit}".rstrip()
+
+
+def format_exact(value: float, dimension: Dimension) -> str:
+    """Return a quantity in the unit that makes it shortest, and reads back as the same number.
+
+    >>> format_exact(2**33, RATE), format_exact(1.25e9, RATE), format_exact(5e-6, TIME), format_exact(3, NONE)
+    ('8 GiB/s', '1.25 GB/s', '5 us', '3')
+    """
+    if dimension == NONE or not value:
+        return str(value)
+    written = []
+    for name, (factor, of) in sorted(UNITS.items(), key=lambda unit: -unit[1][0]):
+        if of == dimension and name.isascii() and "bit" not in name and factor <= abs(value):
+            number = value * round(1 / factor) if factor < 1 else value / factor
+            text = f"{number:.12g}"
+            if (float(text) / round(1 / factor) if factor < 1 else float(text) * factor) == value:
+                written.append(f"{text} {name}")
+    base = next((name for name, (factor, of) in UNITS.items() if of == dimension and factor == 1), "")
+    return min(written, key=len, default=f"{value!r} {base}".rstrip())
 
 
 def format_value(value: float) -> str:

@@ -203,7 +203,7 @@ def test_params_from_outside() -> None:
     assert "param 'k' is of type int; this is a time" in errors(text, k="3 ms")[0].message
     assert "param 'k' is of type int" in errors(text, k="2.5")[0].message
     assert "nothing is called 'x'" in errors(text, k="x")[0].message
-    assert load(text, {"k": "1 + 2", "t": "5 us"}).origin.params == {"k": 3, "t": 5e-06}
+    assert load(text, {"k": "1 + 2", "t": "5 us"}).origin.params == {"k": 3, "t": "5 us"}
 
 
 def test_includes(tmp_path: Path) -> None:
@@ -249,3 +249,37 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "x.mtpp").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="UTF-8"):
         load(tmp_path / "x.mtpp")
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "message"),
+    [
+        ("device d[2] (group = 1)", "4", "device 'd[0]' is in a group, which means nothing here"),
+        ("device d[2] (memory = 1, reserve = 2)", "4", "device 'd[0]' reserves 2 of a memory of 1"),
+        ("device d[2]\nconstraint replicate d up to 2", "5", "loads of replicas are defined for both parts"),
+    ],
+)
+def test_what_does_not_go_together_has_a_place(more: str, place: str, message: str) -> None:
+    """An error that shows only in the whole problem points at the device or constraint it is about."""
+    text = (
+        "graph { node a (work = 1) node b (work = 1, part = backward) }\n"
+        f"interconnect shared (bandwidth = 4)\nminimize bottleneck (parts = separate)\n{more}"
+    )
+    with pytest.raises(SpecError) as caught:
+        load(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert message in diagnostic.message
+    assert diagnostic.span.place == f"<text>:{place}"
+
+
+def test_the_network_between_groups_has_a_place_and_units() -> None:
+    """A network between groups that is faster than the one inside is refused where it stands, in units."""
+    text = (
+        "graph { node a (work = 1 s, output = 1 GB) }\ndevice d (group = 1)\n"
+        "interconnect shared (bandwidth = 10 GB/s, between = 12.5 GB/s)\nminimize bottleneck"
+    )
+    with pytest.raises(SpecError) as caught:
+        load(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert "is 12.5 GB/s; it must be more than zero, and at most 10 GB/s" in diagnostic.message
+    assert diagnostic.span.place == "<text>:3"

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar, cast
 
 from mtpp_dsl.constraints import Constraint, Memory
-from mtpp_dsl.errors import ConstraintError, MtppError, SpecError, did_you_mean
+from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError, did_you_mean
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
@@ -25,7 +25,7 @@ from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value
 from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Origin, Problem, Shared
 from mtpp_dsl.source import Diagnostic, Source, Span
-from mtpp_dsl.units import TIME
+from mtpp_dsl.units import NONE, TIME, format_exact
 
 __all__ = ["LANGUAGE_VERSION", "load"]
 
@@ -131,7 +131,11 @@ class _Lowering:
             return None
 
     def place_of(self, error: MtppError) -> Span:
-        """Return the constraint that an error is about, or the beginning of the spec."""
+        """Return the constraint or device that an error is about, or the beginning of the spec."""
+        if isinstance(error, DeviceError):
+            family = error.device.partition("[")[0]
+            devices = [s.span for s, _ in self.of(tree.DeviceStatement) if s.name.text == family]
+            return devices[-1] if devices else Span(self.source, 0, 0)
         place = error.place if isinstance(error, ConstraintError) else ""
         constraints = (tree.ConstraintStatement, tree.LabelledConstraint)
         spans = (s.span for s, _ in self.statements if isinstance(s, constraints) and s.span.place == place)
@@ -326,5 +330,5 @@ class _Lowering:
 
 def _plain(value: Value) -> object:
     if isinstance(value, Quantity):
-        return value.value
+        return value.value if value.dimension == NONE else format_exact(value.value, value.dimension)
     return value if isinstance(value, (str, bool)) else str(value)

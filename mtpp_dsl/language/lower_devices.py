@@ -18,7 +18,7 @@ from mtpp_dsl.language.values import DeviceRef, Quantity, describe
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.source import Span
-from mtpp_dsl.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension
+from mtpp_dsl.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension, format_exact
 
 __all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
 
@@ -177,6 +177,13 @@ def lower_links(
             _check_rate(channel.between, channel.span, graph)
             if channel.between.dimension != channel.bandwidth.dimension:
                 raise Complaint("both bandwidths carry units, or neither does", channel.span)
+            if not 0 < channel.between.value <= channel.bandwidth.value:
+                fast, slow = (format_exact(x.value, x.dimension) for x in (channel.bandwidth, channel.between))
+                raise Complaint(
+                    f"the bandwidth between groups is {slow}; it must be more than zero, and at most {fast}, the "
+                    "bandwidth inside",
+                    channel.span,
+                )
         if channel.overflow and graph.memory_unit != graph.size_unit:
             raise Complaint(
                 "overflow = stream needs the size of the nodes' parameters; this graph has none", channel.span
