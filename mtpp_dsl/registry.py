@@ -27,9 +27,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
     },
     METHODS: {
-        "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
         "auto": "mtpp_dsl.solvers.auto.method:Auto",
         "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
+        "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",
         "configuration": "mtpp_dsl.solvers.bounds.configuration:Configuration",

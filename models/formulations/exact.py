@@ -53,14 +53,14 @@ class Exact:
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
         if problem.objective.quantity == "makespan":
-            return f"method 'exact' minimises a bottleneck, not a {problem.objective.quantity}"
+            return f"exact minimises a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
-            return "method 'exact' models the shared and host interconnects, not links"
+            return "exact models the shared and host interconnects, not links"
         if problem.hierarchical:
-            return "method 'exact' has one bandwidth, not another between groups of devices"
+            return "exact has one bandwidth, not another between groups of devices"
         for constraint in problem.constraints:
             if not isinstance(constraint, HONOURED):
-                return f"method 'exact' cannot honour constraint {constraint}"
+                return f"exact cannot honour constraint {constraint}"
             if isinstance(constraint, Linear):
                 for decision, _ in constraint.terms:
                     if not isinstance(decision, (On, Load, LargestLoad)):

@@ -52,19 +52,19 @@ class BoundOnly:
 def refusal(name: str, problem: Problem) -> str | None:
     """Return why method *name* has no bound for *problem*, or None."""
     if problem.objective.quantity != "bottleneck":
-        return f"method {name!r} bounds a bottleneck, not a {problem.objective.quantity}"
+        return f"{name} bounds a bottleneck, not a {problem.objective.quantity}"
     if not isinstance(problem.interconnect, Shared):
-        return f"method {name!r} bounds loads on a shared interconnect, not {problem.interconnect.keyword}"
+        return f"{name} bounds loads on a shared interconnect, not {problem.interconnect.keyword}"
     if problem.hierarchical:
-        return f"method {name!r} has one bandwidth, not another between groups of devices"
+        return f"{name} has one bandwidth, not another between groups of devices"
     if not problem.acyclic or problem.graph.backward.any():
         return (
-            f"method {name!r} needs 'constraint acyclic' over a graph without a backward part: it numbers the blocks "
-            "in the order of the quotient graph; method 'exact' does not"
+            f"{name} needs 'constraint acyclic' over a graph without a backward part: it numbers the blocks "
+            "in the order of the quotient graph; exact does not"
         )
     for constraint in problem.constraints:
         if not isinstance(constraint, NARROWING):
-            return f"method {name!r} is not proven under constraint {constraint}"
+            return f"{name} is not proven under constraint {constraint}"
     return None
 
 

@@ -45,7 +45,7 @@ def _facts(problem: Problem) -> list[str]:
         f"objective    {problem.objective}",
         f"graph        {graph.n} nodes, {graph.m} edges, {work} of work on the fastest devices",
         f"devices      {problem.k}: {_devices(problem)}",
-        f"interconnect {problem.interconnect.keyword}",
+        f"interconnect {problem.interconnect.keyword}{_groups(problem)}",
         f"constraints  {listed or 'none'}",
         *([f"params       {params}"] if params else []),
     ]
@@ -57,23 +57,33 @@ def _devices(problem: Problem) -> str:
     return fold_names([device.name for device in problem.devices])
 
 
+def _groups(problem: Problem) -> str:
+    groups = len({device.group for device in problem.devices})
+    return f", slower between {groups} groups of devices" if problem.hierarchical else ""
+
+
+SOLVE, PLAN, BOUND, COMPARE = "can solve it", "can find a plan", "can bound it", "to compare with"
+KINDS = {"plan and bound": SOLVE, "plan": PLAN, "bound": BOUND}
+
+
 def _methods(problem: Problem) -> None:
-    can: list[str] = []
-    compare: list[str] = []
+    can: dict[str, list[str]] = {SOLVE: [], PLAN: [], BOUND: [], COMPARE: []}
     cannot: list[tuple[str, str]] = []
     for name in method_names():
-        baseline = False
+        kind = SOLVE
         try:
             method = find_method(name)
-            baseline, reason = getattr(method, "baseline", False), method.accepts(problem)
+            kind = COMPARE if getattr(method, "baseline", False) else KINDS[method.gives]
+            reason = method.accepts(problem)
         except MtppError as error:
             reason = str(error)
         if reason is None:
-            (compare if baseline else can).append(name)
+            can[kind].append(name)
         else:
             cannot.append((name, reason))
-    print(f"  can solve it: {', '.join(can) or 'no method yet'}")
-    if compare:
-        print(f"  to compare with: {', '.join(compare)}")
+    can[SOLVE] = can[SOLVE] or ["no method yet"]
+    for kind, names in can.items():
+        if names:
+            print(f"  {kind}: {', '.join(names)}")
     for name, reason in cannot:
         print(f"  {reason}" if name in reason else f"  {name} cannot: {reason}")

@@ -240,7 +240,7 @@ class NestedRun:
 
     def _raise(self, lower: float, detail: str) -> None:
         if self._bound is None or lower > self._bound.cost:
-            self._bound = Bound(lower, method="ideals", proof="checked", by="mtpp ideals", detail=detail)
+            self._bound = Bound(lower, method="ideals", proof="checked", by="mtpp", detail=detail)
             self._progress.report_bound(self._bound)
 
     def _pause(self) -> None:

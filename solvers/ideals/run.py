@@ -222,7 +222,7 @@ class Run:
             self._progress.report_plan(plan, cost)
 
     def _bounded(self, lower: float) -> None:
-        bound = Bound(lower, method="ideals", proof="checked", by="mtpp ideals", detail=DETAIL)
+        bound = Bound(lower, method="ideals", proof="checked", by="mtpp", detail=DETAIL)
         if self._bound is None or lower > self._bound.cost:
             self._bound = bound
             self._progress.report_bound(bound)
