@@ -26,6 +26,8 @@ __all__ = ["Run"]
 
 SLICE_SHARE = 0.2
 SLICE_SECONDS = 15.0
+AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.1, 6.0, 5_000
+"""How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
 IDEALS_SHARE = 0.5
 SMALL = 40
 """Fewer nodes than this go to the exact model, where it can be made, with little help."""
@@ -129,8 +131,10 @@ class Run:
         if self.orderless:
             self.beside()
         else:
+            if self.problem.graph.n <= MOST_AT_ONCE:
+                self.ideals(AT_ONCE_SHARE, AT_ONCE_SECONDS)
             self.slice()
-            self.ideals()
+            self.ideals(IDEALS_SHARE)
             self.configure()
         self.relax()
         self.exact()
@@ -158,13 +162,13 @@ class Run:
             self.reduced.listener(None if valid_anyway else problem),
         )
 
-    def ideals(self) -> None:
-        """Search the ideals for half of the time: it ends early where there are few, and proves what it finds."""
+    def ideals(self, share: float, most: float = float("inf")) -> None:
+        """Search the ideals for a share of the time: it ends early where there are few, and proves what it finds."""
         problem = self.together
         if self.closed or self.small or Ideals().accepts(problem) is not None:
             return
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
-        limits = self.limits.within(IDEALS_SHARE * self.limits.remaining, start=self.reduced.best_plan)
+        limits = self.limits.within(min(most, share * self.limits.remaining), start=self.reduced.best_plan)
         found = Ideals().solve(problem, limits, self.counted())
         if found.infeasibility is not None:
             self.ended = found

@@ -43,9 +43,20 @@ class Kernel(Generic[P, R]):
     def compiled(self, say: Callable[[str], None]) -> Callable[P, R]:
         """Return the compiled function."""
         if self._compiled is None:
-            say("preparing compiled code (takes some seconds, once)")
+            _announce(say)
             self._compiled = _jit(self.plain)
         return self._compiled
+
+
+_announced = False
+
+
+def _announce(say: Callable[[str], None]) -> None:
+    """Say, the first time, why nothing seems to happen."""
+    global _announced
+    if not _announced:
+        _announced = True
+        say("preparing compiled code (takes some seconds, the first time)")
 
 
 def _jit(function: Callable[P, R]) -> Callable[P, R]:
