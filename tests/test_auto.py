@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import monotonic
 
 import pytest
@@ -9,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
-from mtpp_dsl.constraints import Acyclic, Colocate, Linear, Load, On, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, Colocate, Linear, Load, On, Pin, Replicate, Separate
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators import generate
+from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.verification import verify
@@ -106,6 +108,17 @@ def test_limits_hold() -> None:
     assert result.termination == "time_limit"
     assert result.bound is not None
     assert 0 < result.bound.cost < result.cost
+
+
+def test_what_ideals_left_out_is_said() -> None:
+    """Where ``ideals`` has the last word and a gap is left, its reason is among the notes."""
+    graph = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=[3.0, 1.0, 3.0], output=[0.5, 0.5, 0.5])
+    devices, free = [Device("d"), Device("e")], Replicate(most=2, sync="none")
+    assert solve(Problem.create(graph, devices, Shared(1.0), constraints=[free])).notes == ()
+    heavy, weights = replace(graph, params=graph.work * 10), Replicate(most=2, sync="weights")
+    result = solve(Problem.create(heavy, devices, Shared(1.0), constraints=[weights]))
+    assert result.status == "feasible"
+    assert any("only at plans whose quotient graph is acyclic" in note for note in result.notes)
 
 
 def test_stopped_before_it_begins() -> None:

@@ -70,6 +70,7 @@ class Run:
     def __post_init__(self) -> None:
         self.ended: Result | None = None
         self.notes: list[str] = []
+        self.of_ideals: tuple[str, ...] = ()
 
     @cached_property
     def orderless(self) -> bool:
@@ -170,6 +171,7 @@ class Run:
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
         limits = self.limits.within(min(most, share * self.limits.remaining), start=self.reduced.best_plan)
         found = Ideals().solve(problem, limits, self.counted())
+        self.of_ideals = found.notes
         if found.infeasibility is not None:
             self.ended = found
 
@@ -239,6 +241,8 @@ class Run:
         """Return the best of what the steps found."""
         progress, ended = self.progress, self.ended
         plan, bound = progress.plan, progress.bound
+        if ended is None and (bound is None or not self.closed_by(bound)):
+            self.notes += self.of_ideals
         if ended is not None and ended.bound is not None and (bound is None or ended.bound.cost >= bound.cost):
             bound = ended.bound
         return Result(

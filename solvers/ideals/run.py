@@ -12,19 +12,19 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.classes import Classes, classes_of
-from mtpp_dsl.solvers.ideals.misfit import misfit
+from mtpp_dsl.solvers.ideals.held import Holding
 from mtpp_dsl.solvers.ideals.search import Search
 from mtpp_dsl.solvers.ideals.settle import settle
 from mtpp_dsl.solvers.ideals.sweep import Step
-from mtpp_dsl.solvers.reduced import identity
+from mtpp_dsl.solvers.reduced import Aside, identity
 from mtpp_dsl.solvers.reductions.contract import Contract
-from mtpp_dsl.verification import TOLERANCE, verify
+from mtpp_dsl.verification import TOLERANCE
 
-__all__ = ["APART", "UNASKED", "Ended", "Heeding", "Run", "as_verified"]
+__all__ = ["APART", "UNASKED", "Run", "as_verified"]
 
 MOST_FREE = 8_000
 """With more ideals than this, no more groups that may be anywhere are put in."""
@@ -32,7 +32,9 @@ DETAIL = (
     "every chain of ideals has a load of this or more (tarnawski2020, 5.1); loads were added up in whole numbers, "
     "rounded down"
 )
-UNASKED = "ideals looks only at plans whose quotient graph is acyclic, which the problem does not ask: no bound"
+UNASKED = (
+    "ideals looks only at plans whose quotient graph is acyclic, which the problem does not ask: it proves no bound"
+)
 APART = (
     "the best split of the forward part breaks a constraint on the backward part; its value is a bound, and plans were "
     "sought whose backward part is in the order of the forward part, or in the opposite one"
@@ -44,11 +46,7 @@ FREE = (
 CROWDED = "the ideals of {n} classes take more than {room:,.0f} MB; only those that a search reached were stored"
 
 
-class Ended(Exception):
-    """Time is up, or somebody asked to stop."""
-
-
-class Run:
+class Run(Holding):
     """Solves one problem.
 
     Args:
@@ -59,66 +57,21 @@ class Run:
     """
 
     def __init__(self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float) -> None:
-        self._original, self._limits, self._progress, self._most_bytes = problem, limits, progress, most_bytes
+        super().__init__(problem, limits, progress)
+        self._most_bytes = most_bytes
         contract = Contract()
         self._problem = problem
         self._lift: Callable[[Plan], Plan] = identity
         if contract.accepts(problem) is None:
             self._problem, self._lift = contract.apply(problem)
         self._devices = as_verified(classify(self._problem), self._problem)
-        self._plan: Plan | None = None
-        self._cost = np.inf
-        self._bound: Bound | None = None
-        self._infeasibility: Infeasibility | None = None
-        self._termination: Termination = "complete"
-        self._notes: dict[str, None] = {}
         self._classes: Classes | None = None
-
-    def result(self) -> Result:
-        """Search until done or stopped, and return what is known."""
-        try:
-            self._start()
-            self._pause()
-            self._go()
-        except Ended:
-            self._termination = "interrupted" if self._progress.stopped else "time_limit"
-        plan, bound = self._plan, self._bound
-        if self._infeasibility is not None:
-            self._termination = "infeasible"
-        elif self._closed:
-            self._termination = "gap"
-        return Result(
-            termination=self._termination,
-            plan=plan,
-            bound=bound,
-            evaluation=None if plan is None else evaluate(self._original, plan),
-            method="ideals",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
-            infeasibility=self._infeasibility,
-            notes=tuple(self._notes),
-        )
-
-    def _start(self) -> None:
-        start = self._limits.start
-        if start is None:
-            return
-        broken = verify(self._original, start)
-        if broken:
-            self._note(f"the start was dropped, it is no plan: {broken[0]}")
-        else:
-            self._keep(start, evaluate(self._original, start).cost)
 
     def _go(self) -> None:
         problem = self._problem
         relaxed = classes_of(problem, self._devices, "relaxed")
         if not problem.acyclic:
             self._note(UNASKED)
-        else:
-            self._infeasibility = misfit(problem, self._devices, relaxed)
-            if self._infeasibility is not None:
-                return
         if self._sliceable:
             self._slice(SliceGraph(moves=0))
             self._pause()
@@ -139,11 +92,9 @@ class Run:
     def _slice(self, method: SliceGraph) -> None:
         """Keep the plan of slicing orders of the nodes, where no nodes have to be together."""
         limits = replace(self._limits, start=None)
-        plan = method.solve(self._problem, limits, Heeding(self._progress)).plan
+        plan = method.solve(self._problem, limits, Aside(self._progress)).plan
         if plan is not None:
-            lifted = self._lift(plan)
-            if not verify(self._original, lifted):
-                self._keep(lifted, evaluate(self._original, lifted).cost)
+            self._keep(self._lift(plan))
 
     def _bound_freely(self, classes: Classes) -> None:
         """Bound from below with more and more of the groups that may be anywhere, while there are few ideals."""
@@ -155,13 +106,6 @@ class Run:
                 return
             keep += 2
             classes = classes_of(self._problem, self._devices, "relaxed", keep)
-
-    @property
-    def _closed(self) -> bool:
-        bound = self._bound
-        if self._infeasibility is not None:
-            return True
-        return self._plan is not None and bound is not None and relative_gap(self._cost, bound.cost) <= self._limits.gap
 
     def _search(self, classes: Classes, *, proves: bool) -> Search | None:
         """Search one reading of the problem; None if some class fits on no device."""
@@ -211,44 +155,11 @@ class Run:
         if classes.taken_out:
             assignment = settle(self._problem, assignment, classes.taken_out, self._pause, replicas)
         plan = self._lift(Plan.create(self._problem, assignment, replicas=replicas))
-        cost = evaluate(self._original, plan).cost
-        if not verify(self._original, plan):
-            self._keep(plan, cost)
-        return value if classes.taken_out else max(cost, value)
-
-    def _keep(self, plan: Plan, cost: float) -> None:
-        if cost < self._cost:
-            self._plan, self._cost = plan, cost
-            self._progress.report_plan(plan, cost)
+        self._keep(plan)
+        return value if classes.taken_out else max(evaluate(self._original, plan).cost, value)
 
     def _bounded(self, lower: float) -> None:
-        bound = Bound(lower, method="ideals", proof="checked", by="mtpp", detail=DETAIL)
-        if self._bound is None or lower > self._bound.cost:
-            self._bound = bound
-            self._progress.report_bound(bound)
-
-    def _pause(self) -> None:
-        if self._progress.stopped or self._limits.remaining <= 0:
-            raise Ended
-
-    def _note(self, note: str) -> None:
-        self._notes.setdefault(note)
-
-
-class Heeding(Progress):
-    """Keeps to itself what is reported, and stops when the outer one does."""
-
-    def __init__(self, outer: Progress) -> None:
-        super().__init__()
-        self._outer = outer
-
-    @property
-    def stopped(self) -> bool:
-        return self._outer.stopped
-
-    def say(self, message: str) -> None:
-        if message:
-            self._outer.say(message)
+        self._raise(lower, DETAIL)
 
 
 def _ignore(_: float) -> None:
