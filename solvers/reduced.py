@@ -12,7 +12,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound
 from mtpp_dsl.verification import verify
 
-__all__ = ["Reduced", "identity"]
+__all__ = ["Aside", "Reduced", "identity"]
 
 
 def identity(plan: Plan) -> Plan:
@@ -48,6 +48,25 @@ class Reduced:
             self.best_plan, self.best_cost = plan, cost
         lifted = self.lift(plan)
         self.outer.report_plan(lifted, evaluate(self.original, lifted).cost)
+
+
+class Aside(Progress):
+    """Keeps to itself what is reported, as of a problem whose plans or bounds say nothing yet of the one asked.
+
+    It stops when the outer one does.
+    """
+
+    def __init__(self, outer: Progress) -> None:
+        super().__init__()
+        self._outer = outer
+
+    @property
+    def stopped(self) -> bool:
+        return self._outer.stopped
+
+    def say(self, message: str) -> None:
+        if message:
+            self._outer.say(message)
 
 
 class _Listener(Progress):

@@ -12,6 +12,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.annealing.instance import Instance
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.together import colocated
 
 __all__ = ["along_order", "ordered", "scattered", "sliced"]
@@ -35,7 +36,7 @@ def ordered(problem: Problem, limits: Limits, progress: Progress) -> Plan | None
         kept = [c for c in problem.constraints if method.accepts(problem.with_constraints([c])) is None]
         asked = problem.with_constraints([*kept, Acyclic(parts="forward")])
         if method.accepts(asked) is None:
-            plan = method.solve(asked, limits.within(seconds, start=None), _Aside(progress)).plan
+            plan = method.solve(asked, limits.within(seconds, start=None), Aside(progress)).plan
             if plan is not None:
                 return plan
     return None
@@ -66,19 +67,3 @@ def scattered(instance: Instance, random: np.random.Generator) -> Ints:
     """Return [n] a random device for every class, one that it may be on."""
     key = np.where(instance.allowed, random.random(instance.allowed.shape), -1.0)
     return np.asarray(key.argmax(axis=1), np.int64)
-
-
-class _Aside(Progress):
-    """Keeps to itself what is reported, bounds above all: they are of a problem with fewer plans."""
-
-    def __init__(self, outer: Progress) -> None:
-        super().__init__()
-        self._outer = outer
-
-    @property
-    def stopped(self) -> bool:
-        return self._outer.stopped
-
-    def say(self, message: str) -> None:
-        if message:
-            self._outer.say(message)

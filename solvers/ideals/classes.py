@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.ideals.loose import take_out
 from mtpp_dsl.solvers.ideals.nets import Nets
 from mtpp_dsl.solvers.ideals.order import ancestors
 
-__all__ = ["Classes", "Reading", "classes_of", "cycle_of"]
+__all__ = ["Classes", "Reading", "classes_of"]
 
 Reading: TypeAlias = Literal["forward", "mirrored", "parallel", "relaxed"]
 """In which order the classes of a training graph come.
@@ -227,42 +227,3 @@ def _assemble(into: Ints, out: Ints, arcs: list[tuple[int, int]], nets: Nets, we
         params=total(weights.params),
         taken_out=tuple(tuple(members[g]) for g in out.tolist()),
     )
-
-
-def cycle_of(problem: Problem, nodes: Sequence[int]) -> list[int]:
-    """Return nodes that lie on a cycle through groups of colocated nodes, the first again at the end; [] without one.
-
-    Each is followed by one that reads its tensor, or one that is colocated with it.
-
-    Args:
-        problem: the problem.
-        nodes: the nodes of one class.
-    """
-    graph, inside = problem.graph, set(nodes)
-    group = _components(graph.n, [(c.nodes[0], v) for c in problem.of(Colocate) for v in c.nodes], "weak").tolist()
-    exits: dict[int, list[tuple[int, int]]] = {}
-    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
-        if u in inside and v in inside and group[u] != group[v] and not (graph.backward[u] or graph.backward[v]):
-            exits.setdefault(group[u], []).append((u, v))
-    return next((cycle for first in sorted(exits) if (cycle := _around(first, exits, group))), [])
-
-
-def _around(first: int, exits: dict[int, list[tuple[int, int]]], group: Sequence[int]) -> list[int]:
-    """Return a shortest cycle of groups through *first*, as the ends of the edges that join them; [] without one."""
-    came: dict[int, tuple[int, int]] = {}
-    waiting = [first]
-    while waiting and first not in came:
-        for u, v in exits.get(waiting.pop(0), []):
-            if group[v] not in came:
-                came[group[v]] = (u, v)
-                waiting.append(group[v])
-    if first not in came:
-        return []
-    walk: list[int] = []
-    at = first
-    while not walk or at != first:
-        u, v = came[at]
-        walk = [u, v, *walk]
-        at = group[u]
-    walk.append(walk[0])
-    return [v for i, v in enumerate(walk) if i == 0 or v != walk[i - 1]]

@@ -9,22 +9,23 @@ from itertools import chain, islice
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.ideals.bounds import Prices
 from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
+from mtpp_dsl.solvers.ideals.held import Holding
 from mtpp_dsl.solvers.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.ideals.levels import one_level
 from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of
 from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
 from mtpp_dsl.solvers.ideals.pieces import along, pieces
-from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Ended, Heeding, Run, as_verified
-from mtpp_dsl.verification import TOLERANCE, verify
+from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Run, as_verified
+from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["MOST_IDEALS", "NestedRun"]
 
@@ -44,7 +45,7 @@ FREE = (
 )
 
 
-class NestedRun:
+class NestedRun(Holding):
     """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.ideals.run.Run`.
 
     Args:
@@ -55,56 +56,15 @@ class NestedRun:
     """
 
     def __init__(self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float) -> None:
-        self._problem, self._limits, self._progress, self._most_bytes = problem, limits, progress, most_bytes
+        super().__init__(problem, limits, progress)
+        self._problem, self._most_bytes = problem, most_bytes
         link = problem.interconnect
         assert isinstance(link, (Shared, Host))
         self._flat = replace(problem, interconnect=replace(link, between=None))
         self._devices = as_verified(classify(self._flat), problem)
         self._types = group_types(problem, self._devices)
         self._choices = choices_of(self._types, self._devices)
-        self._plan: Plan | None = None
-        self._cost = np.inf
-        self._bound: Bound | None = None
-        self._infeasibility: Infeasibility | None = None
-        self._termination: Termination = "complete"
-        self._notes: dict[str, None] = {}
         self._guide: Plan | None = None
-
-    def result(self) -> Result:
-        """Search until done or stopped, and return what is known."""
-        try:
-            self._start()
-            self._pause()
-            self._go()
-        except Ended:
-            self._termination = "interrupted" if self._progress.stopped else "time_limit"
-        plan = self._plan
-        if self._infeasibility is not None:
-            self._termination = "infeasible"
-        elif self._closed:
-            self._termination = "gap"
-        return Result(
-            termination=self._termination,
-            plan=plan,
-            bound=self._bound,
-            evaluation=None if plan is None else evaluate(self._problem, plan),
-            method="ideals",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
-            infeasibility=self._infeasibility,
-            notes=tuple(self._notes),
-        )
-
-    def _start(self) -> None:
-        start = self._limits.start
-        if start is None:
-            return
-        broken = verify(self._problem, start)
-        if broken:
-            self._note(f"the start was dropped, it is no plan: {broken[0]}")
-        else:
-            self._keep(start)
 
     def _go(self) -> None:
         self._on_one_level()
@@ -125,7 +85,7 @@ class NestedRun:
     def _on_one_level(self) -> None:
         """Bound by the optimum on one level."""
         limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
-        found = Run(one_level(self._problem), limits, Heeding(self._progress), self._most_bytes).result()
+        found = Run(one_level(self._problem), limits, Aside(self._progress), self._most_bytes).result()
         self._infeasibility = found.infeasibility
         self._guide = found.plan
         if found.bound is not None:
@@ -224,28 +184,3 @@ class NestedRun:
     def _members(self, group: int) -> list[list[int]]:
         """Return the devices of a group by kind."""
         return [[d for d in members if self._problem.group[d] == group] for members in self._devices.members]
-
-    @property
-    def _closed(self) -> bool:
-        if self._infeasibility is not None:
-            return True
-        bound = self._bound
-        return self._plan is not None and bound is not None and relative_gap(self._cost, bound.cost) <= self._limits.gap
-
-    def _keep(self, plan: Plan) -> None:
-        cost = evaluate(self._problem, plan).cost
-        if cost < self._cost and not verify(self._problem, plan):
-            self._plan, self._cost = plan, cost
-            self._progress.report_plan(plan, cost)
-
-    def _raise(self, lower: float, detail: str) -> None:
-        if self._bound is None or lower > self._bound.cost:
-            self._bound = Bound(lower, method="ideals", proof="checked", by="mtpp", detail=detail)
-            self._progress.report_bound(self._bound)
-
-    def _pause(self) -> None:
-        if self._progress.stopped or self._limits.remaining <= 0:
-            raise Ended
-
-    def _note(self, note: str) -> None:
-        self._notes.setdefault(note)

@@ -10,6 +10,7 @@ import numpy as np
 from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Infeasibility
@@ -68,6 +69,9 @@ class Run(Holding):
         self._classes: Classes | None = None
 
     def _go(self) -> None:
+        self._infeasibility = quick(self._original)
+        if self._infeasibility is not None:
+            return
         problem = self._problem
         relaxed = classes_of(problem, self._devices, "relaxed")
         if not problem.acyclic:
