@@ -263,7 +263,8 @@ minimize bottleneck
 constraint {}
 """
 ASKED = [("Constraints", word, "shared", rule) for word, rule in CONSTRAINTS.items()]
-ASKED += [("Interconnects", kind, kind, "acyclic") for kind in ("shared", "host", "links")]
+ASKED += [("Interconnects", kind, kind, "pin a on d[0]") for kind in ("shared", "host", "links")]
+PLANNERS = ("exact", "ideals", "slicegraph", "annealing")
 
 
 @pytest.mark.parametrize(("section", "first", "interconnect", "rule"), ASKED)
@@ -272,9 +273,8 @@ def test_who_honours_what(section: str, first: str, interconnect: str, rule: str
     table = (DOCS / "language.md").read_text(encoding="utf-8").partition(f"\n## {section}\n")[2]
     row = next(line for line in table.splitlines() if re.match(rf"\| `?{first}\b", line))
     problem = mtpp_dsl.load(SPEC.format(interconnect, rule))
-    able = {name for name in ("exact", "slicegraph") if find_method(name).accepts(problem) is None}
-    assert {name for name in ("exact", "slicegraph") if f"`{name}`" in row.split("|")[-2]} == able
-    able |= {"ideals"} if find_method("ideals").accepts(problem) is None else set()
+    able = {name for name in PLANNERS if find_method(name).accepts(problem) is None}
+    assert {name for name in PLANNERS if f"`{name}`" in row.split("|")[-2]} == able
     assert (find_method("auto").accepts(problem) is None) == bool(able)
 
 
