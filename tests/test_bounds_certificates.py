@@ -194,12 +194,62 @@ def test_convexity_is_used() -> None:
         ("configuration", {"target": 7.0, "weights": {"a": 1, "b": 1}, "most": {"d0": 1, "d1": 1}}),
         ("configuration", {"target": 7.0, "weights": {"a": 3}, "most": {"d0": 1, "d1": 1}}),
         ("configuration", {"target": float("inf"), "weights": {"a": 3}, "most": {"d0": 1, "d1": 1}}),
+        ("configuration", {"target": 10**400, "weights": {"a": 3}, "most": {"d0": 1, "d1": 1}}),
+        ("configuration", {"target": 7.0, "weights": {"a": 10**400}, "most": {"d0": 1, "d1": 1}}),
+        ("cuts", {"target": 7.0, "nodes": ["a"], "shares": {"d0": 10**400}}),
     ],
 )
 def test_malformed_certificates_are_refused(kind: str, data: dict[str, Any]) -> None:
     """Nothing in a certificate is believed."""
     with pytest.raises(Refused):
         checker(kind).prove(chain(), data, Limits())
+
+
+def heavy_set_problem(work: list[float], params: list[float], memory: float, bandwidth: float) -> Problem:
+    graph = Graph.create([f"v{v}" for v in range(len(work))], [], work=work, params=params)
+    return Problem.create(graph, [Device("d0", memory=memory)], Host(bandwidth, overflow=True))
+
+
+@pytest.mark.parametrize(
+    ("problem", "target", "weights", "most"),
+    [
+        (
+            heavy_set_problem(
+                [0, 2, 3, 11, 1, 5, 6],
+                [7.4, 7.2, 0.9, 18.4, 1.7, 7.1, 6.3],
+                memory=33.648496414014346,
+                bandwidth=1000.0,
+            ),
+            12.0,
+            [0, 2, 100000, 100000, 2, 2, 100000],
+            200001,
+        ),
+        (heavy_set_problem([1, 2], [1e7, 1e7], memory=1.5e7, bandwidth=1e-9), 3.5, [3, 4], 3),
+        (
+            heavy_set_problem([4, 5, 6], [0, 0, 0], memory=1.0, bandwidth=1.0),
+            11.5,
+            [999999999, 1, 999999998],
+            10**9 - 1,
+        ),
+    ],
+)
+def test_heavier_sets_are_not_missed(problem: Problem, target: float, weights: list[int], most: int) -> None:
+    """A certificate is refused if one set is heavier by one, however far apart the numbers are."""
+    named = {name: weight for name, weight in zip(problem.graph.names, weights, strict=True) if weight}
+    with pytest.raises(Refused, match="can hold nodes that weigh more"):
+        checker("configuration").prove(problem, {"target": target, "weights": named, "most": {"d0": most}}, Limits())
+
+
+def test_parameters_that_take_long_to_stream() -> None:
+    """Streams of 1e15 times the target are counted, and refused by no solver."""
+    graph = Graph.create("abcd", [(0, 1), (1, 2), (2, 3)], work=[3, 4, 5, 6], params=[1e7, 2e7, 1e7, 3e7], output=1.0)
+    problem = Problem.create(graph, [Device(f"d{d}", memory=4e7) for d in range(2)], Shared(1e-8, overflow=True))
+    best, result = optimum(problem), solved("configuration", problem)
+    assert best is not None
+    assert result.bound is not None
+    assert result.bound.cost <= best * (1 + 1e-9)
+    assert result.bound.certificate is not None
+    assert proves(result.bound.certificate.kind, problem, result.bound.certificate.data) >= result.bound.cost
 
 
 def test_too_little_time_is_no_refusal() -> None:
@@ -234,7 +284,6 @@ def test_mtpp_verify_checks_bounds(tmp_path: Path, sense: str, capsys: pytest.Ca
     better = 1.01 if sense.startswith("min") else 1 / 1.01
     for change in (
         {"value": data["bound"]["value"] * better},
-        {"value": float("nan")},
         {"certificate": {"kind": "cuts"}},
     ):
         answer.write_text(json.dumps({**data, "bound": {**data["bound"], **change}}))
@@ -245,6 +294,15 @@ def test_mtpp_verify_checks_bounds(tmp_path: Path, sense: str, capsys: pytest.Ca
     assert "no certificate" in capsys.readouterr().out
     answer.write_text(json.dumps({**data, "bound": {**data["bound"], "certificate": {"kind": "magic"}}}))
     assert run(["verify", str(spec), str(answer)]) == 2
+    for value in (float("nan"), float("inf"), 10**400, True, "8"):
+        plan = {f"a[{i}]": "d[0]" for i in range(4)}
+        for claims in (
+            {**data, "bound": {**data["bound"], "value": value}},
+            {"plan": {"assignment": plan}, "objective": {"value": value}},
+        ):
+            answer.write_text(json.dumps(claims))
+            assert run(["verify", str(spec), str(answer)]) == 2
+            assert "not a number" in capsys.readouterr().err
 
 
 def test_certificates_are_json() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from sys import float_info
 from typing import Any
 
 from mtpp_dsl import registry
@@ -12,7 +13,7 @@ from mtpp_dsl.errors import Refused, UsageError, VerificationError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity
 
-__all__ = ["Claim", "check_bound"]
+__all__ = ["Claim", "check_bound", "number"]
 
 ROUNDING = 1e-9
 """Relative: values of objectives are written and read as decimals, some of them inverted."""
@@ -40,18 +41,30 @@ class Claim:
         bound = data.get("bound") if isinstance(data, Mapping) else None
         if not isinstance(bound, Mapping):
             return None
-        value = bound.get("value")
+        value = number(bound, "bound")
         if value is None:  # no limit to the throughput
             value = problem.objective.value(0.0)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise UsageError(f"the bound of the answer is {value!r}, not a number")
         certificate = bound.get("certificate")
         if certificate is not None and not (
             isinstance(certificate, Mapping) and isinstance(certificate.get("kind"), str)
         ):
             raise UsageError("the certificate of the answer's bound is not an object with a 'kind'")
-        cost = float(value) if problem.objective.sense == "minimize" else problem.objective.value(float(value))
-        return cls(float(value), cost, str(bound.get("method")), certificate)
+        cost = value if problem.objective.sense == "minimize" else problem.objective.value(value)
+        return cls(value, cost, str(bound.get("method")), certificate)
+
+
+def number(part: Mapping[str, Any], what: str) -> float | None:
+    """Return the ``value`` of a part of an answer, None where it has none.
+
+    Raises:
+        UsageError: it is no number, or none that an answer can have.
+    """
+    value = part.get("value")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= float_info.max:
+        raise UsageError(f"the {what} of the answer is {value!r:.40}, not a number")
+    return float(value)
 
 
 def check_bound(problem: Problem, claim: Claim, limits: Limits) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.cli.arguments import read_problem
-from mtpp_dsl.cli.certificate import Claim, check_bound
+from mtpp_dsl.cli.certificate import Claim, check_bound, number
 from mtpp_dsl.cli.solve import read_json
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import VerificationError
@@ -47,14 +47,13 @@ def _claims(problem: Problem, data: Any, cost: float) -> list[str]:
         return []
     wrong = []
     value = problem.objective.value(cost)
-    objective = data.get("objective")
-    claimed = objective.get("value") if isinstance(objective, dict) else None
-    if isinstance(claimed, (int, float)) and abs(claimed - value) > TOLERANCE * max(abs(value), abs(claimed)):
+    objective, bound = data.get("objective"), data.get("bound")
+    claimed = number(objective, "objective") if isinstance(objective, dict) else None
+    if claimed is not None and abs(claimed - value) > TOLERANCE * min(abs(value), abs(claimed)):
         wrong.append(f"objective: the answer says {claimed!r}, the plan has {value!r}")
-    bound = data.get("bound")
-    limit = bound.get("value") if isinstance(bound, dict) else None
-    if isinstance(limit, (int, float)):
+    limit = number(bound, "bound") if isinstance(bound, dict) else None
+    if limit is not None:
         sign = 1 if problem.objective.sense == "minimize" else -1
-        if sign * (limit - value) > TOLERANCE * max(abs(value), abs(limit)):
+        if sign * (limit - value) > TOLERANCE * min(abs(value), abs(limit)):
             wrong.append(f"bound: the answer says that no plan beats {limit!r}; this one has {value!r}")
     return wrong

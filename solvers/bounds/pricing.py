@@ -9,13 +9,15 @@ from math import ceil, floor, inf
 import numpy as np
 
 from mtpp_dsl.graph import Bools, Ints
-from mtpp_dsl.solvers.bounds.groups import Groups, Sizes
+from mtpp_dsl.solvers.bounds.groups import BITS, Groups, Sizes
 from mtpp_dsl.solvers.mip.matrix import Rows, maximise
 
 __all__ = ["Pricing", "Verdict"]
 
 HALF = 0.5
 """Weights are whole numbers: half of one on either side of a limit changes nothing, and is far above any tolerance."""
+LARGEST_FREE = 2 ** (BITS + 3)
+"""Units of parameters that are not streamed; with more, they are counted in coarser units."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class Pricing:
             if cost:
                 load.update(self._cut(pins, float(cost)))
         if groups.overflows(kind):
-            load[self._overflow()] = 1.0
+            load.update(self._overflow())
         self._rows.add(list(load), list(load.values()), high=sizes.capacity + HALF)
         if groups.memory_binds(kind):
             self._fits()
@@ -107,15 +109,21 @@ class Pricing:
             self._rows.add([pin, every], [1.0, -1.0], low=0.0)
         return {cut: cost}
 
-    def _overflow(self) -> int:
-        """Return the column of what is paid for parameters that do not fit (archer2024, eq. 2)."""
-        groups = self._groups
+    def _overflow(self) -> dict[int, float]:
+        """Return the term of what is paid for parameters that do not fit (archer2024, eq. 2), in units of 1 or more."""
+        groups, capacity = self._groups, self._sizes.capacity
         rate = self._sizes.scale / groups.devices.bandwidth
+        free = ceil(groups.devices.overflow[self._kind] * rate)
+        unit = -(-free // LARGEST_FREE) or 1
+        free = -(-free // unit)
+        most = free + capacity // unit + 1
+        params = [-float(min(floor(size * rate) // unit, most)) for size in groups.params.tolist()]
+        if unit > capacity:  # not one of these units may be streamed
+            self._rows.add(list(range(groups.n)), params, low=-free - HALF)
+            return {}
         excess = self._column(inf)
-        params = [float(floor(size * rate)) for size in groups.params.tolist()]
-        fits = float(ceil(groups.devices.overflow[self._kind] * rate))
-        self._rows.add([excess, *range(groups.n)], [1.0, *(-size for size in params)], low=-fits)
-        return excess
+        self._rows.add([excess, *range(groups.n)], [1.0, *params], low=-float(free))
+        return {excess: float(unit)}
 
     def _fits(self) -> None:
         """Keep to the memory, in shares of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, floor, gcd, inf
+from math import ceil, floor, frexp, gcd, inf, ldexp
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,20 @@ from scipy.sparse import coo_array
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import Kind, Reading, named_numbers, number, units_for
+from mtpp_dsl.solvers.proofs.reading import BITS, Kind, Reading, named_numbers, number, units_for
 
 __all__ = ["Configuration"]
 
 HALF = 0.5
 LARGEST_WEIGHT = 1e9
+LARGEST_MOST = 10_000_000
+"""What a device may hold at most, in weights; more is counted in coarser units."""
+LARGEST_FREE = 2 ** (BITS + 3)
+"""Units of parameters that are not streamed; with more, they are counted in coarser units."""
+LARGEST_ROW = 1000.0
+ROOM, MEMORY_ROOM = 2e-6, 5e-7
+"""Relative: loads and memory that exceed their limits by less are let pass, above HiGHS's tolerance of 1e-6 in a row
+of this size: without room its presolve has missed sets that are there."""
 INFEASIBLE = 2
 
 
@@ -50,7 +58,7 @@ class Configuration:
             raise Refused(f"the devices of the certificate may hold {held}, all nodes weigh {total}: it proves nothing")
         for kind in reading.kinds:
             least = min(most[name] for name in kind.devices)
-            if least < sum(weights) and not _lighter(reading, kind, target, weights, least, limits.remaining):
+            if least < total and not _lighter(reading, kind, target, weights, least, limits.remaining):
                 raise Refused(f"below {target!r}, {kind.devices[0]} can hold nodes that weigh more than {least}")
         return target
 
@@ -84,16 +92,22 @@ class _Programme:
         self.low.append(low)
         self.high.append(high)
 
-    def infeasible(self, objective: list[float], seconds: float) -> bool:
+    def scaled(self, terms: Mapping[int, float], low: float = -inf, high: float = inf) -> None:
+        """Add a row that is multiplied by a power of two, so that no number in it is above ``LARGEST_ROW``."""
+        largest = max(abs(value) for value in (low, high, *terms.values()) if abs(value) < inf)
+        factor = ldexp(1.0, -max(frexp(largest / LARGEST_ROW)[1], 0))
+        self.row({column: value * factor for column, value in terms.items()}, low * factor, high * factor)
+
+    def infeasible(self, seconds: float) -> bool:
         """Return whether nothing satisfies the rows.
 
         Raises:
-            Refused: the time did not suffice to tell.
+            UsageError: the time did not suffice to tell.
         """
         rows, columns, values = zip(*self.entries, strict=True)
         matrix = coo_array((values, (rows, columns)), shape=(len(self.low), len(self.upper))).tocsc()
         answer = milp(
-            np.array([-value for value in objective] + [0.0] * (len(self.upper) - len(objective))),
+            np.zeros(len(self.upper)),
             constraints=LinearConstraint(matrix, np.array(self.low), np.array(self.high)),
             bounds=Bounds(0.0, np.array(self.upper)),
             integrality=np.array(self.integer),
@@ -124,25 +138,46 @@ def _lighter(reading: Reading, kind: Kind, target: float, weights: list[int], mo
             programme.row({every: 1.0, pin: -1.0}, high=0.0)
         load[cut] = floor(cost * units) if cost < target else 2 * below + 2
     if kind.free < inf:
-        load.update(_overflow(programme, reading, kind, units))
+        load.update(_overflow(programme, reading, kind, units, below))
     common = gcd(*(value for value in load.values() if value <= below)) or 1
-    programme.row({column: float(value // common) for column, value in load.items()}, high=below // common + HALF)
+    programme.scaled(
+        {column: float(value // common) for column, value in load.items()},
+        high=below // common * (1 + ROOM) + HALF,
+    )
     if kind.memory < inf:
         scale = max(kind.memory, 1e-300)
-        programme.row({g: min(size / scale, 2.0) for g, size in enumerate(reading.memory)}, high=1.0 + 1e-9)
+        programme.row({g: min(size / scale, 2.0) for g, size in enumerate(reading.memory)}, high=1.0 + MEMORY_ROOM)
     for backward in (False, True):
         if kind.convex[backward]:
             _convex(programme, reading, backward=backward)
-    programme.row({g: float(w) for g, w in enumerate(weights) if w}, low=most + HALF)
-    return programme.infeasible([float(w) for w in weights], seconds)
+    programme.row(*_heavier(weights, most))
+    return programme.infeasible(seconds)
 
 
-def _overflow(programme: _Programme, reading: Reading, kind: Kind, units: float) -> dict[int, int]:
-    """Return the term of the load that streaming parameters is (archer2024, eq. 2)."""
-    excess, rate = programme.column(inf), units / reading.bandwidth
-    sizes = {g: -float(floor(size * rate)) for g, size in enumerate(reading.params)}
-    programme.row({excess: 1.0, **sizes}, low=-float(ceil(kind.free * rate)))
-    return {excess: 1}
+def _heavier(weights: list[int], most: int) -> tuple[dict[int, float], float]:
+    """Return a row that every set heavier than *most* satisfies, with numbers that are not too large."""
+    common = gcd(*weights)
+    unit = common * -(-(most // common + 1) // LARGEST_MOST)
+    low = -(-(most + 1) // unit)
+    return {g: float(min(-(-weight // unit), low)) for g, weight in enumerate(weights) if weight}, low - HALF
+
+
+def _overflow(programme: _Programme, reading: Reading, kind: Kind, units: float, below: int) -> dict[int, int]:
+    """Return the term of the load that streaming parameters is (archer2024, eq. 2), in coarser units if need be."""
+    rate = units / reading.bandwidth
+    if not max(kind.free, *reading.params) * rate < inf:
+        raise Refused("the certificate's 'target' is too small beside the time to stream parameters")
+    free = ceil(kind.free * rate)
+    unit = -(-free // LARGEST_FREE) or 1
+    free = -(-free // unit)
+    most = free + below // unit + 1
+    sizes = {g: -float(min(floor(size * rate) // unit, most)) for g, size in enumerate(reading.params)}
+    if unit > below:  # not one of these units may be streamed
+        programme.scaled(sizes, low=-free - HALF)
+        return {}
+    excess = programme.column(inf)
+    programme.scaled({excess: 1.0, **sizes}, low=-float(free))
+    return {excess: unit}
 
 
 def _convex(programme: _Programme, reading: Reading, *, backward: bool) -> None:

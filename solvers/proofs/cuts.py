@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, floor, inf
+from math import ceil, floor
 from typing import Any
 
 import networkx as nx
@@ -60,10 +60,10 @@ def _network(reading: Reading, kind: Kind, target: float) -> Any:
     units, network = units_for(target), nx.DiGraph()
     enough = ceil(target * units)
     for group, time in enumerate(kind.time):
-        network.add_edge(group, "sink", capacity=enough if time == inf else min(enough, floor(time * units)))
+        network.add_edge(group, "sink", capacity=enough if time >= target else floor(time * units))
     for pins, cost in reading.tensors.items():
         into, out = ("into", pins), ("out", pins)
-        network.add_edge(into, out, capacity=min(enough, floor(cost * units)))
+        network.add_edge(into, out, capacity=enough if cost >= target else floor(cost * units))
         for pin in pins:
             network.add_edge(pin, into)  # no capacity: without end
             network.add_edge(out, pin)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import frexp, fsum, inf, isfinite, ldexp
+from math import frexp, fsum, inf, ldexp
+from sys import float_info
 from typing import Any
 
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
@@ -160,8 +161,8 @@ def units_for(target: float) -> float:
 def number(data: Mapping[str, Any], key: str) -> float:
     """Return a number of a certificate that is zero or more."""
     value = data.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (isfinite(value) and value >= 0):
-        raise Refused(f"the certificate's {key!r} is {value!r}, not a number of zero or more")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= float_info.max:
+        raise Refused(f"the certificate's {key!r} is {value!r:.40}, not a number of zero or more")
     return float(value)
 
 
