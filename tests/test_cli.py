@@ -181,6 +181,9 @@ def test_verify(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     answer.write_text(json.dumps({"a[0]": "d[0]", "a[1]": "d[1]", "a[2]": "d[0]", "a[3]": "d[1]"}))
     assert run(["verify", toy, str(answer)]) == 7
     assert "acyclic" in capsys.readouterr().out
+    answer.write_text('{"a[0]": "d[0]", "a[1]": "d[0]", "a[2]": "d[0]", "a[3]": "d[0]", "a[3]": "d[1]"}')
+    assert run(["verify", toy, str(answer)]) == 2
+    assert "gives 'a[3]' twice" in capsys.readouterr().err
     answer.write_text("{")
     assert run(["verify", toy, str(answer)]) == 2
 

@@ -18,6 +18,7 @@ from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.formats.record import once
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.json import dumps, result_to_json
@@ -86,9 +87,9 @@ def read_plan(problem: Problem, path: Path) -> Plan:
 
 
 def read_json(path: Path) -> object:
-    """Read a JSON file."""
+    """Read a JSON file, in which no object gives a name twice."""
     try:
-        data: object = json.loads(path.read_text(encoding="utf-8"))
+        data: object = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}") from None
     except (ValueError, RecursionError) as error:

@@ -15,7 +15,7 @@ import numpy as np
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 
-__all__ = ["Record", "load", "located", "repeated_edges"]
+__all__ = ["Record", "load", "located", "once", "repeated_edges"]
 
 ABSENT: Any = object()
 LARGEST = 2**63 - 1
@@ -30,7 +30,7 @@ def load(path: Path) -> Record:
         UsageError: no such file, not UTF-8, not JSON (says where), a field given twice, or no object.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except json.JSONDecodeError as error:
@@ -186,7 +186,12 @@ def _called(value: object) -> str:
     return ""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, for ``object_pairs_hook``.
+
+    Raises:
+        ValueError: it gives a field twice.
+    """
     data = dict(pairs)
     if len(data) < len(pairs):
         seen: set[str] = set()
