@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
-from mtpp_dsl.constraints import Acyclic, Colocate, Linear, Load, On, Pin, Replicate, Separate
+from mtpp_dsl.constraints import Acyclic, Colocate, Linear, Load, Memory, On, Pin, Replicate, Separate
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators import generate
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.verification import verify
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
@@ -119,6 +119,14 @@ def test_what_ideals_left_out_is_said() -> None:
     result = solve(Problem.create(heavy, devices, Shared(1.0), constraints=[weights]))
     assert result.status == "feasible"
     assert any("only at plans whose quotient graph is acyclic" in note for note in result.notes)
+
+
+def test_what_the_exact_model_leaves_open_is_closed() -> None:
+    """Memory of a thousand, and one too much: models of so small problems leave a gap, ideals do not."""
+    graph = Graph.create("a", [], work=0.0, output=1000.0, params=1.0, times={"cpu": [0.3]})
+    devices = [Device("a", memory=1001.0, reserve=1.0), *(Device(c, type="cpu", pays_io=False) for c in "bc")]
+    result = solve(Problem.create(graph, devices, Host(3.0), constraints=[Acyclic(parts="forward"), Memory()]))
+    assert (result.status, result.cost) == ("optimal", 0.3)
 
 
 def test_stopped_before_it_begins() -> None:

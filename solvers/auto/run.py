@@ -139,6 +139,7 @@ class Run:
             self.configure()
         self.relax()
         self.exact()
+        self.mend()
         return self.answer()
 
     def simple(self) -> None:
@@ -165,8 +166,22 @@ class Run:
 
     def ideals(self, share: float, most: float = float("inf")) -> None:
         """Search the ideals for a share of the time: it ends early where there are few, and proves what it finds."""
+        if not self.small:
+            self.search_ideals(share, most)
+
+    def mend(self) -> None:
+        """Search the ideals of a small problem of which the exact model has left a gap, by its tolerances."""
+        ended = self.ended
+        if self.orderless or not self.small or ended is None or ended.infeasibility is not None:
+            return
+        self.ended = None
+        self.search_ideals(1.0, float("inf"))
+        self.ended = self.ended or ended
+
+    def search_ideals(self, share: float, most: float) -> None:
+        """Search the ideals for a share of the time, but no more than *most* seconds."""
         problem = self.together
-        if self.closed or self.small or Ideals().accepts(problem) is not None:
+        if self.closed or Ideals().accepts(problem) is not None:
             return
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
         limits = self.limits.within(min(most, share * self.limits.remaining), start=self.reduced.best_plan)
