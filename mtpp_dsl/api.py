@@ -118,6 +118,7 @@ def solve(
         raise UsageError(f"the seed is {seed}; it must be zero or more")
     if solver not in registry.available(registry.BACKENDS):
         registry.load(registry.BACKENDS, solver)  # says what there is
+    began = monotonic()
     chosen = find_method(method, solver) if isinstance(method, str) else method
     if not getattr(chosen, "uses_solver", False):
         _refuse_solver_options(chosen, solver, solver_options, write_model, threads)
@@ -138,7 +139,6 @@ def solve(
         start=start,
         write_model=None if write_model is None else Path(write_model),
     )
-    began = monotonic()
     impossible = quick(problem)
     if impossible is not None:
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
