@@ -240,6 +240,16 @@ def test_heavier_sets_are_not_missed(problem: Problem, target: float, weights: l
         checker("configuration").prove(problem, {"target": target, "weights": named, "most": {"d0": most}}, Limits())
 
 
+def test_a_node_that_is_all_stream() -> None:
+    """One node whose load is the time to stream its parameters: nearly all of it is proved, again by the checker."""
+    problem = heavy_set_problem([0], [2.4054362846499124], memory=1.7027181423249562, bandwidth=1.0)
+    result = solved("configuration", problem)
+    assert result.bound is not None
+    assert result.bound.cost == pytest.approx(0.7027181423249562, rel=1e-3)
+    assert result.bound.certificate is not None
+    assert proves(result.bound.certificate.kind, problem, result.bound.certificate.data) >= result.bound.cost
+
+
 def test_parameters_that_take_long_to_stream() -> None:
     """Streams of 1e15 times the target are counted, and refused by no solver."""
     graph = Graph.create("abcd", [(0, 1), (1, 2), (2, 3)], work=[3, 4, 5, 6], params=[1e7, 2e7, 1e7, 3e7], output=1.0)

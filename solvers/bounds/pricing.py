@@ -116,7 +116,7 @@ class Pricing:
         free = ceil(groups.devices.overflow[self._kind] * rate)
         unit = -(-free // LARGEST_FREE) or 1
         free = -(-free // unit)
-        most = free + capacity // unit + 1
+        most = free + 2 * (capacity // unit) + 2
         params = [-float(min(floor(size * rate) // unit, most)) for size in groups.params.tolist()]
         if unit > capacity:  # not one of these units may be streamed
             self._rows.add(list(range(groups.n)), params, low=-free - HALF)

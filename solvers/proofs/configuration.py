@@ -170,7 +170,7 @@ def _overflow(programme: _Programme, reading: Reading, kind: Kind, units: float,
     free = ceil(kind.free * rate)
     unit = -(-free // LARGEST_FREE) or 1
     free = -(-free // unit)
-    most = free + below // unit + 1
+    most = free + 2 * (below // unit) + 2
     sizes = {g: -float(min(floor(size * rate) // unit, most)) for g, size in enumerate(reading.params)}
     if unit > below:  # not one of these units may be streamed
         programme.scaled(sizes, low=-free - HALF)
