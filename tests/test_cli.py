@@ -244,6 +244,17 @@ def test_check(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "slicegraph cannot" in out
 
 
+def test_what_is_reserved_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The memory kept free stands beside what the nodes take, so that the two add up to what is compared."""
+    spec = tmp_path / "reserve.mtpp"
+    spec.write_text(
+        "graph { node a (work = 1, params = 3 MiB) }\ndevice d (memory = 8 MiB, reserve = 2 MiB)\n"
+        "interconnect shared (bandwidth = 1)\nminimize bottleneck\nconstraint memory\n"
+    )
+    assert run(["solve", str(spec)]) == 0
+    assert "3 MiB + 2 MiB of 8 MiB" in capsys.readouterr().out
+
+
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C ends with 130; the best plan and bound so far are printed and written."""
     spec = tmp_path / "hard.mtpp"

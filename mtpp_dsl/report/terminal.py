@@ -130,6 +130,8 @@ def _legend(evaluation: Evaluation) -> Text:
 def _memory(problem: Problem, evaluation: Evaluation, d: int) -> str:
     unit, limit = problem.graph.memory_unit, problem.devices[d].memory
     used = format_quantity(float(evaluation.memory[d]), unit)
+    if problem.devices[d].reserve:
+        used += f" + {format_quantity(problem.devices[d].reserve, unit)}"
     return used if limit is None else f"{used} of {format_quantity(limit, unit)}"
 
 
