@@ -9,10 +9,10 @@ out. Times are those of one process, after the first call has loaded the compile
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import resource
-import sys
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -172,6 +172,10 @@ def look_alikes() -> None:
                 row(model, on_stages(regal(n, model, "own-memory"), k), 20.0)
 
 
+PARTS = {"published": published, "devices": devices, "series": large, "random": look_alikes}
+
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ["published", "devices", "series", "random"]:
-        {"published": published, "devices": devices, "series": large, "random": look_alikes}[part]()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("part", nargs="*", choices=PARTS)
+    for part in parser.parse_args().part or PARTS:
+        PARTS[part]()

@@ -5,8 +5,8 @@ Run with: python benchmarks/model_build.py [nodes,edges,devices ...]
 
 from __future__ import annotations
 
+import argparse
 import random
-import sys
 from time import process_time
 
 from mtpp_dsl.constraints import Acyclic
@@ -49,8 +49,11 @@ def measure(n: int, m: int, k: int) -> str:
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("size", nargs="*", help="nodes,edges,devices")
+    sizes = parser.parse_args().size or SIZES
     print(f"{'n':>6} {'m':>6} {'k':>4} {'rows':>8} {'columns':>8} {'nonzeros':>9} {'build s':>8} {'translate s':>10}")
-    for size in sys.argv[1:] or SIZES:
+    for size in sizes:
         n, m, k = map(int, size.split(","))
         print(measure(n, m, k))
 

@@ -96,8 +96,8 @@ def row(name: str, asked: argparse.Namespace) -> tuple[float, float | None]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--method", default="annealing", help="gives the plans")
-    parser.add_argument("--bound", default="simple", help="gives the bounds; '' for what the method itself gives")
+    parser.add_argument("--method", default="auto", help="gives the plans")
+    parser.add_argument("--bound", default="", help="gives the bounds; those of the method itself if not given")
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="workloads whose name has this in it")

@@ -9,9 +9,9 @@ inference graphs on k equal stages, are those of an exact search over ideals (ta
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
-import sys
 from pathlib import Path
 from time import perf_counter
 
@@ -79,7 +79,10 @@ def large() -> None:
             print(f"{nodes:6} {graph.m:6} {k:3} {ratio:11.4f} {seconds:6.2f} {peak:5}")
 
 
+PARTS = {"published": published, "large": large}
+
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or ["published", "large"]
-    for part in chosen:
-        {"published": published, "large": large}[part]()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("part", nargs="*", choices=PARTS)
+    for part in parser.parse_args().part or PARTS:
+        PARTS[part]()
