@@ -255,3 +255,20 @@ def test_a_start_is_a_solution_of_the_model() -> None:
     start = Plan.create(problem, [0, 1, 0, 1])
     result = MipMethod(Exact(), "highs").solve(problem, Limits(time=30, start=start), Progress())
     assert result.cost == pytest.approx(optimum(problem))
+
+
+def test_solutions_that_a_solver_leaves_out_are_not_bounded_away() -> None:
+    """The bound is not above the optimum by what a solver need not improve its incumbent by."""
+    graph = Graph.create(
+        [f"v{v}" for v in range(7)],
+        [(1, 0), (1, 2), (2, 0), (5, 0), (5, 2), (5, 4), (5, 6), (6, 4)],
+        work=[1.0000001, 1.0000001, 1.0, 1.0000001, 1.0, 1.0000001, 1.000001],
+        output=[9.606645190071445, 7.2155608591843325, 2.4899568469, 2.4971493422, 1.5526419393, 3.67448845447, 2.7039299],
+        backward=[False, True, False, False, True, True, False],
+    )
+    separate = Objective("bottleneck", parts="separate")
+    problem = Problem.create(graph, [Device("a"), Device("b")], Host(0.5), separate)
+    best, bound = optimum(problem), solve(problem).bound
+    assert best is not None
+    assert bound is not None
+    assert bound.cost <= best * (1 + 1e-12)

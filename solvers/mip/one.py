@@ -20,8 +20,8 @@ __all__ = ["FEASIBILITY", "Known", "Proven", "Solved", "solve_one"]
 
 FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
-
-
+PRUNED = 1e-6
+"""In the unit of the model's objective: HiGHS leaves solutions out that are better than its incumbent by less."""
 ABOVE = 1 + 1e-7
 """Of a plan's cost: rounding must not cut the plan off."""
 
@@ -90,7 +90,7 @@ def solve_one(
     began = monotonic()
     model = formulation.build(problem)
     scale = float(getattr(model, "cost_scale", 1.0))
-    margin = max(FEASIBILITY, float(getattr(model, "cost_margin", FEASIBILITY)))
+    margin = PRUNED + max(FEASIBILITY, float(getattr(model, "cost_margin", FEASIBILITY)))
     if limits.start is not None:
         formulation.start(problem, model, limits.start)
     if limits.write_model is not None:
