@@ -259,15 +259,19 @@ def test_a_start_is_a_solution_of_the_model() -> None:
 
 def test_solutions_that_a_solver_leaves_out_are_not_bounded_away() -> None:
     """The bound is not above the optimum by what a solver need not improve its incumbent by."""
+    params = [3.813697610444714, 3.5203593673509124, 7.9344106363844435, 4.72182113968917, 3.7052739820774985]
+    sizes = [9.606645190071445, 7.2155608591843325, 2.489956846922129, 2.4971493422124382, 1.5526419392852642]
     graph = Graph.create(
         [f"v{v}" for v in range(7)],
         [(1, 0), (1, 2), (2, 0), (5, 0), (5, 2), (5, 4), (5, 6), (6, 4)],
         work=[1.0000001, 1.0000001, 1.0, 1.0000001, 1.0, 1.0000001, 1.000001],
-        output=[9.606645190071445, 7.2155608591843325, 2.4899568469, 2.4971493422, 1.5526419393, 3.67448845447, 2.7039299],
+        output=[*sizes, 3.6744884544738508, 2.7039299145608044],
+        params=[*params, 1.4655227658722714, 5.1089909921996215],
         backward=[False, True, False, False, True, True, False],
     )
     separate = Objective("bottleneck", parts="separate")
-    problem = Problem.create(graph, [Device("a"), Device("b")], Host(0.5), separate)
+    devices = [Device(name, memory=60.0104490407289, reserve=20.0034830135763) for name in "ab"]
+    problem = Problem.create(graph, devices, Host(0.5), separate, [Memory()])
     best, bound = optimum(problem), solve(problem).bound
     assert best is not None
     assert bound is not None
