@@ -19,8 +19,9 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.registry import BACKENDS, available, load
 from mtpp_dsl.solvers.mip import scip
-from mtpp_dsl.solvers.mip.bridge import Bridge, set_options
+from mtpp_dsl.solvers.mip.bridge import Bridge
 from mtpp_dsl.solvers.mip.files import not_above
+from mtpp_dsl.solvers.mip.highs_options import set_options
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.mip.process import run
 from mtpp_dsl.verification import check_result

@@ -38,10 +38,10 @@ class Auto:
         """Return why none of the methods behind it can honour the problem, or None."""
         if problem.objective.quantity == "makespan":
             return f"{problem.objective.name} needs a schedule, and no method of this version makes one"
+        if any(other.accepts(problem) is None for other in (Ideals(), Annealing(), SliceGraph())):
+            return None
         exact: Formulation = load(FORMULATIONS, "exact")()
-        reason = exact.accepts(problem)
-        others = (SliceGraph(), Ideals(), Annealing())
-        return None if any(other.accepts(problem) is None for other in others) else reason
+        return exact.accepts(problem)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan and bound found.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mtpp_dsl.contracts import Formulation, Limits, Progress
+from mtpp_dsl.contracts import Formulation, Limits, Method, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import FORMULATIONS, load
+from mtpp_dsl.registry import FORMULATIONS, built_in, load
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.beside import anneal_and_bound
@@ -17,7 +17,6 @@ from mtpp_dsl.solvers.bounds.configuration import Configuration
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.symmetry import interchangeable
@@ -46,6 +45,12 @@ MOST_ROWS = 150_000
 def _formulation(name: str) -> Formulation:
     formulation: Formulation = load(FORMULATIONS, name)()
     return formulation
+
+
+def _mip(formulation: Formulation) -> Method:
+    """Return the method that solves a formulation; Pyomo takes long to import, and most runs end without it."""
+    method: Method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation)
+    return method
 
 
 def _together(problem: Problem) -> Problem:
@@ -224,18 +229,22 @@ class Run:
 
     def bound_by(self, name: str, share: float) -> None:
         """Take the bound of a relaxation, for a share of the time that is left."""
-        problem, relaxation = self.reduced.problem, load(FORMULATIONS, name)()
-        if self.closed or relaxation.accepts(problem) is not None:
+        if self.closed:
+            return
+        problem, relaxation = self.reduced.problem, _formulation(name)
+        if relaxation.accepts(problem) is not None:
             return
         self.progress.say(f"bounding with {name}")
         limits = self.limits.within(share * self.limits.remaining, start=None, write_model=None)
-        MipMethod(relaxation).solve(problem, limits, self.reduced.listener())
+        _mip(relaxation).solve(problem, limits, self.reduced.listener())
 
     def exact(self) -> None:
+        if self.closed:
+            if self.limits.write_model is not None:
+                self.notes.append("no model was written: it was solved without one; use --method exact")
+            return
         problem, exact = self.reduced.problem, _formulation("exact")
-        if self.limits.write_model is not None and self.closed:
-            self.notes.append("no model was written: it was solved without one; use --method exact")
-        if self.closed or exact.accepts(problem) is not None:
+        if exact.accepts(problem) is not None:
             return
         if self.rows > MOST_ROWS:
             self.notes.append(
@@ -246,7 +255,7 @@ class Run:
         listener = self.reduced.listener()
         seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else float("inf")
         limits = self.limits.within(seconds, start=self.reduced.best_plan)
-        self.ended = MipMethod(exact).solve(problem, limits, listener)
+        self.ended = _mip(exact).solve(problem, limits, listener)
         self.notes += self.ended.notes
         if self.ended.termination == "time_limit" and self.limits.remaining > 0:
             self.ended = replace(self.ended, termination="complete")

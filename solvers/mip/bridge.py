@@ -6,7 +6,7 @@ Pyomo's own HiGHS interfaces build row by row, take no start, and lose the incum
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,11 +17,11 @@ from pyomo.common.errors import InfeasibleConstraintException
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
+from mtpp_dsl.errors import SolverError
 from mtpp_dsl.graph import Bools
 from mtpp_dsl.solvers.mip.write import expand
 
-__all__ = ["Bridge", "TriviallyInfeasible", "set_options"]
+__all__ = ["Bridge", "TriviallyInfeasible"]
 
 INF = highspy.kHighsInf
 
@@ -71,36 +71,6 @@ class Bridge:
         for variable, value, whole in zip(self.columns, values, self.integer, strict=True):
             variable.set_value(round(value) if whole else value, skip_validation=True)
         StaleFlagManager.mark_all_as_stale(delayed=False)
-
-
-def set_options(highs: Any, options: Mapping[str, Any]) -> None:
-    """Set options, given as values or as the text of a command line.
-
-    Raises:
-        UsageError: an option HiGHS does not have, or a value it refuses.
-    """
-    for name, given in options.items():
-        status, kind = highs.getOptionType(name)
-        if status != highspy.HighsStatus.kOk:
-            known = [word for word in dir(highspy.HighsOptions) if not word.startswith("_")]
-            raise UsageError(f"HiGHS has no option {name!r}{did_you_mean(name, known)}")
-        value = _typed(name, given, kind)
-        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            raise UsageError(f"HiGHS refuses {given!r} for option {name!r}")
-
-
-def _typed(name: str, given: Any, kind: Any) -> Any:
-    kinds = highspy.HighsOptionType
-    try:
-        if kind == kinds.kBool:
-            words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
-            return words[str(given).lower()]
-        if kind == kinds.kInt:
-            return int(given)
-        return float(given) if kind == kinds.kDouble else str(given)
-    except (KeyError, ValueError):
-        what = {kinds.kBool: "true or false", kinds.kInt: "a whole number", kinds.kDouble: "a number"}[kind]
-        raise UsageError(f"HiGHS option {name!r} takes {what}, not {given!r}") from None
 
 
 def _compiled(model: Any) -> Any:

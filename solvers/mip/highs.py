@@ -7,15 +7,18 @@ from math import isfinite
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import highspy
 
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.result import Termination
-from mtpp_dsl.solvers.mip.bridge import Bridge, TriviallyInfeasible, set_options
+from mtpp_dsl.solvers.mip.highs_options import set_options
 from mtpp_dsl.solvers.mip.limits import check, package, refuse_reserved
+
+if TYPE_CHECKING:
+    from mtpp_dsl.solvers.mip.bridge import Bridge
 
 __all__ = ["Highs", "enter_run", "leave_run"]
 
@@ -74,6 +77,8 @@ class Highs:
         """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
         check(self, limits)
         refuse_reserved(self.name, limits, RESERVED)
+        from mtpp_dsl.solvers.mip.bridge import Bridge, TriviallyInfeasible  # Pyomo takes long to import
+
         by = f"highs {highspy.Highs().version()}"
         try:
             bridge = Bridge(model)
