@@ -12,19 +12,17 @@ import numpy as np
 
 from mtpp_dsl.constraints import (
     Acyclic,
-    Bottleneck,
     Constraint,
     Contiguous,
     Forbid,
-    Linear,
     Memory,
     Pin,
     Replicate,
 )
-from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.replication import check_groups, check_replicas
-from mtpp_dsl.units import format_quantity
+from mtpp_dsl.soundness import check_devices, check_magnitudes, check_members, settled_objective
 
 __all__ = [
     "Device",
@@ -197,33 +195,18 @@ class Problem:
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
                 that names a node or device that is not there, or that speaks of the bottleneck where there are two;
-                and see :mod:`mtpp_dsl.replication`.
+                and see :mod:`mtpp_dsl.replication` and :mod:`mtpp_dsl.soundness`.
         """
         devices = tuple(devices)
-        if not devices:
-            raise UsageError("a problem needs at least one device")
-        names = [device.name for device in devices]
-        if len(set(names)) < len(names):
-            raise UsageError(f"two devices are called {max(names, key=names.count)!r}")
-        if isinstance(interconnect, (Shared, Host)) and not interconnect.bandwidth > 0:
-            raise UsageError(f"the bandwidth is {interconnect.bandwidth:g}; it must be more than zero")
-        if not isinstance(interconnect, Links) and interconnect.overflow and graph.memory_unit != graph.size_unit:
-            raise UsageError("overflow streams parameters, and in this graph memory and tensors have different units")
-        for device in devices:
-            if not (device.speed > 0 and device.reserve >= 0 and (device.memory is None or device.memory >= 0)):
-                raise DeviceError(
-                    f"device {device.name!r}: speed must be positive, memory and reserve not negative", device.name
-                )
-            if device.memory is not None and device.reserve > device.memory:
-                reserve, memory = (format_quantity(x, graph.memory_unit) for x in (device.reserve, device.memory))
-                raise DeviceError(f"device {device.name!r} reserves {reserve} of a memory of {memory}", device.name)
+        channel = None if isinstance(interconnect, Links) else interconnect
+        check_devices(devices, channel, graph)
         for constraint in constraints:
-            _check_members(constraint, graph.n, len(devices))
-        _check_magnitudes(graph, devices, interconnect)
+            check_members(constraint, graph.n, len(devices))
+        check_magnitudes(graph, devices, channel)
         time = _times(graph, devices)
         check_groups(devices, interconnect)
         check_replicas(constraints, graph, devices, interconnect, time)
-        objective, notes = _objective(objective or Objective("bottleneck"), graph, constraints)
+        objective, notes = settled_objective(objective or Objective("bottleneck"), graph, constraints)
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
         return cls(
@@ -344,48 +327,6 @@ class Problem:
         return frozen(np.where(read, self.graph.output / self.interconnect.bandwidth, 0.0), np.float64)
 
 
-def _objective(
-    objective: Objective, graph: Graph, constraints: Sequence[Constraint]
-) -> tuple[Objective, tuple[str, ...]]:
-    """Check an objective whose parts are separate; of a graph without a backward part it is the usual one."""
-    if objective.parts == "together":
-        return objective, ()
-    if objective.quantity == "makespan":
-        raise UsageError("separate parts have a bottleneck each; a makespan, or the throughput of a batch, has none")
-    for constraint in constraints:
-        if isinstance(constraint, Replicate):
-            raise ConstraintError(
-                "loads of replicas are defined for both parts together, not for separate ones", constraint.origin
-            )
-        if isinstance(constraint, Linear) and any(isinstance(x, Bottleneck) for x, _ in constraint.terms):
-            raise ConstraintError(
-                f"constraint {constraint} speaks of the bottleneck, and separate parts have one each; write load(d)",
-                constraint.origin,
-            )
-    if graph.backward.any():
-        return objective, ()
-    note = "no node belongs to a backward part: with parts = separate the objective is what it is without"
-    return replace(objective, parts="together"), (note,)
-
-
-LARGEST = 1e100
-"""Larger times, sizes and their sums are refused: no solver computes with them."""
-
-
-def _check_magnitudes(graph: Graph, devices: Sequence[Device], interconnect: Interconnect) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        slowest = min(device.speed for device in devices)
-        sums = {"the running times": graph.work.sum() / slowest, "the sizes": (graph.params + graph.output).sum()}
-        for kind, times in graph.times.items():
-            sums[f"the times on {kind}"] = times[np.isfinite(times)].sum() / slowest
-        if isinstance(interconnect, (Shared, Host)):
-            slowest = interconnect.between or interconnect.bandwidth
-            sums["the times of transfers"] = (graph.output.sum() + graph.params.sum()) / slowest
-    for what, total in sums.items():
-        if not total <= LARGEST:
-            raise UsageError(f"{what} add up to {total:g}; more than {LARGEST:g} is refused")
-
-
 def _times(graph: Graph, devices: Sequence[Device]) -> Floats:
     """Return [n, devices] running times: a table named after the device or its type, else work / speed."""
     time = np.empty((graph.n, len(devices)))
@@ -395,11 +336,3 @@ def _times(graph: Graph, devices: Sequence[Device]) -> Floats:
         if device.unsupported:
             time[[kind in device.unsupported for kind in graph.kinds], d] = np.inf
     return frozen(time, np.float64)
-
-
-def _check_members(constraint: Constraint, n: int, k: int) -> None:
-    nodes = getattr(constraint, "nodes", ()) or ()
-    devices = getattr(constraint, "devices", ()) or ()
-    for number, size, what in [*((v, n, "node") for v in nodes), *((d, k, "device") for d in devices)]:
-        if not 0 <= number < size:
-            raise UsageError(f"{constraint}: there is no {what} {number} (there are {size})")

@@ -25,6 +25,7 @@ DATA = {
     "replicas",
     "replication",
     "result",
+    "soundness",
     "source",
     "split",
     "symmetry",

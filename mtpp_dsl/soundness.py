@@ -1,0 +1,108 @@
+"""What has to hold of the parts of a problem, each by itself and against the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mtpp_dsl.constraints import Bottleneck, Constraint, Linear, Replicate
+from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.units import format_quantity
+
+if TYPE_CHECKING:
+    from mtpp_dsl.problem import Device, Host, Objective, Shared
+
+__all__ = ["LARGEST", "check_devices", "check_magnitudes", "check_members", "settled_objective"]
+
+LARGEST = 1e100
+"""Larger times, sizes and their sums are refused: no solver computes with them."""
+
+
+def check_devices(devices: Sequence[Device], channel: Shared | Host | None, graph: Graph) -> None:
+    """Check the devices and the channel that joins them; None for links.
+
+    Raises:
+        UsageError: no device, two of one name, a bandwidth that is not positive, overflow in units that do not meet.
+        DeviceError: a speed, memory or reserve that cannot be.
+    """
+    if not devices:
+        raise UsageError("a problem needs at least one device")
+    names = [device.name for device in devices]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two devices are called {max(names, key=names.count)!r}")
+    if channel is not None and not channel.bandwidth > 0:
+        raise UsageError(f"the bandwidth is {channel.bandwidth:g}; it must be more than zero")
+    if channel is not None and channel.overflow and graph.memory_unit != graph.size_unit:
+        raise UsageError("overflow streams parameters, and in this graph memory and tensors have different units")
+    for device in devices:
+        if not (device.speed > 0 and device.reserve >= 0 and (device.memory is None or device.memory >= 0)):
+            raise DeviceError(
+                f"device {device.name!r}: speed must be positive, memory and reserve not negative", device.name
+            )
+        if device.memory is not None and device.reserve > device.memory:
+            reserve, memory = (format_quantity(x, graph.memory_unit) for x in (device.reserve, device.memory))
+            raise DeviceError(f"device {device.name!r} reserves {reserve} of a memory of {memory}", device.name)
+
+
+def settled_objective(
+    objective: Objective, graph: Graph, constraints: Sequence[Constraint]
+) -> tuple[Objective, tuple[str, ...]]:
+    """Return the objective and warnings; with separate parts, of a graph without a backward part, the usual one.
+
+    Raises:
+        UsageError: separate parts of a makespan, or beside a constraint that means nothing with them.
+    """
+    if objective.parts == "together":
+        return objective, ()
+    if objective.quantity == "makespan":
+        raise UsageError("separate parts have a bottleneck each; a makespan, or the throughput of a batch, has none")
+    for constraint in constraints:
+        if isinstance(constraint, Replicate):
+            raise ConstraintError(
+                "loads of replicas are defined for both parts together, not for separate ones", constraint.origin
+            )
+        if isinstance(constraint, Linear) and any(isinstance(x, Bottleneck) for x, _ in constraint.terms):
+            raise ConstraintError(
+                f"constraint {constraint} speaks of the bottleneck, and separate parts have one each; write load(d)",
+                constraint.origin,
+            )
+    if graph.backward.any():
+        return objective, ()
+    note = "no node belongs to a backward part: with parts = separate the objective is what it is without"
+    return replace(objective, parts="together"), (note,)
+
+
+def check_magnitudes(graph: Graph, devices: Sequence[Device], channel: Shared | Host | None) -> None:
+    """Check that sums of times and sizes stay numbers that can be computed with.
+
+    Raises:
+        UsageError: one is above :data:`LARGEST`.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        slowest = min(device.speed for device in devices)
+        sums = {"the running times": graph.work.sum() / slowest, "the sizes": (graph.params + graph.output).sum()}
+        for kind, times in graph.times.items():
+            sums[f"the times on {kind}"] = times[np.isfinite(times)].sum() / slowest
+        if channel is not None:
+            bandwidth = channel.between or channel.bandwidth
+            sums["the times of transfers"] = (graph.output.sum() + graph.params.sum()) / bandwidth
+    for what, total in sums.items():
+        if not total <= LARGEST:
+            raise UsageError(f"{what} add up to {total:g}; more than {LARGEST:g} is refused")
+
+
+def check_members(constraint: Constraint, n: int, k: int) -> None:
+    """Check that a constraint speaks of nodes and devices that exist.
+
+    Raises:
+        UsageError: it does not.
+    """
+    nodes = getattr(constraint, "nodes", ()) or ()
+    devices = getattr(constraint, "devices", ()) or ()
+    for number, size, what in [*((v, n, "node") for v in nodes), *((d, k, "device") for d in devices)]:
+        if not 0 <= number < size:
+            raise UsageError(f"{constraint}: there is no {what} {number} (there are {size})")
