@@ -350,3 +350,15 @@ def test_every_verified_plan_is_below_no_bound() -> None:
             plan = Plan.create(problem, where)
             if not verify(problem, plan):
                 assert bound.cost <= max(loads(problem, list(where))) * (1 + 1e-9)
+
+
+def test_numbers_too_far_apart_for_a_closed_gap_are_told() -> None:
+    """A node that streams for 1e7 times its work leaves the bound a margin above the cost, and a note says so."""
+    graph = Graph.create("ab", [(0, 1)], work=1.0, params=[1e7, 1.0], output=1.0)
+    devices = [Device("small", memory=1.0), Device("large", memory=2e7)]
+    result = MipMethod(Exact()).solve(Problem.create(graph, devices, Shared(1.0, overflow=True)), Limits(), Progress())
+    assert result.gap is not None
+    assert (result.gap > 1e-6) == any("so far apart" in note for note in result.notes)
+    assert any("so far apart" in note for note in result.notes)
+    near = MipMethod(Exact()).solve(Problem.create(graph, devices, Shared(1.0)), Limits(), Progress())
+    assert not near.notes

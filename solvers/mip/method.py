@@ -14,7 +14,7 @@ from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, load
-from mtpp_dsl.result import Bound, Infeasibility, Result, Termination
+from mtpp_dsl.result import OPTIMAL_GAP, Bound, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
@@ -121,6 +121,7 @@ class _Run:
         outcome = solved.outcome
         if outcome.termination == "infeasible":
             return self.infeasible(phases)
+        self.coarse(solved.margin)
         bound = None
         if solved.proven is not None and form.role != "restriction":
             bound = self.bound(solved.proven, outcome.by)
@@ -170,6 +171,15 @@ class _Run:
             )
             return
         self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
+
+    def coarse(self, margin: float) -> None:
+        """Note that the numbers of the problem lie too far apart for a closed gap, if they do."""
+        cost = self.progress.cost
+        if self.formulation.role == "exact" and cost is not None and margin > max(self.limits.gap, OPTIMAL_GAP) * cost:
+            self.notes.append(
+                f"times, tensors and streams lie so far apart that {margin:.2g} is taken off the solver's bound for "
+                "its tolerances: the gap may stay open"
+            )
 
     def infeasible(self, phases: Mapping[str, float]) -> Result:
         """Say why there is no plan."""

@@ -64,6 +64,7 @@ class Solved:
         proven: the bound; its cost is ``inf`` if the model has no solution, None if nothing is known.
         scale: the model's ``cost_scale``.
         build, solve: seconds.
+        margin: what is taken off the solver's word, in the problem's unit.
     """
 
     outcome: Outcome
@@ -72,6 +73,7 @@ class Solved:
     scale: float
     build: float
     solve: float
+    margin: float
 
 
 def solve_one(
@@ -113,7 +115,7 @@ def solve_one(
     plan = None
     if outcome.objective is not None and formulation.role != "relaxation":
         plan = formulation.extract(problem, model)
-    return Solved(outcome, plan, proven, scale, built - began, solved - built)
+    return Solved(outcome, plan, proven, scale, built - began, solved - built, margin * scale)
 
 
 def _between(model: Any, scale: float, margin: float, known: Known) -> None:
