@@ -1,7 +1,11 @@
-"""Random small problems for Hypothesis."""
+"""Random small problems, for Hypothesis and for loops over seeds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
 from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import Acyclic, Memory
@@ -55,4 +59,30 @@ def memory_problems(draw: st.DrawFn, most: int = 5, most_devices: int = 3) -> Pr
         devices,
         Shared(1.0, overflow=overflow),
         constraints=[Acyclic(), *([Memory()] if hard else [])],
+    )
+
+
+def mixed_graph(
+    random: np.random.Generator,
+    n: int,
+    *,
+    share: float,
+    outputs: Sequence[float],
+    params: Sequence[float],
+    training: bool,
+) -> Graph:
+    """Return a random graph with a table of times on CPUs; each pair of nodes is joined with probability *share*."""
+    relabel = random.permutation(n)
+    pairs = [(u, v) for u, v in combinations(range(n), 2) if random.random() < share]
+    backward = np.zeros(n, bool)
+    backward[relabel] = np.sort(random.random(n) < 0.5) if training else False
+    work = random.choice([0.0, 1.0, 5.0, 9.0], n) * (random.random(n) if random.random() < 0.5 else 1.0)
+    return Graph.create(
+        [f"v{i}" for i in range(n)],
+        [(int(relabel[u]), int(relabel[v])) for u, v in pairs],
+        work=work,
+        output=random.choice(outputs, n),
+        params=random.choice(params, n),
+        backward=backward,
+        times={"cpu": work * random.choice([1.0, 2.0, 5.0], n) + random.choice([0.0, 0.3], n)},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 from math import inf
 
 import numpy as np
@@ -28,6 +28,7 @@ from mtpp_dsl.solvers.ideals.inside import INSIDE
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.verification import cost_of, loads, verify
 from tests.oracle import optimum, plans
+from tests.strategies import mixed_graph
 from tests.test_ideals import check, solve
 
 CHAIN = Graph.create("abc", [(0, 1), (1, 2)], work=[4, 8, 2], output=[1, 2, 3], params=[1, 3, 2])
@@ -46,20 +47,7 @@ def random_problem(seed: int, *, training: bool = False) -> Problem:
     """Return a small problem on two levels with any mixture of CPUs, memory, colocation, replicas and training."""
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 5))
-    relabel = random.permutation(n)
-    pairs = [(u, v) for u, v in combinations(range(n), 2) if random.random() < 0.6]
-    backward = np.zeros(n, bool)
-    backward[relabel] = np.sort(random.random(n) < 0.5) if training else False
-    work = random.choice([0.0, 1.0, 5.0, 9.0], n) * (random.random(n) if random.random() < 0.5 else 1.0)
-    graph = Graph.create(
-        [f"v{i}" for i in range(n)],
-        [(int(relabel[u]), int(relabel[v])) for u, v in pairs],
-        work=work,
-        output=random.choice([0.0, 0.5, 1.0, 4.0], n),
-        params=random.choice([1.0, 2.0, 4.0], n),
-        backward=backward,
-        times={"cpu": work * random.choice([1.0, 2.0, 5.0], n) + random.choice([0.0, 0.3], n)},
-    )
+    graph = mixed_graph(random, n, share=0.6, outputs=[0.0, 0.5, 1.0, 4.0], params=[1.0, 2.0, 4.0], training=training)
     groups = int(random.integers(1, 4)) if n < 4 else 2
     each = int(random.integers(1, 3)) if groups < 3 else 1
     memory = float(graph.memory.sum()) * float(random.choice([0.6, 0.9, 2.0]))

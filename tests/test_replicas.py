@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -29,6 +29,7 @@ from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ideals.sweep import SWEEP
 from mtpp_dsl.verification import cost_of, loads, verify
 from tests.oracle import optimum, plans
+from tests.strategies import mixed_graph
 from tests.test_ideals import check, solve
 
 CHAIN = Graph.create("abc", [(0, 1), (1, 2)], work=[4, 8, 2], output=[1, 2, 3], params=[1, 3, 2])
@@ -49,20 +50,7 @@ def random_problem(seed: int, *, training: bool) -> Problem:
     """Return a small problem with replicas and any mixture of CPUs, memory, colocation, overflow and training."""
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 5))
-    relabel = random.permutation(n)
-    pairs = [(u, v) for u, v in combinations(range(n), 2) if random.random() < 0.5]
-    backward = np.zeros(n, bool)
-    backward[relabel] = np.sort(random.random(n) < 0.5) if training else False
-    work = random.choice([0.0, 1.0, 5.0, 9.0], n) * (random.random(n) if random.random() < 0.5 else 1.0)
-    graph = Graph.create(
-        [f"v{i}" for i in range(n)],
-        [(int(relabel[u]), int(relabel[v])) for u, v in pairs],
-        work=work,
-        output=random.choice([0.0, 0.5, 1.0, 7.0], n),
-        params=random.choice([0.0, 1.0, 4.0], n),
-        backward=backward,
-        times={"cpu": work * random.choice([1.0, 2.0, 5.0], n) + random.choice([0.0, 0.3], n)},
-    )
+    graph = mixed_graph(random, n, share=0.5, outputs=[0.0, 0.5, 1.0, 7.0], params=[0.0, 1.0, 4.0], training=training)
     cpus = int(random.integers(0, 3))
     k = int(random.integers(2, 5 - cpus // 2)) if n < 4 else 3 - cpus // 2
     memory = float(graph.memory.sum()) * float(random.choice([0.6, 0.9, 2.0]))
