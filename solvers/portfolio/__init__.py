@@ -1,0 +1,1 @@
+"""Several methods at once, each lane of them in a process of its own."""

@@ -1,0 +1,228 @@
+"""Lanes of methods in processes of their own, which tell one another of plans and bounds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pickle import PicklingError
+from tempfile import TemporaryFile
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import IO, Any
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane
+from mtpp_dsl.solvers.portfolio.wire import receive, send
+
+__all__ = ["cores", "run_together"]
+
+LOOK = 0.05
+"""Seconds between looks at the clock and at whether somebody asked to stop."""
+GRACE = 3.0
+"""Seconds that a process is given to stop by itself."""
+MODULE = "mtpp_dsl.solvers.portfolio.worker"
+
+
+def cores(limits: Limits) -> int:
+    """Return how many processes may run at once: the threads asked for, else the cores this process may use."""
+    if limits.threads is not None:
+        return limits.threads
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def run_together(
+    problem: Problem, lanes: Sequence[Sequence[Task]], limits: Limits, progress: Progress
+) -> tuple[list[Result], tuple[str, ...]]:
+    """Run every lane in a process of its own until plan and bound meet, all have ended, or the limits end it.
+
+    Where a process cannot be started, its lane runs here, after the others. A process that dies takes its lane with
+    it, not the run.
+
+    Args:
+        problem: what is asked; must be picklable.
+        lanes: of tasks, each lane in order.
+        limits: of all. MIP solvers get one thread per lane.
+        progress: told of all plans and bounds, from several threads; what it knows already is told to the lanes.
+
+    Returns:
+        What the tasks said at their ends; notes on lanes that failed.
+    """
+    team = _Team(problem, limits, progress)
+    try:
+        here = [lane for lane in lanes if lane and not team.start(lane)]
+        for lane in here:
+            team.results += run_lane(problem, lane, limits, progress)
+        team.wait()
+    finally:
+        team.end()
+    return team.results, tuple(team.notes)
+
+
+class _Team:
+    """The processes of one run."""
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+        self._problem, self._limits, self._progress = problem, limits, progress
+        self._workers: list[_Worker] = []
+        self._lock = Lock()
+        self.news = Event()
+        self.results: list[Result] = []
+        self.notes: list[str] = []
+
+    def start(self, tasks: Sequence[Task]) -> bool:
+        """Start a process for a lane; return False if that is not possible."""
+        limits, progress = self._limits, self._progress
+        time = None if limits.time is None else limits.remaining
+        given = {
+            "time": time,
+            "gap": limits.gap,
+            "threads": 1,
+            "seed": limits.seed,
+            "solver": limits.solver,
+            "solver_options": dict(limits.solver_options),
+            "start": limits.start,
+        }
+        job = (self._problem, list(tasks), given, progress.plan, progress.cost, progress.bound)
+        try:
+            worker = _Worker(self, job)
+        except (OSError, ValueError, PicklingError, TypeError, AttributeError) as error:
+            progress.say(f"no process could be started ({error}): the methods run one after another")
+            return False
+        self._workers.append(worker)
+        return True
+
+    def hear(self, source: _Worker, kind: str, *values: Any) -> None:
+        """Take what a process says, and tell the others."""
+        progress = self._progress
+        if kind == "plan":
+            progress.report_plan(*values)
+        elif kind == "cost":
+            progress.report_cost(*values)
+        elif kind == "bound":
+            progress.report_bound(*values)
+        elif kind == "say":
+            progress.say(*values)
+        if kind in ("plan", "cost", "bound"):
+            for other in list(self._workers):
+                if other is not source:
+                    other.tell(kind, *values)
+        with self._lock:
+            if kind == "done":
+                self.results += values[0]
+            elif kind == "failed":
+                self.notes.append(f"a part of the portfolio failed: {values[0].strip().splitlines()[-1]}")
+        if kind in ("done", "failed"):
+            source.settled = True
+        if kind != "say":
+            self.news.set()
+
+    def wait(self) -> None:
+        """Return when nothing is left to wait for."""
+        while any(worker.alive for worker in self._workers) and not self._over:
+            self.news.wait(LOOK)
+            self.news.clear()
+
+    @property
+    def _over(self) -> bool:
+        if closed(self._progress, self._limits):
+            return True
+        with self._lock:
+            return any(result.infeasibility is not None for result in self.results)
+
+    def end(self) -> None:
+        """Stop all processes; those that do not listen are killed."""
+        for worker in self._workers:
+            worker.tell("stop")
+        until = monotonic() + GRACE
+        for worker in self._workers:
+            worker.end(max(until - monotonic(), 0.0))
+
+
+class _Worker:
+    """One process.
+
+    Raises:
+        OSError: it cannot be started.
+        PicklingError, TypeError, AttributeError: the job cannot be sent.
+    """
+
+    def __init__(self, team: _Team, job: object) -> None:
+        self._team = team
+        self._lock = Lock()
+        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
+        self.settled = False
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", MODULE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            )
+        except BaseException:
+            self._errors.close()
+            raise
+        try:
+            self._send(job)
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            self._close()
+            raise
+        self._reader = Thread(target=self._listen, daemon=True)
+        self._reader.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether more is to be heard from it."""
+        return self._reader.is_alive()
+
+    def _send(self, message: object) -> None:
+        assert self._process.stdin is not None
+        with self._lock:
+            send(self._process.stdin, message)
+
+    def tell(self, kind: str, *values: Any) -> None:
+        """Send a message; to one that has ended, none."""
+        with contextlib.suppress(OSError, ValueError):
+            self._send((kind, *values))
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            while not self.settled:
+                kind, *values = receive(self._process.stdout)
+                self._team.hear(self, kind, *values)
+        except (EOFError, OSError):
+            pass
+        if not self.settled:
+            self._team.hear(self, "failed", self._last_words())
+
+    def _last_words(self) -> str:
+        code = self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip()
+        return said or f"its process ended with code {code}"
+
+    def end(self, seconds: float) -> None:
+        """Wait for the end, and bring it about after *seconds*."""
+        self.settled = self.settled or not self.alive
+        self._reader.join(seconds)
+        self.settled = True
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self._close()
+
+    def _close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._errors.close()

@@ -1,0 +1,93 @@
+"""The process that runs one lane: ``python -m mtpp_dsl.solvers.portfolio.worker``, a job on its standard input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from threading import Lock, Thread
+from traceback import format_exc
+from typing import Any, BinaryIO
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.result import Bound
+from mtpp_dsl.solvers.portfolio.lane import run_lane
+from mtpp_dsl.solvers.portfolio.wire import receive, send
+
+__all__ = ["main"]
+
+
+class _Relay(Progress):
+    """Sends what is news to the process that started us; takes from it what others have found."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        super().__init__()
+        self._out, self._sending = out, Lock()
+
+    def tell(self, kind: str, *values: Any) -> None:
+        with self._sending:
+            try:
+                send(self._out, (kind, *values))
+            except OSError:  # nobody is there any more
+                self.stop()
+
+    def report_plan(self, plan: Plan, cost: float) -> None:
+        if self.cost is None or cost < self.cost:
+            super().report_plan(plan, cost)
+            self.tell("plan", plan, cost)
+
+    def report_cost(self, cost: float) -> None:
+        if self.held is None or cost < self.held:
+            super().report_cost(cost)
+            self.tell("cost", cost)
+
+    def report_bound(self, bound: Bound) -> None:
+        if self.bound is None or bound.cost > self.bound.cost:
+            super().report_bound(bound)
+            self.tell("bound", bound)
+
+    def say(self, message: str) -> None:
+        if message:
+            self.tell("say", message)
+
+    def follow(self, stream: BinaryIO) -> None:
+        """Take plans and bounds of others from *stream*, until it says stop or ends."""
+        try:
+            while True:
+                kind, *values = receive(stream)
+                if kind == "plan":
+                    super().report_plan(*values)
+                elif kind == "cost":
+                    super().report_cost(*values)
+                elif kind == "bound":
+                    super().report_bound(*values)
+                else:
+                    self.stop()
+        except EOFError:
+            os._exit(0)  # whoever started us has gone
+
+
+def main() -> None:
+    """Run the lane that standard input describes; what is printed on the way goes to the standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the process that started us, which tells us
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    source = sys.stdin.buffer
+    problem, tasks, limits, plan, cost, bound = receive(source)
+    relay = _Relay(out)
+    if plan is not None:
+        Progress.report_plan(relay, plan, cost)
+    if bound is not None:
+        Progress.report_bound(relay, bound)
+    Thread(target=relay.follow, args=(source,), daemon=True).start()
+    try:
+        relay.tell("done", run_lane(problem, tasks, Limits(**limits), relay))
+    except Exception:
+        relay.tell("failed", format_exc())
+    out.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Methods in processes of their own that tell one another what they find."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from threading import Timer
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.result import Bound, Infeasibility, Result
+from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.portfolio.lane import Task
+from mtpp_dsl.solvers.portfolio.run import cores, run_together
+from mtpp_dsl.verification import verify
+
+
+def problem_of(nodes: int = 12, k: int = 3) -> Problem:
+    graph = regal(nodes, "ba", "own-memory", 1)
+    return Problem.create(graph, [Device(f"d[{i}]") for i in range(k)], Shared(1.0), constraints=[Acyclic()])
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Waits until it has heard of a plan and of a bound, and says so by a bound of its own: half of the plan's cost."""
+
+    name: str = "waits"
+    summary: str = ""
+    gives: Any = "bound"
+
+    def accepts(self, problem: Problem) -> str | None:
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        while not progress.stopped and limits.remaining > 0:
+            if progress.cost is not None and progress.bound is not None:
+                bound = Bound(0.99 * progress.cost, "waits", "trusted", "test")
+                progress.report_bound(bound)
+                return Result("complete", bound=bound, method=self.name)
+            sleep(0.01)
+        return Result("time_limit", method=self.name)
+
+
+@dataclass(frozen=True)
+class Sleeps:
+    """Listens to nobody."""
+
+    name: str = "sleeps"
+    summary: str = ""
+    gives: Any = "plan"
+
+    def accepts(self, problem: Problem) -> str | None:
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        progress.report_plan(Plan.create(problem, [0] * problem.graph.n), evaluate_all_on_one(problem))
+        sleep(600)
+        raise AssertionError
+
+
+def evaluate_all_on_one(problem: Problem) -> float:
+    return evaluate(problem, Plan.create(problem, [0] * problem.graph.n)).cost
+
+
+@dataclass(frozen=True)
+class Breaks:
+    """Fails in one of several ways."""
+
+    how: str
+    name: str = "breaks"
+    summary: str = ""
+    gives: Any = "plan"
+
+    def accepts(self, problem: Problem) -> str | None:
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        if self.how == "raises":
+            raise ValueError("no good")
+        if self.how == "dies":
+            os._exit(3)
+        if self.how == "prints":
+            print("not a message")
+            os.write(1, b"nor is this\n")
+            return Result("complete", method=self.name)
+        return Result("infeasible", method=self.name, infeasibility=Infeasibility("there is no room"))
+
+
+@dataclass(frozen=True)
+class Unpicklable(Waits):
+    """Cannot be sent."""
+
+    name: str = "unpicklable"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("stays here")
+
+
+class Choosy(Waits):
+    """Accepts nothing."""
+
+    def accepts(self, problem: Problem) -> str | None:
+        return "no"
+
+
+def test_lanes_hear_of_one_another() -> None:
+    """A plan found in one process and a bound known before are told to another, and its bound comes back."""
+    problem, progress = problem_of(), Progress()
+    Simple().solve(problem, Limits(), progress)
+    results, notes = run_together(problem, [[Task(SliceGraph())], [Task(Waits())]], Limits(time=60, gap=0.2), progress)
+    assert notes == ()
+    assert progress.plan is not None
+    assert not verify(problem, progress.plan)
+    assert progress.bound is not None
+    assert progress.bound.method == "waits"
+    assert {result.method for result in results} <= {"slicegraph", "waits"}
+
+
+def test_a_closed_gap_ends_all() -> None:
+    """When plan and bound meet, a process that does not listen is stopped too."""
+    problem, progress = problem_of(k=1), Progress()
+    began = monotonic()
+    run_together(problem, [[Task(Sleeps())], [Task(Simple())]], Limits(time=300), progress)
+    assert monotonic() - began < 30
+    assert progress.bound is not None
+    assert progress.cost == pytest.approx(progress.bound.cost)
+
+
+def test_time_and_interrupts_end_it() -> None:
+    """The time limit and a request to stop are obeyed, and what was found is kept."""
+    problem = problem_of()
+    for ask, limits in ((False, Limits(time=3.0)), (True, Limits())):
+        progress = Progress()
+        if ask:
+            Timer(3.0, progress.stop).start()
+        began = monotonic()
+        run_together(problem, [[Task(Sleeps())]], limits, progress)
+        assert monotonic() - began < 20
+        assert progress.plan is not None or monotonic() - began > 3.0
+
+
+@pytest.mark.parametrize(("how", "said"), [("raises", "ValueError: no good"), ("dies", "ended with code 3")])
+def test_a_lane_that_fails_is_noted(how: str, said: str) -> None:
+    """The others go on, and the answer says what failed."""
+    problem, progress = problem_of(), Progress()
+    _, notes = run_together(problem, [[Task(Breaks(how))], [Task(SliceGraph())]], Limits(time=60), progress)
+    assert progress.plan is not None
+    assert len(notes) == 1
+    assert said in notes[0]
+
+
+def test_what_a_method_prints_is_no_message() -> None:
+    """Standard output of a lane does not disturb what it tells."""
+    results, notes = run_together(problem_of(), [[Task(Breaks("prints"))]], Limits(time=60), Progress())
+    assert [result.termination for result in results] == ["complete"]
+    assert notes == ()
+
+
+def test_infeasible_ends_all() -> None:
+    """A proof that there is no plan is handed over, and nobody goes on."""
+    began = monotonic()
+    results, _ = run_together(
+        problem_of(), [[Task(Breaks("infeasible"))], [Task(Sleeps())]], Limits(time=300), Progress()
+    )
+    assert monotonic() - began < 30
+    assert [result.infeasibility.reason for result in results if result.infeasibility] == ["there is no room"]
+
+
+def test_without_processes_lanes_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be sent to a process, or where none can be started, the methods run one after another."""
+    problem = problem_of()
+    for broken in (False, True):
+        if broken:
+            monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        progress = Progress()
+        Simple().solve(problem, Limits(), progress)
+        lanes = [[Task(SliceGraph())], [Task(Unpicklable())]]
+        results, notes = run_together(problem, lanes, Limits(time=60), progress)
+        assert notes == ()
+        assert "unpicklable" in {result.method for result in results}
+
+
+def test_tasks_follow_one_another() -> None:
+    """A lane runs its tasks in order; one that does not accept the problem is left out."""
+    progress = Progress()
+    tasks = [Task(Choosy()), Task(SliceGraph(), seconds=5.0), Task(Simple())]
+    results, _ = run_together(problem_of(), [tasks], Limits(time=60), progress)
+    assert [result.method for result in results] == ["slicegraph", "simple"]
+
+
+def test_threads_are_the_number_of_processes() -> None:
+    """``--threads`` says how many; without, the cores of the machine."""
+    assert cores(Limits(threads=3)) == 3
+    assert cores(Limits()) >= 1
+
+
+def test_many_reports_at_once_are_kept_in_order() -> None:
+    """Costs only fall and bounds only rise in the log, however the lanes' messages interleave."""
+    problem, progress = problem_of(40, 6), Progress()
+    lanes = [[Task(SliceGraph(), seed=seed)] for seed in range(2)] + [[Task(Simple())]]
+    run_together(problem, lanes, Limits(time=60), progress)
+    costs = [entry.incumbent for entry in progress.log if entry.incumbent is not None]
+    assert costs == sorted(costs, reverse=True)
+    assert costs
