@@ -62,6 +62,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "shares": "mtpp_dsl.solvers.proofs.shares:Shares",
         "cuts": "mtpp_dsl.solvers.proofs.cuts:Cuts",
         "configuration": "mtpp_dsl.solvers.proofs.configuration:Configuration",
+        "chain": "mtpp_dsl.solvers.proofs.chain:Chain",
     },
 }
 

@@ -13,12 +13,11 @@ from scipy.sparse import coo_array
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import BITS, Kind, Reading, named_numbers, number, units_for
+from mtpp_dsl.solvers.proofs.reading import BITS, Kind, Reading, number, units_for, whole_numbers
 
 __all__ = ["Configuration"]
 
 HALF = 0.5
-LARGEST_WEIGHT = 1e9
 LARGEST_MOST = 10_000_000
 """What a device may hold at most, in weights; more is counted in coarser units."""
 LARGEST_FREE = 2 ** (BITS + 3)
@@ -48,9 +47,9 @@ class Configuration:
         if target <= 0:
             return 0.0
         weights = [0] * len(reading.members)
-        for name, value in _whole(data, "weights").items():
+        for name, value in whole_numbers(data, "weights").items():
             weights[reading.group_of(name)] += value
-        most = _whole(data, "most")
+        most = whole_numbers(data, "most")
         if set(most) != {device.name for device in problem.devices}:
             raise Refused("the certificate's 'most' does not name the devices of the problem, each once")
         held, total = sum(most.values()), sum(weights)
@@ -61,15 +60,6 @@ class Configuration:
             if least < total and not _lighter(reading, kind, target, weights, least, limits.remaining):
                 raise Refused(f"below {target!r}, {kind.devices[0]} can hold nodes that weigh more than {least}")
         return target
-
-
-def _whole(data: Mapping[str, Any], key: str) -> dict[str, int]:
-    found = {}
-    for name, value in named_numbers(data, key).items():
-        if value != floor(value) or value > LARGEST_WEIGHT:
-            raise Refused(f"the certificate's {key!r} of {name!r} is {value!r}, not a whole number up to 1e9")
-        found[name] = int(value)
-    return found
 
 
 class _Programme:

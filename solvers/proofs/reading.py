@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import frexp, fsum, inf, ldexp
+from math import floor, frexp, fsum, inf, ldexp
 from sys import float_info
 from typing import Any
 
@@ -14,8 +14,9 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.verification import TOLERANCE
 
-__all__ = ["Kind", "Reading", "named_numbers", "number", "units_for"]
+__all__ = ["Kind", "Reading", "named_numbers", "number", "units_for", "whole_numbers"]
 
+LARGEST_WEIGHT = 1e9
 BITS = 27
 """A target is about this power of two of the units that loads are counted in."""
 
@@ -172,3 +173,13 @@ def named_numbers(data: Mapping[str, Any], key: str) -> dict[str, float]:
     if not isinstance(values, Mapping):
         raise Refused(f"the certificate's {key!r} gives no numbers by name")
     return {name: number(values, name) for name in values}
+
+
+def whole_numbers(data: Mapping[str, Any], key: str) -> dict[str, int]:
+    """Return the whole numbers by name of a certificate, all from zero to 1e9."""
+    found = {}
+    for name, value in named_numbers(data, key).items():
+        if value != floor(value) or value > LARGEST_WEIGHT:
+            raise Refused(f"the certificate's {key!r} of {name!r} is {value!r}, not a whole number up to 1e9")
+        found[name] = int(value)
+    return found
