@@ -2,9 +2,9 @@
 
 For a target T, ``need[r]`` is the least number of devices, of a given sequence, that hold the first r
 nodes with every load at most T. One sweep finds it: for l = 0, 1, ... grow the segment that starts
-at l, its load updated in O(degree), and stop as soon as what can only grow exceeds T: its work,
-overflow, and the tensors it reads from before l; or its memory exceeds the limit. The load itself may fall
-when a tensor closes, so it decides nothing but whether a segment may be a block.
+at l, its load updated in O(1) (see :mod:`~mtpp_dsl.solvers.combinatorial.pins`), and stop as soon as what can
+only grow exceeds T: its work, overflow, and the tensors it reads from before l; or its memory exceeds the limit. The
+load itself may fall when a tensor closes, so it decides nothing but whether a segment may be a block.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ import numpy as np
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.combinatorial.slicing import Block, Slicing
 
 __all__ = ["Cover"]
 
 STEPS_WORTH_COMPILING = 1e6
+FIRST_STEP = 1e-3
+"""The first target lies above the floor by this share; while none holds, the step doubles."""
 
 
 class Cover:
@@ -41,8 +44,18 @@ class Cover:
         time = devices.time[order]
         least = time.min(axis=1)
         self._floor = max(float(least.max(initial=0.0)), float(least.sum()) / len(kinds))
+        paid = paid_tensors(graph, devices.tensor)
+        pins = pins_of(graph, paid, order[None, :], say)
         self._arrays = (
-            *_by_position(graph, devices.tensor, order),
+            order,
+            graph.offsets_in,
+            graph.producers,
+            paid,
+            pins.first[0],
+            pins.last[0],
+            pins.following[0],
+            pins.closed[0],
+            pins.left[0],
             time,
             np.append(np.cumsum(least[::-1])[::-1], 0.0),
             graph.params[order],
@@ -53,24 +66,26 @@ class Cover:
             devices.bandwidth,
             _next_of_class(kinds, len(devices.members)),
         )
-        self._run = COVER.pick(float(graph.n + graph.m) * graph.n / len(kinds), say)
+        self._run = COVER.pick(float(graph.n) * graph.n / len(kinds), say)
 
     def slice(self, below: float = np.inf, stopped: Callable[[], bool] = lambda: False) -> Slicing | None:
         """Return a slicing with the least largest load, or None if none is below *below*.
 
-        The bisection ends exactly: a target that fails raises the lower end to the next load, or other
-        threshold, at which the sweep could go otherwise; one that holds lowers the upper end to
-        the largest load of the slicing found. When *stopped*, the best so far is returned.
+        The first target is just under *below*, or, without one, near the floor, from where targets rise by
+        growing steps: those that fail are cheap. The bisection ends exactly: a target that fails raises the
+        lower end to the next load, or other threshold, at which the sweep could go otherwise; one that holds
+        lowers the upper end to the largest load of the slicing found. When *stopped*, the best so far is returned.
         """
-        low, high, best = self._floor, below, None
-        target = np.nextafter(below, 0.0) if np.isfinite(below) else low * 1.25
+        low, high, best, step = self._floor, below, None, FIRST_STEP
+        target = np.nextafter(below, 0.0) if np.isfinite(below) else low * (1 + step)
         while low < high and not stopped():
             found, following = self.under(target)
             if found is not None:
                 best, high = found, found.cost
             else:
                 low = max(following, np.nextafter(target, np.inf))
-            target = min((low + high) / 2, np.nextafter(high, 0.0)) if np.isfinite(high) else 1.5 * low
+            step *= 2
+            target = min((low + high) / 2, np.nextafter(high, 0.0)) if np.isfinite(high) else (1 + step) * low
         return best
 
     def under(self, target: float) -> tuple[Slicing | None, float]:
@@ -89,18 +104,6 @@ class Cover:
         return Slicing(tuple(blocks[::-1]), max(float(load[block.end]) for block in blocks)), following
 
 
-def _by_position(graph: Graph, tensor: Floats, order: Ints) -> tuple[Ints, Ints, Ints, Floats]:
-    """Return, by position: row pointers and positions of producers read, and the pins and costs of tensors."""
-    position = np.empty(graph.n, np.int64)
-    position[order] = np.arange(graph.n)
-    paid = tensor[graph.tails] > 0
-    heads, tails = position[graph.heads[paid]], position[graph.tails[paid]]
-    by_head = np.argsort(heads, kind="stable")
-    offsets = np.append(0, np.cumsum(np.bincount(heads, minlength=graph.n)))
-    pins = 1 + np.bincount(tails, minlength=graph.n)
-    return offsets, tails[by_head], pins, np.where(pins > 1, tensor[order], 0.0)
-
-
 def _next_of_class(kinds: Sequence[int], classes: int) -> Ints:
     """Return [k+1, classes] the first device of a class at or after each place of the sequence, k for none."""
     k = len(kinds)
@@ -113,10 +116,15 @@ def _next_of_class(kinds: Sequence[int], classes: int) -> Ints:
 
 def _cover(
     target: float,
-    offsets: Ints,
+    order: Ints,
+    offsets_in: Ints,
     producers: Ints,
-    pins: Ints,
-    tensor: Floats,
+    paid: Floats,
+    first_pin: Ints,
+    last_pin: Ints,
+    following_pin: Ints,
+    closed_by: Floats,
+    left: Floats,
     time: Floats,
     rest: Floats,
     params: Floats,
@@ -136,23 +144,21 @@ def _cover(
     """
     n, classes = time.shape
     k = len(following_of_class) - 1
-    inside = np.zeros(n, np.int64)
-    stamp = np.full(n, -1, np.int64)
+    made = paid[order]
+    reads = np.zeros(n)
+    closed = closed_by.copy()
     following = np.inf
     need[0] = 0
     for first in range(n):
         used = need[first]
-        if used >= k:
-            continue
         room = (k - used) * (1 + 1e-12)
-        if rest[first] > room * target:
+        if used < k and rest[first] > room * target:
             following = min(following, rest[first] / room)
-            continue
-        for kind in range(classes):
+            used = k
+        for kind in range(classes if used < k else 0):
             device = following_of_class[used, kind]
             if device == k:
                 continue
-            run = first * classes + kind
             work = read = io = size = held = 0.0
             for v in range(first, n):
                 work += time[v, kind]
@@ -161,29 +167,25 @@ def _cover(
                 if work == np.inf or held > memory_limit[kind]:
                     break
                 if pays[kind]:
-                    io += tensor[v]
-                    inside[v] = 1
-                    for e in range(offsets[v], offsets[v + 1]):
-                        u = producers[e]
-                        if u >= first:
-                            inside[u] += 1
-                            if inside[u] == pins[u]:
-                                io -= tensor[u]
-                        elif stamp[u] != run:
-                            stamp[u] = run
-                            io += tensor[u]
-                            read += tensor[u]
+                    read += reads[v]
+                    io += made[v] - closed[v]
                 streamed = max(size - overflow_limit[kind], 0.0) / bandwidth
                 if work + read + streamed > target:
                     following = min(following, work + read + streamed)
                     break
-                load = work + io + streamed
+                load = work + read + io + streamed
                 if load > target:
                     following = min(following, load)
                 elif device + 1 < need[v + 1]:
                     need[v + 1] = device + 1
                     start[v + 1] = first
                     block_load[v + 1] = load
+        if first_pin[first] < n:
+            closed[last_pin[first]] = left[first]
+            reads[first_pin[first]] += made[first]
+        for e in range(offsets_in[order[first]], offsets_in[order[first] + 1]):
+            if following_pin[e] < n:
+                reads[following_pin[e]] += paid[producers[e]]
     return following
 
 
