@@ -18,11 +18,9 @@ __all__ = ["Auto"]
 class Auto:
     """Method ``auto``: everything built in, in the order that pays.
 
-    1. the simple bound (archer2024, Lemma 3.3);
-    2. contraction of the graph, where it provably keeps an optimum;
-    3. where the devices need no order: ``anchor``, then ``annealing`` and ``configuration`` side by side: both;
-       elsewhere ``slicegraph``: a plan; ``ideals``, when the graph is not small: both, and often the proof; and where
-       the device sets are convex in no common order, ``configuration``: a bound;
+    1. bounds that cost next to nothing, and contraction of the graph, where it provably keeps an optimum;
+    2. ``ideals`` for a moment, and a first plan by ``slicegraph`` or ``annealing``;
+    3. searches and proofs at the same time, in processes that tell one another what they find (see :mod:`.lanes`);
     4. ``superblock``, when the exact model is large: a bound;
     5. ``exact``, from that plan, for the rest of the time: both. When it is too large, ``guess``: a bound.
 

@@ -12,26 +12,29 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import FORMULATIONS, built_in, load
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.annealing.method import Annealing
-from mtpp_dsl.solvers.auto.beside import anneal_and_bound
-from mtpp_dsl.solvers.bounds.configuration import Configuration
-from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.auto.lanes import lanes
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.portfolio.lane import run_lane
+from mtpp_dsl.solvers.portfolio.run import cores, run_together
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Run"]
 
-SLICE_SHARE = 0.2
-SLICE_SECONDS = 15.0
+QUICK = ("mtpp_dsl.solvers.bounds.simple:Simple", "mtpp_dsl.solvers.bounds.anchor:Anchor")
+
+QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
 AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.1, 6.0, 5_000
 """How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
-IDEALS_SHARE = 0.5
+PLAN_SHARE, PLAN_SECONDS = 0.1, 5.0
+"""How long a first plan is looked for: bounds need the cost of a good one to aim at."""
+QUICK_PATIENCE = 4
 SMALL = 40
-"""Fewer nodes than this go to the exact model, where it can be made, with little help."""
-BESIDE_SHARE, BESIDE_SHARE_SMALL = 0.7, 0.25
-CONFIGURATION_SHARE = 0.5
+"""Fewer nodes than this are no work for several processes: starting them takes longer."""
+SMALL_SHARE, LARGE_SHARE = 0.25, 0.7
+"""Of the time left, what searches and bounds get before the exact model, in small graphs and in large ones."""
 NEAR, LAST_SECONDS = 1e-4, 5.0
 """A relative gap that the exact model may close in as long as everything before took, or in these seconds."""
 RELAX_SHARE = 0.25
@@ -133,34 +136,62 @@ class Run:
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
-        self.simple()
-        if self.orderless:
-            self.beside()
-        else:
-            if self.problem.graph.n <= MOST_AT_ONCE:
-                self.ideals(AT_ONCE_SHARE, AT_ONCE_SECONDS)
-            self.slice()
-            self.ideals(IDEALS_SHARE)
-            self.configure()
+        self.quick()
+        if self.problem.graph.n <= MOST_AT_ONCE:
+            self.ideals(AT_ONCE_SHARE, AT_ONCE_SECONDS)
+        self.plan()
+        self.race()
         self.relax()
         self.exact()
         self.mend()
         return self.answer()
 
-    def simple(self) -> None:
-        if Simple().accepts(self.problem) is None:
-            Simple().solve(self.problem, self.limits, self.progress)
+    def quick(self) -> None:
+        """Take the bounds that cost next to nothing."""
+        for bound in QUICK:
+            method = built_in(bound)()
+            if not self.closed and method.accepts(self.problem) is None:
+                limits = self.limits.within(min(QUICK_SECONDS, QUICK_SHARE * self.limits.remaining))
+                self.take(method.solve(self.problem, limits, self.progress))
 
-    def slice(self) -> None:
-        """Slice the problem under the constraints that slicing can honour; keep what satisfies the others too."""
+    def ideals(self, share: float, most: float) -> None:
+        """Search the ideals for a share of the time, but no more than *most* seconds.
+
+        It ends early where there are few, and proves what it finds.
+        """
+        problem = self.together
+        if self.closed or self.orderless or Ideals().accepts(problem) is not None:
+            return
+        self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
+        limits = self.limits.within(min(most, share * self.limits.remaining), start=self.reduced.best_plan)
+        found = Ideals().solve(problem, limits, self.counted())
+        self.take(found)
+
+    def take(self, found: Result) -> None:
+        """Remember what a method said at its end."""
+        if found.method == "ideals":
+            self.of_ideals = found.notes
+        if found.infeasibility is not None:
+            self.ended = found
+
+    def plan(self) -> None:
+        """Look for a first plan: by annealing where the devices need no order, else by slicing."""
         if self.closed:
             return
+        seconds = min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining)
+        if self.orderless:
+            self.progress.say(f"annealing {self.problem.graph.n} nodes")
+            Annealing(QUICK_PATIENCE).solve(self.together, self.limits.within(seconds), self.counted())
+        else:
+            self.slice(seconds)
+
+    def slice(self, seconds: float) -> None:
+        """Slice the problem under the constraints that slicing can honour; keep what satisfies the others too."""
         problem = self.reduced.problem
         relaxed = self.together.with_constraints([c for c in problem.constraints if isinstance(c, HONOURS)])
         if SliceGraph().accepts(relaxed) is not None:
             return
         self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
-        seconds = min(SLICE_SECONDS, SLICE_SHARE * self.limits.remaining)
         valid_anyway = len(relaxed.constraints) == len(problem.constraints) and self.together is problem
         start = self.limits.start if self.reduced.lift is identity else None
         SliceGraph().solve(
@@ -169,50 +200,33 @@ class Run:
             self.reduced.listener(None if valid_anyway else problem),
         )
 
-    def ideals(self, share: float, most: float = float("inf")) -> None:
-        """Search the ideals for a share of the time: it ends early where there are few, and proves what it finds."""
-        if not self.small:
-            self.search_ideals(share, most)
+    def race(self) -> None:
+        """Search and bound at the same time, until plan and bound meet or neither gets better."""
+        if self.closed:
+            return
+        ran = lanes(self.together, 1 if self.small else cores(self.limits))
+        if not ran:
+            return
+        modelled = self.rows <= MOST_ROWS and _formulation("exact").accepts(self.reduced.problem) is None
+        share = SMALL_SHARE if self.small else LARGE_SHARE if modelled else 1.0
+        limits = self.limits.within(share * self.limits.remaining, start=self.reduced.best_plan)
+        listener = self.counted()
+        if len(ran) == 1:
+            results = run_lane(self.together, ran[0], limits, listener)
+        else:
+            results, notes = run_together(self.together, ran, limits, listener)
+            self.notes += notes
+        for result in results:
+            self.take(result)
 
     def mend(self) -> None:
         """Search the ideals of a small problem of which the exact model has left a gap, by its tolerances."""
         ended = self.ended
-        if self.orderless or not self.small or ended is None or ended.infeasibility is not None:
+        if not self.small or ended is None or ended.infeasibility is not None:
             return
         self.ended = None
-        self.search_ideals(1.0, float("inf"))
+        self.ideals(1.0, float("inf"))
         self.ended = self.ended or ended
-
-    def search_ideals(self, share: float, most: float) -> None:
-        """Search the ideals for a share of the time, but no more than *most* seconds."""
-        problem = self.together
-        if self.closed or Ideals().accepts(problem) is not None:
-            return
-        self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
-        limits = self.limits.within(min(most, share * self.limits.remaining), start=self.reduced.best_plan)
-        found = Ideals().solve(problem, limits, self.counted())
-        self.of_ideals = found.notes
-        if found.infeasibility is not None:
-            self.ended = found
-
-    def configure(self) -> None:
-        """Bound by what the devices can hold, where the ideals are too many or prove nothing."""
-        problem = self.together
-        if self.closed or self.small or Configuration().accepts(problem) is not None:
-            return
-        self.progress.say("bounding with configurations")
-        limits = self.limits.within(CONFIGURATION_SHARE * self.limits.remaining, start=self.reduced.best_plan)
-        Configuration().solve(problem, limits, self.counted())
-
-    def beside(self) -> None:
-        """Anneal and bound at the same time, where no order of the devices is asked for."""
-        if self.closed:
-            return
-        share = BESIDE_SHARE_SMALL if self.small else BESIDE_SHARE if self.rows <= MOST_ROWS else 1.0
-        limits = self.limits.within(share * self.limits.remaining)
-        found = anneal_and_bound(self.together, limits, self.counted())
-        if found.infeasibility is not None:
-            self.ended = found
 
     def counted(self) -> Progress:
         """Return a listener to methods on :attr:`together`, which counts plans as the objective does."""
