@@ -12,7 +12,9 @@ from mtpp_dsl.result import relative_gap
 from mtpp_dsl.units import format_quantity
 
 if TYPE_CHECKING:
-    from rich.status import Status
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.table import Table
 
     from mtpp_dsl.contracts import Progress
     from mtpp_dsl.problem import Problem
@@ -20,15 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["Watcher"]
 
 _EVERY = 1.0  # seconds between plain lines
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_WIDTH = 16
 
 
 class Watcher:
-    """Listens to a :class:`~mtpp_dsl.contracts.Progress` and writes to stderr."""
+    """Listens to a :class:`~mtpp_dsl.contracts.Progress` and writes to stderr.
 
-    def __init__(self, problem: Problem, *, quiet: bool, verbose: bool) -> None:
-        self.problem = problem
+    Args:
+        problem: whose plans and bounds are shown, in its units.
+        limit: seconds that the search may take, None for no limit.
+        quiet: show nothing.
+        verbose: write every message on a line of its own.
+    """
+
+    def __init__(self, problem: Problem, *, limit: float | None, quiet: bool, verbose: bool) -> None:
+        self.problem, self.limit = problem, limit
         self.quiet, self.verbose = quiet, verbose
-        self.live: Status | None = None
+        self.live: Live | None = None
+        self.spinner: Spinner | None = None
+        self.progress: Progress | None = None
         self.doing = ""
         self.written = -_EVERY
         self.last = ""
@@ -40,8 +53,12 @@ class Watcher:
             yield
             return
         from rich.console import Console
+        from rich.live import Live
+        from rich.spinner import Spinner
 
-        with Console(stderr=True, highlight=False).status("reading") as self.live:
+        self.spinner = Spinner("dots")
+        console = Console(stderr=True, highlight=False)
+        with Live(get_renderable=self.picture, console=console, refresh_per_second=8, transient=True) as self.live:
             yield
         self.live = None
 
@@ -49,14 +66,13 @@ class Watcher:
         """Take note of news: a message, or (with an empty one) a better plan or bound."""
         if self.quiet:
             return
+        self.progress = progress
         if message:
             self.doing = message
             if self.verbose:
                 self.write(f"{progress.elapsed:7.1f} s  {message}")
         line = self.line(progress)
-        if self.live is not None:
-            self.live.update(f"{line}  {self.doing}")
-        elif not message and line != self.last and monotonic() - self.written >= _EVERY:
+        if self.live is None and not message and line != self.last and monotonic() - self.written >= _EVERY:
             self.written, self.last = monotonic(), line
             self.write(f"{progress.elapsed:7.1f} s  {line}")
 
@@ -66,6 +82,26 @@ class Watcher:
             self.live.console.print(line)
         else:
             print(line, file=sys.stderr, flush=True)
+
+    def picture(self) -> Table:
+        """Return the live line: the time, how near the bound is to the plan, both, and what is being done."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2, 0, 0))
+        progress = self.progress
+        if progress is None:
+            table.add_row(self.spinner, "reading")
+            return table
+        of = "" if self.limit is None else f" of {self.limit:.0f}"
+        cells = [Text(f"{progress.elapsed:.0f}{of} s", no_wrap=True)]
+        plan, bound = progress.incumbent, progress.bound
+        if plan is not None and bound is not None:
+            cells.append(Text(bar(1 - relative_gap(plan, bound.cost)), style="green on grey23", no_wrap=True))
+        cells.append(Text(self.line(progress), no_wrap=True))
+        cells.append(Text(self.doing, style="dim", no_wrap=True, overflow="ellipsis"))
+        table.add_row(self.spinner, *cells)
+        return table
 
     def line(self, progress: Progress) -> str:
         """Return incumbent, bound and gap."""
@@ -78,3 +114,14 @@ class Watcher:
         if progress.incumbent is not None and progress.bound is not None:
             parts.append(f"gap {100 * relative_gap(progress.incumbent, progress.bound.cost):.2g} %")
         return "  ".join(parts)
+
+
+def bar(share: float, width: int = _WIDTH) -> str:
+    """Return a bar of which *share* is filled, to an eighth of a character.
+
+    >>> bar(0.5, 4)
+    '██  '
+    """
+    eighths = round(min(max(share, 0.0), 1.0) * 8 * width)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)

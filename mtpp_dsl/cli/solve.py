@@ -61,7 +61,7 @@ def solve_and_report(call: SolveCall) -> int:
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     start = None if call.start is None else read_plan(problem, call.start)
-    watcher = Watcher(problem, quiet=call.quiet, verbose=call.verbose)
+    watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with _stop_on_interrupt(progress), watcher.shown():
         result = solve(
