@@ -173,7 +173,7 @@ def _cover(
                 if work + read + streamed > target:
                     following = min(following, work + read + streamed)
                     break
-                load = work + read + io + streamed
+                load = work + read + streamed + max(io, 0.0)
                 if load > target:
                     following = min(following, load)
                 elif device + 1 < need[v + 1]:

@@ -1,0 +1,1 @@
+"""Searches over topological orders: random ones, and biased random-key genetic algorithms."""

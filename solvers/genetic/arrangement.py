@@ -1,0 +1,147 @@
+"""Methods ``mla`` and ``mla-weighted``: one slice of a short linear arrangement (archer2024, C.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.graph import Floats, Graph, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.baselines.common import Ended
+from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.solvers.combinatorial.slicer import Slicer
+from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
+from mtpp_dsl.solvers.genetic.evolution import Recipe, evolve
+from mtpp_dsl.solvers.genetic.kahn import kahn_orders
+from mtpp_dsl.solvers.genetic.search import Run, merged, refuses
+
+__all__ = ["Arrangements", "Mla", "MlaWeighted"]
+
+STEPS_AT_ONCE = 1e6
+SHARE = 0.75
+"""Of a time limit goes into the arrangement, where slicing an order takes long."""
+
+
+class Arrangements:
+    """The fitness of chromosomes as arrangements: the sum of the weighted lengths of the edges of their orders.
+
+    Args:
+        graph: the graph.
+        weights: [m] of the edges.
+        evaluations: how many chromosomes are to come.
+        pause: called between batches; may raise to end the search.
+        say: told when code has to be compiled.
+
+    Attributes:
+        evaluated: how many orders have been measured.
+        order, length: the shortest so far; None and ``inf`` before the first.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        weights: Floats,
+        evaluations: int,
+        pause: Callable[[], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self._graph, self._weights, self._pause, self._say = graph, weights, pause, say
+        self._steps = float(evaluations) * (graph.n + graph.m)
+        self._batch = int(np.clip(STEPS_AT_ONCE / max(graph.n + graph.m, 1), 1, 100))
+        self.evaluated = 0
+        self.order: Ints | None = None
+        self.length = float("inf")
+
+    def __call__(self, keys: Floats, _below: float) -> Floats:
+        """Return [count] the lengths of [count, n] *keys*: all of them, as that takes no longer."""
+        return np.concatenate([self._measure(keys[i : i + self._batch]) for i in range(0, len(keys), self._batch)])
+
+    def _measure(self, keys: Floats) -> Floats:
+        self._pause()
+        graph = self._graph
+        orders = kahn_orders(graph, keys, self._say, self._steps)
+        position = np.empty_like(orders)
+        np.put_along_axis(position, orders, np.arange(graph.n)[None], axis=1)
+        lengths: Floats = (position[:, graph.heads] - position[:, graph.tails]) @ self._weights
+        self.evaluated += len(keys)
+        shortest = int(lengths.argmin())
+        if lengths[shortest] < self.length:
+            self.order, self.length = orders[shortest], float(lengths[shortest])
+        return lengths
+
+
+class Mla:
+    """Method ``mla``: one optimal slice of an order in which the edges are short together.
+
+    The order is bred by a biased random-key genetic algorithm, without a look at devices or costs.
+
+    Args:
+        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.genetic.evolution.Recipe`.
+    """
+
+    name = "mla"
+    gives: Gives = "plan"
+    baseline = True
+    summary = "the best slice of a minimum linear arrangement (archer2024, C.1)"
+
+    def __init__(
+        self,
+        population: int = 100,
+        generations: int = 100,
+        elites: float = 0.2,
+        mutants: float = 0.1,
+        bias: float = 0.7,
+    ) -> None:
+        self.recipe = Recipe(population, generations, elites, mutants, bias)
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why slices cannot honour the problem, or None."""
+        return refuses(problem, self.name)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found, if any; no bound."""
+        return merged(self.name, problem, limits, progress, self._search)
+
+    def weights(self, problem: Problem) -> Floats:
+        """Return [m] what the length of each edge counts."""
+        return np.ones(problem.graph.m)
+
+    def _search(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        graph, devices = problem.graph, classify(problem)
+        run = Run(self.name, problem, limits, progress)
+        run.start()
+        slicer = Slicer(graph, devices, progress.say)
+        first = limits if slicer.dense else limits.within(SHARE * limits.remaining)
+
+        def pause() -> None:
+            run.pause()
+            if first.remaining <= 0:
+                raise Ended
+
+        random = np.random.default_rng(limits.seed)
+        arrangements = Arrangements(graph, self.weights(problem), self.recipe.evaluations, pause, progress.say)
+        with suppress(Ended):
+            evolve(arrangements, graph.n, self.recipe, random)
+        order = graph.topological_order if arrangements.order is None else arrangements.order
+        sliced = slicer.slice(order, stopped=lambda: progress.stopped or limits.remaining <= 0)
+        if sliced is not None:
+            run.taker.take(Plan.create(problem, *assignment_of(sliced.blocks, order, devices)))
+        run.taker.note(f"{arrangements.evaluated:,} orders were measured, and one was sliced")
+        return run.result()
+
+
+class MlaWeighted(Mla):
+    """Method ``mla-weighted``: as ``mla``, with every edge counted by what its tensor costs to transfer."""
+
+    name = "mla-weighted"
+    summary = "the best slice of a minimum linear arrangement weighted by tensors (archer2024, C.1)"
+
+    def weights(self, problem: Problem) -> Floats:
+        """Return [m] what the length of each edge counts."""
+        weights: Floats = problem.tensor_time[problem.graph.tails]
+        return weights

@@ -1,0 +1,128 @@
+"""From random keys to slices (archer2024, Algorithm 2), many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
+from mtpp_dsl.solvers.combinatorial.slicing import Block
+from mtpp_dsl.solvers.genetic.kahn import kahn_orders
+from mtpp_dsl.solvers.genetic.slices import SLICES
+
+__all__ = ["MOST_ENTRIES", "Decoder", "entries"]
+
+MOST_ENTRIES = 5e7
+"""The programme over one order holds (n + 1)(k + 1) entries of 16 bytes."""
+
+STEPS_AT_ONCE = 2e6
+
+
+def entries(problem: Problem) -> int:
+    """Return how many entries the programme over one order holds."""
+    return (problem.graph.n + 1) * (problem.k + 1)
+
+
+class Decoder:
+    """Slices the orders that keys stand for.
+
+    A chromosome has a key for every node, and where devices differ one for every device: larger keys come first,
+    in the topological order and in the sequence of devices. So the keys of an optimal plan with an
+    acyclic quotient graph decode to its cost (archer2024, Theorem 4.3), whatever the devices.
+
+    Args:
+        problem: what is asked.
+        say: told when code has to be compiled.
+        evaluations: how many chromosomes are to come, for whether compiling pays.
+
+    Attributes:
+        devices: the device classes.
+        genes: how many keys a chromosome has.
+        batch: how many chromosomes to decode between looks at the clock.
+    """
+
+    def __init__(self, problem: Problem, say: Callable[[str], None], evaluations: int) -> None:
+        graph, devices = problem.graph, classify(problem)
+        self._graph, self.devices, self._say = graph, devices, say
+        self._equal = len(devices.members) == 1
+        places = min(problem.k, graph.n) if self._equal else problem.k
+        self.genes = graph.n + (0 if self._equal else problem.k)
+        steps = float(graph.n) * graph.n + graph.m
+        self.batch = int(np.clip(STEPS_AT_ONCE / max(steps, 1.0), 1, 100))
+        self._steps = evaluations * float(graph.n + graph.m)
+        self._run = SLICES.pick(evaluations * steps / 4, say)
+        self._paid = paid_tensors(graph, devices.tensor)
+        finite = np.where(np.isfinite(devices.time), devices.time, 0.0)
+        least = devices.time.min(axis=1)
+        self._floor = max(float(least.max(initial=0.0)), float(least.sum()) / max(places, 1) * (1 - 1e-12))
+        most = finite.max(axis=1).sum() + self._paid.sum() + graph.params.sum() / devices.bandwidth
+        self._ceiling = float(most) * (1 + 1e-9)
+        self._best = np.empty((graph.n + 1, places + 1))
+        self._start = np.empty((graph.n + 1, places + 1), np.int64)
+
+    def orders(self, keys: Floats) -> Ints:
+        """Return [count, n] the topological orders of [count, genes] *keys*."""
+        return kahn_orders(self._graph, keys[:, : self._graph.n], self._say, self._steps)
+
+    def sequences(self, keys: Floats) -> Ints:
+        """Return [count, places] the classes of the devices in the sequences that *keys* stand for."""
+        if self._equal:
+            return np.zeros((len(keys), self._best.shape[1] - 1), np.int64)
+        return self.devices.kind[np.argsort(-keys[:, self._graph.n :], axis=1, kind="stable")]
+
+    def costs(self, keys: Floats, below: float = np.inf) -> Floats:
+        """Return [count] the least largest load of any slicing of each, ``inf`` where it is not less than *below*."""
+        return self._sliced(self.orders(keys), self.sequences(keys), below)
+
+    def slicing(self, keys: Floats, cost: float) -> tuple[Ints, list[Block]]:
+        """Return the order of one chromosome, and the blocks of its best slicing, which costs *cost*."""
+        order, sequence = self.orders(keys[None]), self.sequences(keys[None])
+        self._sliced(order, sequence, float(np.nextafter(cost, np.inf)))
+        blocks: list[Block] = []
+        end, places = self._graph.n, sequence.shape[1] + 1
+        while end > 0:
+            places = int(self._best[end, :places].argmin())
+            begin = int(self._start[end, places])
+            blocks.append(Block(begin, end, int(sequence[0, places - 1])))
+            end = begin
+        return order[0], blocks[::-1]
+
+    def keys_of(self, assignment: Ints, sequence: tuple[int, ...]) -> Floats:
+        """Return [genes] keys that decode to no more than the plan costs whose blocks come in *sequence*."""
+        first = 1.0 - np.argsort(sequence) / len(sequence)
+        return first[assignment] if self._equal else np.concatenate((first[assignment], first))
+
+    def _sliced(self, orders: Ints, sequences: Ints, below: float) -> Floats:
+        graph, devices = self._graph, self.devices
+        pins = pins_of(graph, self._paid, orders, self._say, self._steps)
+        costs = np.empty(len(orders))
+        self._run(
+            orders,
+            sequences,
+            below,
+            self._floor,
+            self._ceiling,
+            graph.offsets_in,
+            graph.producers,
+            self._paid,
+            pins.first,
+            pins.last,
+            pins.following,
+            pins.closed,
+            pins.left,
+            devices.time,
+            graph.params,
+            graph.memory,
+            devices.pays,
+            devices.memory,
+            devices.overflow,
+            devices.bandwidth,
+            costs,
+            self._best,
+            self._start,
+        )
+        return costs

@@ -1,0 +1,174 @@
+"""One run over chromosomes: slices them, and keeps the best plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.plan import Plan, device_order
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, relative_gap
+from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
+from mtpp_dsl.solvers.combinatorial.devices import fits
+from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
+from mtpp_dsl.solvers.genetic.decoder import MOST_ENTRIES, Decoder, entries
+from mtpp_dsl.solvers.reduced import Reduced, identity
+from mtpp_dsl.solvers.reductions.chain import reduce
+
+__all__ = ["Run", "Slices", "merged", "refuses", "too_large"]
+
+HONOURS = (Acyclic, Contiguous, Memory, Pin, Forbid, Colocate)
+
+
+def refuses(problem: Problem, name: str) -> str | None:
+    """Return why slices cannot honour the problem, or None."""
+    reason = why_not(problem, name, HONOURS)
+    if reason is not None:
+        return reason
+    kept = next(_reduced(problem)[0].of(Colocate), None)
+    return None if kept is None else f"{name} cannot honour constraint {kept}, whose nodes cannot be made one"
+
+
+def too_large(problem: Problem, name: str) -> str | None:
+    """Return why the programme over one order does not fit, or None."""
+    count = entries(problem)
+    if count <= MOST_ENTRIES:
+        return None
+    return f"{name} holds one entry for every node and device, at most {MOST_ENTRIES:,.0f}, and here {count:,}"
+
+
+def merged(
+    name: str,
+    problem: Problem,
+    limits: Limits,
+    progress: Progress,
+    search: Callable[[Problem, Limits, Progress], Result],
+) -> Result:
+    """Return what *search* finds, with colocated nodes as one where there are any."""
+    smaller, lift = _reduced(problem)
+    if lift is identity:
+        result = search(problem, limits, progress)
+    else:
+        listener = Reduced(problem, smaller, lift, progress).listener()
+        result = replace(search(smaller, replace(limits, start=None), listener), log=tuple(progress.log))
+        if result.plan is not None:
+            lifted = lift(result.plan)
+            result = replace(result, plan=lifted, evaluation=evaluate(problem, lifted))
+    return replace(result, notes=(*_unasked(name, problem), *result.notes))
+
+
+def _reduced(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
+    return reduce(problem) if any(problem.of(Colocate)) else (problem, identity)
+
+
+def _unasked(name: str, problem: Problem) -> tuple[str, ...]:
+    if not problem.acyclic:
+        return (f"{name} looks only at plans whose quotient graph is acyclic, which the problem does not ask",)
+    if problem.graph.backward.any():
+        return (f"{name} looks only at plans that are acyclic over forward and backward nodes together",)
+    return ()
+
+
+class Run:
+    """What is known so far, and whether to stop.
+
+    Args:
+        name: of the method.
+        problem: what is asked.
+        limits: when to stop.
+        progress: told of plans.
+
+    Attributes:
+        taker: takes the plans.
+    """
+
+    def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
+        self.problem, self._limits, self._progress = problem, limits, progress
+        self.taker = Taker(name, problem, limits, progress)
+
+    def pause(self) -> None:
+        """Raise :class:`Ended` if it is time to stop, or the best plan is within the gap of the bound known."""
+        self.taker.pause()
+        if self._closed:
+            raise Ended
+
+    @property
+    def _closed(self) -> bool:
+        bound = self._progress.bound
+        return (
+            self.taker.plan is not None
+            and bound is not None
+            and relative_gap(self.taker.cost, bound.cost) <= self._limits.gap
+        )
+
+    def start(self) -> tuple[Plan, tuple[int, ...]] | None:
+        """Take the plan to start from; return it with the sequence of its blocks, if it has one and fits."""
+        plan = self._limits.start
+        if plan is None:
+            return None
+        self.taker.take(plan)
+        sequence = device_order(self.problem, plan.assignment)
+        if sequence is None or plan.replicas or not fits(self.problem, plan.assignment):
+            return None
+        return plan, sequence
+
+    def result(self) -> Result:
+        """Return the best plan."""
+        if self.taker.plan is None:
+            self.taker.note("no slice of the orders tried is a plan; this does not prove that there is none")
+        return self.taker.result("gap" if self._closed else "complete")
+
+
+class Slices:
+    """The fitness of chromosomes: the costs of their best slices, of which those that are better become plans.
+
+    Args:
+        run: where plans go.
+        progress: told when code has to be compiled.
+        evaluations: how many chromosomes are to come.
+
+    Attributes:
+        decoder: what makes slices of keys.
+        evaluated: how many chromosomes have been decoded.
+        least: the least cost so far.
+    """
+
+    def __init__(self, run: Run, progress: Progress, evaluations: int) -> None:
+        self._run = run
+        self.decoder = Decoder(run.problem, progress.say, evaluations)
+        self.evaluated = 0
+        self.least = float("inf")
+
+    def first(self) -> Floats | None:
+        """Return the keys of the plan to start from, if there is one."""
+        start = self._run.start()
+        return None if start is None else self.decoder.keys_of(start[0].assignment, start[1])
+
+    def __call__(self, keys: Floats, below: float) -> Floats:
+        """Return [count] the costs of [count, genes] *keys*, ``inf`` where they are not less than *below*."""
+        costs = np.empty(len(keys))
+        for begin in range(0, len(keys), self.decoder.batch):
+            self._run.pause()
+            some = keys[begin : begin + self.decoder.batch]
+            found = self.decoder.costs(some, below)
+            self.evaluated += len(some)
+            if found.min() < self.least:
+                self.least = float(found.min())
+                self._take(some[found.argmin()])
+            costs[begin : begin + len(some)] = found
+        return costs
+
+    def _take(self, keys: Floats) -> None:
+        problem = self._run.problem
+        order, blocks = self.decoder.slicing(keys, self.least)
+        self._run.taker.take(Plan.create(problem, *assignment_of(blocks, order, self.decoder.devices)))
+
+    def note(self) -> None:
+        """Tell the user how many orders were sliced."""
+        self._run.taker.note(f"{self.evaluated:,} orders were sliced")

@@ -1,0 +1,135 @@
+"""The optimal slicing of many orders at once, each in one pass (archer2024, Algorithm 1), where it is below a limit.
+
+``best[r, j]`` is the least largest load with which j devices of a sequence hold the first r nodes, the last one's not
+empty. For l = 0, 1, ... a sweep visits the segments that start at l and cost less than a target; each updates the
+states that end with it. From l only those j go on that are better than fewer devices of their kind, and for which
+the time that remains fits below the target on the devices that remain. So the nearer the target is to the optimum, the
+less is visited; where no order has been sliced yet, targets rise from a floor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+
+__all__ = ["SLICES"]
+
+STEPS_WORTH_COMPILING = 1e5
+
+
+def _slices(
+    orders: Ints,
+    sequences: Ints,
+    below: float,
+    floor: float,
+    ceiling: float,
+    offsets_in: Ints,
+    producers: Ints,
+    paid: Floats,
+    first_pin: Ints,
+    last_pin: Ints,
+    following_pin: Ints,
+    closed_by: Floats,
+    left: Floats,
+    node_time: Floats,
+    node_params: Floats,
+    node_memory: Floats,
+    pays: Bools,
+    memory_limit: Floats,
+    overflow_limit: Floats,
+    bandwidth: float,
+    costs: Floats,
+    best: Floats,
+    start: Ints,
+) -> None:
+    """Fill *costs* of [count, n] *orders* on [count, k] *sequences* of device classes; ``inf`` where not below *below*.
+
+    No slicing has all loads under *floor*, and no load is above *ceiling*. ``best`` and ``start`` [n+1, k+1] are
+    left as of the last order: ``start[r, j]`` is where the block starts that ends before r, on device j - 1.
+    """
+    count, n = orders.shape
+    k = sequences.shape[1]
+    classes = node_time.shape[1]
+    time = np.empty((classes, n))
+    made = np.empty(n)
+    size = np.empty(n)
+    held = np.empty(n)
+    rest = np.zeros(n + 1)
+    fewest = np.empty(n + 1, np.int64)
+    states = np.empty(k, np.int64)
+    values = np.empty(k)
+    for i in range(count):
+        order = orders[i]
+        for p in range(n - 1, -1, -1):
+            v = order[p]
+            made[p] = paid[v]
+            size[p] = node_params[v]
+            held[p] = node_memory[v]
+            least = np.inf
+            for c in range(classes):
+                time[c, p] = node_time[v, c]
+                least = min(least, time[c, p])
+            rest[p] = rest[p + 1] + least
+        costs[i] = np.inf
+        step = 0.05
+        target = floor
+        while costs[i] == np.inf and target < below and target <= ceiling:
+            target = min(floor * (1 + step), below) if below < np.inf else floor * (1 + step)
+            if floor == 0.0:
+                target = below
+            step *= 2
+            best[:] = np.inf
+            best[0, 0] = floor
+            fewest[:] = k
+            fewest[0] = 0
+            reads = np.zeros(n)
+            closed = closed_by[i].copy()
+            for begin in range(n):
+                most = min(k, int(k - rest[begin] / target * (1 - 1e-12)) + 1) if target < np.inf else k
+                for c in range(classes):
+                    going = 0
+                    least = passed = np.inf
+                    for j in range(fewest[begin], most):
+                        least = min(least, best[begin, j])
+                        if sequences[i, j] == c and least < passed:
+                            passed = least
+                            states[going] = j
+                            values[going] = least
+                            going += 1
+                    if going == 0:
+                        continue
+                    work = read = io = params = memory = 0.0
+                    for at in range(begin, n):
+                        work += time[c, at]
+                        memory += held[at]
+                        params += size[at]
+                        if work == np.inf or memory > memory_limit[c]:
+                            break
+                        if pays[c]:
+                            read += reads[at]
+                            io += made[at] - closed[at]
+                        fixed = work + read + max(params - overflow_limit[c], 0.0) / bandwidth
+                        if fixed >= target:
+                            break
+                        load = fixed + max(io, 0.0)
+                        if load >= target:
+                            continue
+                        for s in range(going):
+                            places = states[s] + 1
+                            value = max(values[s], load)
+                            if value < best[at + 1, places]:
+                                best[at + 1, places] = value
+                                start[at + 1, places] = begin
+                                fewest[at + 1] = min(fewest[at + 1], places)
+                if first_pin[i, begin] < n:
+                    closed[last_pin[i, begin]] = left[i, begin]
+                    reads[first_pin[i, begin]] += made[begin]
+                for e in range(offsets_in[order[begin]], offsets_in[order[begin] + 1]):
+                    if following_pin[i, e] < n:
+                        reads[following_pin[i, e]] += paid[producers[e]]
+            costs[i] = best[n].min()
+
+
+SLICES = Kernel(_slices, STEPS_WORTH_COMPILING)

@@ -1,0 +1,97 @@
+"""Methods ``random`` and ``brkga``: searches over the orders that Kahn's algorithm gives (archer2024, 4.2)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.baselines.common import Ended
+from mtpp_dsl.solvers.genetic.evolution import Recipe, evolve
+from mtpp_dsl.solvers.genetic.search import Run, Slices, merged, refuses, too_large
+
+__all__ = ["Brkga", "Random"]
+
+
+class Random:
+    """Method ``random``: the best slice of orders by Kahn's algorithm with uniform random priorities.
+
+    Args:
+        orders: how many to slice.
+    """
+
+    name = "random"
+    gives: Gives = "plan"
+    baseline = True
+    summary = "the best slice of random topological orders (archer2024, 4.2)"
+
+    def __init__(self, orders: int = 10_000) -> None:
+        if orders < 1:
+            raise UsageError(f"{orders} orders: one is the least")
+        self.orders = orders
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why slices cannot honour the problem, or None."""
+        return refuses(problem, self.name) or too_large(problem, self.name)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found, if any; no bound."""
+        return merged(self.name, problem, limits, progress, self._search)
+
+    def _search(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        run = Run(self.name, problem, limits, progress)
+        slices = Slices(run, progress, self.orders)
+        random = np.random.default_rng(limits.seed)
+        with suppress(Ended):
+            start = slices.first()
+            if start is not None:
+                slices(start[None], np.inf)
+            batch = slices.decoder.batch
+            for done in range(0, self.orders, batch):
+                slices(random.random((min(batch, self.orders - done), slices.decoder.genes)), slices.least)
+        slices.note()
+        return run.result()
+
+
+class Brkga:
+    """Method ``brkga``: a biased random-key genetic algorithm over the priorities (archer2024, Algorithm 2).
+
+    Args:
+        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.genetic.evolution.Recipe`.
+    """
+
+    name = "brkga"
+    gives: Gives = "plan"
+    baseline = True
+    summary = "slices of orders bred by a biased random-key genetic algorithm (archer2024, Algorithm 2)"
+
+    def __init__(
+        self,
+        population: int = 100,
+        generations: int = 100,
+        elites: float = 0.2,
+        mutants: float = 0.1,
+        bias: float = 0.7,
+    ) -> None:
+        self.recipe = Recipe(population, generations, elites, mutants, bias)
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why slices cannot honour the problem, or None."""
+        return refuses(problem, self.name) or too_large(problem, self.name)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found, if any; no bound."""
+        return merged(self.name, problem, limits, progress, self._search)
+
+    def _search(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        run = Run(self.name, problem, limits, progress)
+        slices = Slices(run, progress, self.recipe.evaluations)
+        random = np.random.default_rng(limits.seed)
+        with suppress(Ended):
+            evolve(slices, slices.decoder.genes, self.recipe, random, slices.first())
+        slices.note()
+        return run.result()
