@@ -67,6 +67,11 @@ class Merged:
         """[classes] the same for the forward nodes of each by themselves, and for the backward nodes."""
         return _least(self.time - self.backward_time, self.allowed), _least(self.backward_time, self.allowed)
 
+    def total(self, values: Floats) -> Floats:
+        """Return [classes] the sums of *values*, which are [n]."""
+        sums: Floats = np.bincount(self.home, weights=values, minlength=self.count).astype(np.float64)
+        return sums
+
     def edges(self, tails: Ints, heads: Ints) -> list[tuple[int, int]]:
         """Return the pairs of different classes that edges between these nodes join, each once."""
         ends = np.unique(np.stack([self.home[tails], self.home[heads]], axis=1), axis=0)

@@ -174,6 +174,9 @@ class Progress:
 class Formulation(Protocol):
     """A mathematical programme for a problem, as a Pyomo model.
 
+    One that is stronger where a plan is known has ``below(cost)``, which returns the formulation of the plans that cost
+    no more; so may a family. One with ``baseline = True`` is there to be compared with.
+
     Attributes:
         name: how ``--method`` calls it.
         exact: False for a relaxation or a restriction; ``role`` says which.

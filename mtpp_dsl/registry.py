@@ -23,6 +23,7 @@ PROOFS = "mtpp_dsl.proofs"
 BUILTIN: dict[str, dict[str, str]] = {
     FORMULATIONS: {
         "exact": "mtpp_dsl.models.formulations.exact:Exact",
+        "fig3": "mtpp_dsl.models.formulations.fig3:Fig3",
         "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
     },
@@ -32,6 +33,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",
+        "node": "mtpp_dsl.solvers.bounds.node:Node",
+        "count": "mtpp_dsl.solvers.bounds.count:Count",
         "configuration": "mtpp_dsl.solvers.bounds.configuration:Configuration",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
         "random": "mtpp_dsl.solvers.genetic.slicing:Random",
@@ -67,6 +70,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "cuts": "mtpp_dsl.solvers.proofs.cuts:Cuts",
         "configuration": "mtpp_dsl.solvers.proofs.configuration:Configuration",
         "chain": "mtpp_dsl.solvers.proofs.chain:Chain",
+        "count": "mtpp_dsl.solvers.proofs.count:Count",
     },
 }
 

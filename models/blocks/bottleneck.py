@@ -21,7 +21,9 @@ def load_variables(model: Any, load: Loads) -> Loads:
     return lambda d: model.l[d]
 
 
-def bottleneck(model: Any, load: Loads, floor: float, *, shares: Sequence[float] | None = None) -> Any:
+def bottleneck(
+    model: Any, load: Loads, floor: float, *, shares: Sequence[float] | None = None, most: float | None = None
+) -> Any:
     """Add the bottleneck T, its rows and the objective; returns T.
 
     Formula: minimise T; ``shares[d] T >= load(d)``; ``T >= floor``.
@@ -34,8 +36,9 @@ def bottleneck(model: Any, load: Loads, floor: float, *, shares: Sequence[float]
         load: the load of a part.
         floor: a lower bound, all in the model's unit.
         shares: how many blocks a part stands for; 1 each unless given, a part of 0 is left out.
+        most: what T need not exceed, with room for a solver's tolerances.
     """
-    model.T = pyo.Var(bounds=(floor, None))
+    model.T = pyo.Var(bounds=(floor, most))
     counts = [1.0] * len(model.D) if shares is None else list(shares)
     model.counted = pyo.Set(initialize=[d for d, share in enumerate(counts) if share])
     model.share = pyo.Param(model.counted, initialize={d: counts[d] for d in model.counted})

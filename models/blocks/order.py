@@ -11,20 +11,39 @@ import pyomo.environ as pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 
-__all__ = ["Before", "device_order", "prefix_order"]
+__all__ = ["Before", "Step", "device_order", "prefix_order"]
 
 Before: TypeAlias = Callable[[int, int], Any]
 
+Step: TypeAlias = tuple[int, int, int]
+"""The second node is at least so many parts after the first."""
 
-def prefix_order(model: Any) -> None:
+
+def prefix_order(model: Any, steps: Sequence[Step] | None = None) -> None:
     """Make every prefix of the parts an ideal.
 
-    Formula: ``y[u,b] >= y[v,b]`` for every edge (u,v).
+    Formula: ``y[u,b] >= y[v,b]`` for every edge (u,v); with *steps*, ``y[u,b-s] >= y[v,b]`` for each (u,v,s) of them
+    in place of the edges.
     Source -> target: acyclic, parts in the order of their numbers -> rows on ``y``.
-    Exact if the parts are interchangeable: any plan's blocks may be numbered in an order of its quotient.
-    Reference: archer2024, eq. 8.
+    Exact if the parts are interchangeable: any plan's blocks may be numbered in an order of its quotient. Steps must
+    imply the edges, and hold of the plans of interest.
+    Reference: archer2024, eq. 8; the steps are pair distances (notes on bounds, 4).
     """
-    constrain(model, "ideal", model.E, model.borders, rule=lambda m, u, v, b: m.y[u, b] >= m.y[v, b])
+    if steps is None:
+        constrain(model, "ideal", model.E, model.borders, rule=lambda m, u, v, b: m.y[u, b] >= m.y[v, b])
+        return
+    open_rows = [
+        (u, v, b, b - s)
+        for u, v, s in steps
+        for b in model.borders
+        if b >= s and not (_is(model.y[u, b - s], 1) or _is(model.y[v, b], 0))
+    ]
+    model.steps = pyo.Set(initialize=open_rows, dimen=4)
+    constrain(model, "ideal", model.steps, rule=lambda m, u, v, b, a: m.y[u, a] >= m.y[v, b])
+
+
+def _is(variable: Any, value: int) -> bool:
+    return bool(variable.fixed and variable.value == value)
 
 
 def device_order(

@@ -23,8 +23,10 @@ from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
-from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
+from mtpp_dsl.models.blocks.tensor_cut import Split, tensor_cut
+from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
+from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.plan import Plan, quotient_order
@@ -48,7 +50,16 @@ class Exact:
     name = "exact"
     exact = True
     role: Role = "exact"
-    summary = "the optimal plan and its proof, by mixed-integer programming (archer2024, Figure 3)"
+    summary = "the optimal plan and its proof, by mixed-integer programming (archer2024, Figure 3, strengthened)"
+
+    cut = staticmethod(tensor_cut)
+
+    def __init__(self, cost: float | None = None) -> None:
+        self.cost = cost
+
+    def below(self, cost: float) -> Exact:
+        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
+        return Exact(cost)
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
@@ -83,9 +94,10 @@ class Exact:
         nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
         nets = [net for net in nets if net.cost >= NOTHING]
         graph_data(model, view.count, problem.k, view.edges(graph.tails, graph.heads), nets)
-        on = self._assign(model, view)
+        facts = self._facts(problem, view, nets, scale)
+        on = self._assign(model, view, facts)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
-        load = self._minimise(model, problem, view, nets, on, scale)
+        load = self._minimise(model, problem, view, nets, on, scale, facts)
         memory(model, problem, view.memory, on)
         contiguity(model, problem, layout.home, on)
         separate(model, problem, layout.home, on)
@@ -95,12 +107,19 @@ class Exact:
             linear.linear(model, problem, lambda v, d: on(layout.home[v], d), load, scale.unit, most)
         return model
 
-    def _assign(self, model: Any, view: Merged) -> assignment.On:
+    def _facts(self, problem: Problem, view: Merged, nets: Sequence[Net], scale: Scale) -> Facts | None:
+        """Return what is true of plans that cost at most :attr:`cost`, where devices stand in order."""
+        in_order = layout_of(problem, view).in_order
+        return facts_below(problem, view, nets, scale.unit, self.cost) if in_order else None
+
+    def _assign(self, model: Any, view: Merged, facts: Facts | None) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""
         layout: Layout = model.layout
         if layout.in_order:
             on = assignment.prefixes(model)
-            prefix_order(model)
+            if facts is not None:
+                windows(model, facts, range(len(model.D) + 1))
+            prefix_order(model, None if facts is None else steps_of(facts))
             return on
         on = assignment.assigned(model, view.allowed)
         for number, edges in enumerate(layout.parts):
@@ -111,18 +130,26 @@ class Exact:
         return on
 
     def _minimise(
-        self, model: Any, problem: Problem, view: Merged, nets: Sequence[Net], on: assignment.On, scale: Scale
+        self,
+        model: Any,
+        problem: Problem,
+        view: Merged,
+        nets: Sequence[Net],
+        on: assignment.On,
+        scale: Scale,
+        facts: Facts | None,
     ) -> Loads:
         """Add the loads and the objective; return the load of a device."""
         exact = sorted(linear.pushed_up(problem).loads)
         shared = isinstance(problem.interconnect, Shared)
         paying = [d for d, device in enumerate(problem.devices) if shared or device.pays_io]
-        cut = tensor_cut(model, on, range(problem.k), exact, paying)
+        split = None if facts is None or not facts.asked.nets else Split.of(facts)
+        cut = self.cut(model, on, range(problem.k), exact, paying, split)
         over = overflow(model, problem, view.params, on, scale.unit, exact)
         if problem.objective.parts == "together":
             compute = work(model, on, _kept(view.time / scale.unit))
             load = _named(model, problem, lambda d: compute(d) + cut(d) + over(d))
-            bottleneck(model, load, scale.floor / scale.unit)
+            bottleneck(model, load, scale.floor / scale.unit, most=scale.cutoff(self.cost))
             return load
         model.cost_margin *= 2  # a row for each part
         model.forward, model.backward = (

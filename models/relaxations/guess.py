@@ -20,13 +20,20 @@ class Guess:
     role: Role = "relaxation"
     summary = "the least of k lower bounds, one for each place of the heavy block (archer2024, 3.3)"
 
+    def __init__(self, cost: float | None = None) -> None:
+        self.cost = cost
+
+    def below(self, cost: float) -> Guess:
+        """Return the family for problems that have a plan of this *cost*, the best plan of which it bounds."""
+        return Guess(cost)
+
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
         return refusal(self.name, problem)
 
     def members(self, problem: Problem) -> Sequence[GuessAt]:
         """Return the guesses 1..k."""
-        return [GuessAt(j, problem.k) for j in range(1, problem.k + 1)]
+        return [GuessAt(j, problem.k, self.cost) for j in range(1, problem.k + 1)]
 
 
 class GuessAt(BoundOnly):
@@ -39,9 +46,10 @@ class GuessAt(BoundOnly):
     role: Role = "relaxation"
     summary = "a lower bound for plans whose heavy block stands at one place"
 
-    def __init__(self, j: int, k: int) -> None:
+    def __init__(self, j: int, k: int, cost: float | None = None) -> None:
         self.j = j
         self.k = k
+        self.cost = cost
         self.name = f"guess-j{j}"
 
     def accepts(self, problem: Problem) -> str | None:
@@ -50,4 +58,4 @@ class GuessAt(BoundOnly):
 
     def build(self, problem: Problem) -> Any:
         """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""
-        return three_superblocks(problem, self.name, Shares(before=self.j - 1, after=self.k - self.j))
+        return three_superblocks(problem, self.name, Shares(before=self.j - 1, after=self.k - self.j), self.cost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mtpp_dsl.contracts import Role
+from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, refusal, three_superblocks
 from mtpp_dsl.problem import Problem
 
@@ -12,12 +13,26 @@ __all__ = ["Superblock"]
 
 
 class Superblock(BoundOnly):
-    """The least cost of a block that holds its share of the work, wherever it stands."""
+    """The least cost of a block that holds its share of the work, wherever it stands.
+
+    Args:
+        cost: of a plan of the problem, if known.
+        weights: [n] of the nodes, in place of their work: for any, some block has its share of them, so any give a
+            bound (notes on bounds, 1).
+    """
 
     name = "superblock"
     exact = False
     role: Role = "relaxation"
     summary = "a lower bound from one block between two superblocks (archer2024, 3.2)"
+
+    def __init__(self, cost: float | None = None, weights: Floats | None = None) -> None:
+        self.cost = cost
+        self.weights = weights
+
+    def below(self, cost: float) -> Superblock:
+        """Return the formulation for problems that have a plan of this *cost*, the best plan of which it bounds."""
+        return Superblock(cost, self.weights)
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
@@ -25,4 +40,4 @@ class Superblock(BoundOnly):
 
     def build(self, problem: Problem) -> Any:
         """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""
-        return three_superblocks(problem, self.name, Shares(before=None, after=None))
+        return three_superblocks(problem, self.name, Shares(before=None, after=None), self.cost, self.weights)

@@ -10,15 +10,18 @@ import pyomo.environ as pyo
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.models.blocks.assignment import prefixes
-from mtpp_dsl.models.blocks.bottleneck import bottleneck
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.models.blocks.assignment import On, prefixes
+from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.order import prefix_order
-from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
+from mtpp_dsl.models.blocks.tensor_cut import Split, tensor_cut
+from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.merged import merged
-from mtpp_dsl.models.scaling import scale_of
+from mtpp_dsl.models.scaling import TARGET, floor_of, scale_of
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem, Shared
 
@@ -68,7 +71,9 @@ def refusal(name: str, problem: Problem) -> str | None:
     return None
 
 
-def three_superblocks(problem: Problem, name: str, shares: Shares) -> Any:
+def three_superblocks(
+    problem: Problem, name: str, shares: Shares, cost: float | None = None, weights: Floats | None = None
+) -> Any:
     """Return the model; ``cost_scale`` times its objective is a lower bound.
 
     Formula: Figure 3 for three blocks, with ``sum_v work(v) x[v,middle] >= L`` (14), ``T >= block_middle`` and, where
@@ -77,8 +82,17 @@ def three_superblocks(problem: Problem, name: str, shares: Shares) -> Any:
     Relaxation. Every class of nodes that are together takes its time on the fastest device that may run it, and memory,
     overflow and every constraint but ``acyclic`` and ``colocate`` are dropped: each makes plans cheaper or more. Of any
     plan, some block holds L of this work; it is the middle. A superblock costs no more than its blocks together: a
-    tensor that crosses its border is paid by one of them.
-    Reference: archer2024, 3.2 and 3.3.
+    tensor that crosses its border is paid by one of them. With *weights* in place of the work L is of these: a share
+    of the k-th part of their sum, or the largest.
+    Where the *cost* of a plan is known, what that says of windows, distances and nets holds of the best plan too.
+    Reference: archer2024, 3.2 and 3.3; for the weights, notes on bounds, 1; for what is known, 4.
+
+    Args:
+        problem: what is asked.
+        name: of the model.
+        shares: of the superblocks.
+        cost: of a plan, if known.
+        weights: [n] of the nodes, not negative; their work, where it is least, unless given.
     """
     view = merged(problem)
     fastest = view.least_work
@@ -89,22 +103,70 @@ def three_superblocks(problem: Problem, name: str, shares: Shares) -> Any:
     nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
     graph_data(model, view.count, 3, view.edges(problem.graph.tails, problem.graph.heads), nets)
     on = prefixes(model)
+    facts = facts_below(problem, view, nets, scale.unit, cost)
+    if facts is not None:
+        _place(model, facts, shares)
     prefix_order(model)
     counts = {BEFORE: shares.before, MIDDLE: 1, AFTER: shares.after}
     counted = [part for part, count in counts.items() if count]
-    cut = tensor_cut(model, on, counted)
+    several = [part for part in counted if part != MIDDLE]
+    everywhere = None not in counts.values()
+    split = None if facts is None else Split.of(facts, several, everywhere=everywhere)
+    cut = tensor_cut(model, on, counted, split=split)
     compute = work(model, on, np.repeat(fastest[:, None] / scale.unit, 3, axis=1))
     bottleneck(
         model,
         lambda d: compute(d) + cut(d),
         scale.floor / scale.unit,
         shares=[counts[part] or 0 for part in (BEFORE, MIDDLE, AFTER)],
+        most=scale.cutoff(cost),
     )
-    heavy = scale.floor / scale.unit * (1 - 1e-9)
-    if heavy:
-        constrain(model, "heavy", rule=lambda _: compute(MIDDLE) >= heavy)
+    _stream(model, problem, view.params, on, scale.unit, lambda d: compute(d) + cut(d))
+    _heavy(model, fastest if weights is None else view.total(weights), problem.k, on)
     for part, empty in ((BEFORE, shares.before == 0), (AFTER, shares.after == 0)):
         if empty:
             for v in model.V:
                 model.y[v, 1 if part == BEFORE else 2].fix(0 if part == BEFORE else 1)
     return model
+
+
+def _place(model: Any, facts: Facts, shares: Shares) -> None:
+    """Add what is known of where nodes are.
+
+    Formula: where v is after u by a block or more ``y[u,1] >= y[v,2]``; and, where *shares* tell which block the middle
+    is, what windows fix.
+    """
+    if shares.before is not None:
+        windows(model, facts, (0, shares.before, shares.before + 1, facts.asked.k))
+    model.later = pyo.Set(initialize=[(u, v) for u, v, step in steps_of(facts) if step > 0], dimen=2)
+    constrain(model, "later_block", model.later, rule=lambda m, u, v: m.y[u, 1] >= m.y[v, 2])
+
+
+def _stream(model: Any, problem: Problem, params: Floats, on: On, unit: float, load: Loads) -> None:
+    """Add that parameters beyond the memories of a part's blocks are streamed.
+
+    Formula: ``share T >= load(d) + (sum_v params(v) on(v,d) - share limit) / B``, limit the largest of all devices.
+    Source -> target: ``overflow = stream`` -> a row per part. Relaxation: blocks may lend each other memory.
+    Reference: archer2024, eq. 2.
+    """
+    limit = float(problem.overflow_limit.max())
+    if not np.isfinite(limit) or params.sum() <= limit:
+        return
+    per_size = 1.0 / (problem.interconnect.bandwidth * unit)
+    model.params = pyo.Param(model.V, initialize=dict(enumerate((params * per_size).tolist())))
+    kept = limit * per_size
+    constrain(
+        model,
+        "streamed",
+        model.counted,
+        rule=lambda m, d: m.share[d] * (m.T + kept) >= load(d) + sum(m.params[v] * on(v, d) for v in m.V),
+    )
+
+
+def _heavy(model: Any, weights: Floats, k: int, on: On) -> None:
+    """Add that the middle has its share of the weights, of which some block has as much (archer2024, eq. 14)."""
+    least = floor_of(weights, k)
+    if not least:
+        return
+    model.weight = pyo.Param(model.V, initialize=dict(enumerate((weights * (TARGET / least)).tolist())))
+    constrain(model, "heavy", rule=lambda m: sum(m.weight[v] * on(v, MIDDLE) for v in m.V) >= TARGET * (1 - 1e-9))

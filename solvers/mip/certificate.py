@@ -9,7 +9,13 @@ __all__ = ["bound_of"]
 
 
 def bound_of(
-    proven: Proven, method: str, solver: str, scale: float, argument: str = "", given: Bound | None = None
+    proven: Proven,
+    method: str,
+    solver: str,
+    scale: float,
+    argument: str = "",
+    given: Bound | None = None,
+    cost: float | None = None,
 ) -> Bound:
     """Return the bound that a solver's dual bound is, or the one its model starts from.
 
@@ -20,6 +26,7 @@ def bound_of(
         scale: the model's unit of cost.
         argument: why the model's bound is one of the problem; "" for an exact model.
         given: a bound that the model had as a row, on which this one then rests too.
+        cost: of a plan, if the model is of the plans that cost no more.
     """
     if not proven.by_solver:
         detail = "the model's own lower bound on its objective, before any search (archer2024, Lemma 3.3)"
@@ -29,6 +36,8 @@ def bound_of(
         f"margin of {proven.margin:g} units for its tolerances; never an incumbent. It rests on the solver's word and "
         "on its tolerances (feasibility and integrality 1e-6, in the model's units)"
     )
+    if cost is not None:
+        detail += f"; the model leaves out plans that cost more than {cost:.9g}, the cost of one that is known"
     if given is not None:
         detail += f"; a row of the model says that no plan costs less than {given.cost:.9g}, by {given.method!r}"
     return Bound(proven.cost, method, "trusted", solver, detail)

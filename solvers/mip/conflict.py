@@ -78,9 +78,11 @@ def _shown(group: Sequence[Constraint]) -> str:
 def _feasible(
     problem: Problem, formulation: Formulation, backend: Backend, budget: Limits, progress: Progress
 ) -> bool | None:
-    """Return whether *problem* has a plan, or None if that took too long to tell."""
+    """Return whether *problem* has a plan, or None if that took too long to tell or cannot be formulated."""
     if quick(problem) is not None:
         return False
+    if formulation.accepts(problem) is not None:
+        return None
     solved = solve_one(formulation, backend, problem, budget.within(EACH), progress, lambda *_: None)
     if solved.outcome.termination == "infeasible":
         return False

@@ -15,14 +15,19 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, load
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Infeasibility, Result, Termination
+from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
 from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.one import Known, Proven, solve_one
+from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.verification import verify
 
 __all__ = ["MipMethod"]
+
+SLICE_SHARE, SLICE_SECONDS = 0.05, 2.0
+"""How long to look for a first plan, where nobody brings one."""
 
 GIVES: dict[Role, Gives] = {"exact": "plan and bound", "relaxation": "bound", "restriction": "plan"}
 
@@ -43,6 +48,7 @@ class MipMethod:
         self.name = formulation.name
         self.summary = formulation.summary
         self.gives: Gives = GIVES[formulation.role]
+        self.baseline = bool(getattr(formulation, "baseline", False))
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the formulation cannot honour *problem*, or None."""
@@ -66,7 +72,8 @@ class MipMethod:
         if impossible is not None:
             return run.result("infeasible", infeasibility=impossible)
         run.take_start()
-        return run.family() if isinstance(self.formulation, FormulationFamily) else run.single()
+        run.strengthen()
+        return run.family() if isinstance(run.formulation, FormulationFamily) else run.single()
 
 
 @dataclass
@@ -83,6 +90,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.notes: list[str] = []
         self.given: Bound | None = None
+        self.cost: float | None = None
         self.scale = 1.0
         gap = max(self.limits.gap - 3e-7, self.limits.gap / 2)  # what is taken off the bound must fit as well
         self.inner = self.limits.within(inf, gap=gap)
@@ -100,6 +108,32 @@ class _Run:
         if "warm_start" not in self.backend.features:
             self.notes.append(f"solver {self.backend.name!r} takes no start; the plan is kept beside it")
         self.progress.report_plan(start, evaluate(self.problem, start).cost)
+
+    def strengthen(self) -> None:
+        """Tell the formulation what a plan costs, if it can use that: of a plan reported, or of one sliced now."""
+        below = getattr(self.formulation, "below", None)
+        if below is None:
+            return
+        plan = self.best() or self.sliced()
+        if plan is not None:
+            self.cost = evaluate(self.problem, plan).cost
+            self.formulation = below(self.cost)
+            self.inner = replace(self.inner, start=plan)
+
+    def best(self) -> Plan | None:
+        """Return the best plan reported, if it is one."""
+        plan = self.progress.plan
+        return None if plan is None or verify(self.problem, plan) else plan
+
+    def sliced(self) -> Plan | None:
+        """Return a plan found in a small share of the time, and report it if plans are asked for."""
+        slicing = SliceGraph()
+        if slicing.accepts(self.problem) is not None:
+            return None
+        share = self.limits.within(min(SLICE_SHARE * self.limits.remaining, SLICE_SECONDS), start=None)
+        listener = Aside(self.progress) if self.formulation.role == "relaxation" else self.progress
+        plan = slicing.solve(self.problem, share, listener).plan
+        return None if plan is None or verify(self.problem, plan) else plan
 
     def single(self) -> Result:
         """Solve one formulation."""
@@ -133,8 +167,8 @@ class _Run:
         Both or neither: a bound alone leaves the search without direction (measured: up to three times slower), both
         together close it early (up to three times faster).
         """
-        bound, plan = self.progress.bound, self.progress.plan
-        if self.formulation.role != "exact" or bound is None or plan is None or verify(self.problem, plan):
+        bound, plan = self.progress.bound, self.best()
+        if self.formulation.role != "exact" or bound is None or plan is None:
             return None
         self.given = bound
         return Known(bound.cost, evaluate(self.problem, plan).cost)
@@ -153,8 +187,10 @@ class _Run:
         return self.result(solved.termination, bound=bound, time=phases)
 
     def bound(self, proven: Proven, by: str, argument: str = "") -> Bound:
-        """Return *proven* with its certificate."""
-        return bound_of(proven, self.formulation.name, by, self.scale, argument, self.given)
+        """Return *proven* with its certificate; no more than a plan costs, which only tolerances could make it."""
+        if self.cost is not None and proven.cost > self.cost:
+            proven = replace(proven, cost=self.cost)
+        return bound_of(proven, self.formulation.name, by, self.scale, argument, self.given, self.cost)
 
     def written(self, scale: float) -> None:
         """Note what the numbers of a written model mean."""
@@ -183,7 +219,7 @@ class _Run:
 
     def infeasible(self, phases: Mapping[str, float]) -> Result:
         """Say why there is no plan."""
-        if self.progress.plan is not None and not verify(self.problem, self.progress.plan):
+        if self.best() is not None:
             self.notes.append("the solver called the model infeasible, and a plan is known: a numerical failure")
             return self.result("error", time=phases)
         if self.formulation.role != "exact":

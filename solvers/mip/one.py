@@ -22,8 +22,9 @@ FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
 PRUNED = 1e-6
 """In the unit of the model's objective: HiGHS leaves solutions out that are better than its incumbent by less."""
-ABOVE = 1 + 1e-7
-"""Of a plan's cost: rounding must not cut the plan off."""
+ABOVE = 1 + 1e-5
+"""Of a plan's cost: rounding must not cut it off, and HiGHS has fixed a variable between bounds 1e-7 apart at the wrong
+one."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def solve_one(
 def _between(model: Any, scale: float, margin: float, known: Known) -> None:
     """Add what is known of the optimum.
 
-    Formula: ``objective >= bound - margin`` and ``objective <= cost (1 + 1e-7) + margin``, in the model's unit.
+    Formula: ``objective >= bound - margin`` and ``objective <= cost (1 + 1e-5) + margin``, in the model's unit.
     Source -> target: a proven bound and a plan's cost -> two rows.
     Exact where the model's optimum is the problem's: the bound is below it, and a plan of that cost above.
     """

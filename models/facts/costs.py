@@ -1,0 +1,79 @@
+"""What blocks cost at least that hold given nodes, as minimum cuts."""
+
+from __future__ import annotations
+
+from mtpp_dsl.graph import Bools, Floats
+from mtpp_dsl.models.facts.asked import Asked
+from mtpp_dsl.models.facts.network import Network
+
+__all__ = ["ABOVE", "cost_of_block", "cost_of_first", "cost_of_last"]
+
+ABOVE = 1 + 1e-9
+"""Sums are rounded: only what exceeds a capacity by this factor does so."""
+
+ENDLESS = float("inf")
+
+
+def cost_of_block(asked: Asked, split: Bools) -> Network:
+    """Return the network of the cost of one block: its work, the nets that it cuts, and split ones that it touches."""
+    network = Network(len(asked.work), 2 * asked.cost)
+    for v, work in enumerate(asked.work.tolist()):
+        network.weight(v, work)
+    for net, apart in zip(asked.nets, split.tolist(), strict=True):
+        if apart:
+            some = network.vertex()
+            network.weight(some, net.cost)
+            for v in net.pins:
+                network.arc(v, some, ENDLESS)
+        elif len(net.pins) == 2:
+            network.arc(net.pins[0], net.pins[1], net.cost)
+            network.arc(net.pins[1], net.pins[0], net.cost)
+        else:
+            some, every = network.vertex(), network.vertex()
+            network.arc(some, every, net.cost)
+            for v in net.pins:
+                network.arc(v, some, ENDLESS)
+                network.arc(every, v, ENDLESS)
+    return network
+
+
+def cost_of_first(asked: Asked, work: Floats, split: Bools) -> Network:
+    """Return the network of what the first blocks of a plan cost together, at least, by the nodes that they hold.
+
+    With each node all before it is held. Of a net that is not split, the producer's block pays if a consumer is beyond.
+
+    Args:
+        asked: of whom.
+        work: [nodes] with what they pay for split nets in any case.
+        split: [nets] counted in *work*.
+    """
+    network = Network(len(work), 2 * asked.k * asked.cost)
+    for v, cost in enumerate(work.tolist()):
+        network.weight(v, cost)
+    for u, v in asked.edges:
+        network.arc(v, u, ENDLESS)
+    for net, apart in zip(asked.nets, split.tolist(), strict=True):
+        if not apart:
+            producer, *consumers = net.pins
+            all_held = network.vertex()
+            network.arc(producer, all_held, net.cost)
+            for v in consumers:
+                network.arc(all_held, v, ENDLESS)
+    return network
+
+
+def cost_of_last(asked: Asked, work: Floats, split: Bools) -> Network:
+    """Return the network of what the last blocks cost together: some consumer's block pays for a producer before."""
+    network = Network(len(work), 2 * asked.k * asked.cost)
+    for v, cost in enumerate(work.tolist()):
+        network.weight(v, cost)
+    for u, v in asked.edges:
+        network.arc(u, v, ENDLESS)
+    for net, apart in zip(asked.nets, split.tolist(), strict=True):
+        if not apart:
+            producer, *consumers = net.pins
+            some_held = network.vertex()
+            network.arc(some_held, producer, net.cost)
+            for v in consumers:
+                network.arc(v, some_held, ENDLESS)
+    return network

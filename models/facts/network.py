@@ -1,0 +1,72 @@
+"""Minimum cuts in whole numbers, rounded so that a cut is never found too dear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import floor
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+__all__ = ["Network"]
+
+FINE = 2**26
+"""Units in the largest value asked for: flows, and sums of them at a vertex, then fit into 32 bits."""
+
+ENDLESS = 2**29
+"""Capacity of arcs that no minimum cut contains."""
+
+
+class Network:
+    """A network whose cuts are costs of sets of nodes: those on the side of the source.
+
+    A net that costs when some set of its pins is held is written with vertices of its own, from :meth:`vertex`.
+    All capacities are rounded down to whole units and the flow is stopped at *most*, so that the value of a cut is
+    never above what the set costs.
+
+    Args:
+        nodes: how many; they are the vertices 0..nodes-1.
+        most: the largest value of interest.
+    """
+
+    def __init__(self, nodes: int, most: float) -> None:
+        self._nodes = nodes
+        self._vertices = nodes + 3
+        self._source, self._gate, self._sink = nodes, nodes + 1, nodes + 2
+        self._unit = most / FINE
+        self._arcs: dict[tuple[int, int], int] = {(self._gate, self._sink): FINE}
+        self._matrix: csr_array | None = None
+
+    def vertex(self) -> int:
+        """Return a vertex that is no node."""
+        self._vertices += 1
+        return self._vertices - 1
+
+    def arc(self, tail: int, head: int, cost: float) -> None:
+        """Let it cost *cost* (``inf``: forbid) to hold *tail* and not *head*."""
+        units = ENDLESS if cost == float("inf") else min(floor(cost / self._unit), FINE)
+        if units > 0:
+            self._arcs[tail, head] = min(self._arcs.get((tail, head), 0) + units, ENDLESS)
+
+    def weight(self, vertex: int, cost: float) -> None:
+        """Let it cost *cost* to hold *vertex*."""
+        self.arc(vertex, self._gate, cost)
+
+    def least(self, held: Iterable[int]) -> float:
+        """Return a cost, at most ``most``, that no set which holds the nodes *held* is below."""
+        matrix = self._compiled()
+        row = slice(matrix.indptr[self._source], matrix.indptr[self._source + 1])
+        matrix.data[row] = 0
+        matrix.data[row][list(held)] = ENDLESS
+        return float(maximum_flow(matrix, self._source, self._sink).flow_value * self._unit)
+
+    def _compiled(self) -> csr_array:
+        """Return the capacities, with the arcs from the source to node 0, 1, … as the first of its row."""
+        if self._matrix is None:
+            arcs = {**self._arcs, **{(self._source, v): 1 for v in range(self._nodes)}}
+            tails, heads = np.array(list(arcs), np.int32).T
+            shape = (self._vertices, self._vertices)
+            self._matrix = csr_array((np.array(list(arcs.values()), np.int32), (tails, heads)), shape=shape)
+            self._matrix.sort_indices()
+        return self._matrix

@@ -1,0 +1,214 @@
+"""What is true of every acyclic plan whose loads are all at most a known cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.models.facts.asked import Asked, asked_of
+from mtpp_dsl.models.facts.costs import ABOVE, cost_of_block, cost_of_first, cost_of_last
+from mtpp_dsl.models.facts.network import Network
+from mtpp_dsl.models.facts.reach import between, reach
+from mtpp_dsl.models.merged import Merged, Net
+from mtpp_dsl.problem import Problem
+
+__all__ = ["Facts", "facts_below", "facts_of"]
+
+MOST_NODES = 2000
+"""For graphs of more nodes models do without: pairs are too many."""
+
+ROUNDS = 4
+"""Nodes found apart make nets dearer, which tells more nodes apart; so often."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What holds of the blocks 0..k-1 of such a plan, numbered in an order of its quotient graph.
+
+    Attributes:
+        asked: what the facts are for.
+        earliest, latest: [nodes] bounds of the block of each.
+        after: [nodes, nodes] whether a path leads from one to the other.
+        distance: [nodes, nodes] how many blocks the second is after the first, at least, where a path leads to it.
+        cliques: for every net pins of which no two are in one block; the producer alone where none are known apart.
+        split: [nets] whether no block holds all pins.
+    """
+
+    asked: Asked
+    earliest: Ints
+    latest: Ints
+    after: Bools
+    distance: Ints
+    cliques: tuple[tuple[int, ...], ...]
+    split: Bools
+
+
+def facts_below(problem: Problem, view: Merged, nets: Sequence[Net], unit: float, cost: float | None) -> Facts | None:
+    """Return what is known of the plans that cost at most *cost*; None if no cost is, or pairs of nodes are too many.
+
+    Args:
+        problem: acyclic over a graph without a backward part.
+        view: its nodes.
+        nets: in the model's unit.
+        unit: of the model's costs.
+        cost: of a plan, in the problem's unit.
+    """
+    if not cost or view.count > MOST_NODES:
+        return None
+    return facts_of(asked_of(problem, view, nets, unit, cost))
+
+
+def facts_of(asked: Asked) -> Facts:
+    """Return what is known; ``cl`` of nodes are they and all on paths between them, which their block holds too.
+
+    * Two nodes are apart if some need of ``cl{u,v}``, or the least cost of a block that holds it, a minimum cut, is
+      more than a block may have.
+    * A net of which no block holds all pins is split: every block that holds some pins pays, and so does, by itself,
+      each of a clique of pins apart. What members of cliques pay thus adds to their work.
+    * The blocks from that of u to that of v hold ``cl{u,v}``, and the first blocks up to that of v all that comes
+      before v: they are as many as that takes.
+
+    Sums of floats are taken to exceed a capacity by a margin only, and cuts are rounded down.
+    """
+    state = _State(asked)
+    while state.rounds < ROUNDS and state.tell_apart():
+        pass
+    return state.facts()
+
+
+class _State:
+    """The pairs and nets known to be apart, and what follows for loads."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.n = len(asked.work)
+        self.after = reach(self.n, asked.edges)
+        self.apart = np.zeros((self.n, self.n), np.bool_)
+        self.split = np.zeros(len(asked.nets), np.bool_)
+        self.cliques = [net.pins[:1] for net in asked.nets]
+        self.pairs = sorted({pair for net in asked.nets for pair in combinations(sorted(net.pins), 2)})
+        self.pins = np.zeros((len(asked.nets), self.n), np.float32)
+        for u, net in enumerate(asked.nets):
+            self.pins[u, list(net.pins)] = 1.0
+        self.costs = np.array([net.cost for net in asked.nets])
+        self.rounds = 0
+
+    @property
+    def work(self) -> Floats:
+        """[nodes] the work of each, and what it pays for the nets of whose cliques it is."""
+        work = self.asked.work.copy()
+        for u in np.flatnonzero(self.split):
+            work[list(self.cliques[u])] += self.costs[u]
+        return work
+
+    @property
+    def loads(self) -> Floats:
+        """[kinds, nodes] what nodes add to a block, which has room for 1 of each kind."""
+        return np.vstack([self.work / self.asked.cost, self.asked.needs])
+
+    def tell_apart(self) -> bool:
+        """Find more nodes and nets apart; return whether any was."""
+        self.rounds += 1
+        known = self._known()
+        self.between = [between(self.after, load) for load in self.loads]
+        for total in self.between:
+            self.apart |= total > ABOVE
+        self._cut_pairs()
+        self._spread()
+        for u, net in enumerate(self.asked.nets):
+            clique = _clique(net.pins, self.apart)
+            if len(clique) > 1:
+                self.cliques[u], self.split[u] = clique, True
+        self._cut_nets()
+        return self._known() > known
+
+    def _known(self) -> int:
+        return int(self.apart.sum()) + int(self.split.sum()) + sum(map(len, self.cliques))
+
+    def _cut_pairs(self) -> None:
+        """Set pins of one net apart whose cheapest block is too dear."""
+        network = cost_of_block(self.asked, self.split)
+        for u, v in self.pairs:
+            if not self.apart[u, v] and self._dear([u, v], network):
+                self.apart[u, v] = self.apart[v, u] = True
+
+    def _spread(self) -> None:
+        """Set apart what lies around nodes that are, on paths."""
+        np.fill_diagonal(self.apart, val=False)
+        around = self.after.astype(np.float32) + np.eye(self.n, dtype=np.float32)
+        ordered: Bools = around @ (self.apart & self.after).astype(np.float32) @ around > 0
+        self.apart |= ordered | ordered.T
+
+    def _cut_nets(self) -> None:
+        """Split the nets of whose pins the cheapest block is too dear."""
+        network = cost_of_block(self.asked, self.split)
+        for u, net in enumerate(self.asked.nets):
+            self.split[u] = self.split[u] or (len(net.pins) > 2 and self._dear(list(net.pins), network))
+
+    def _dear(self, pins: list[int], network: Network) -> bool:
+        """Return whether every block that holds *pins* costs too much: that of their closure alone, to begin with."""
+        held = np.zeros(self.n, np.bool_)
+        held |= self.after[pins].any(axis=0) & self.after[:, pins].any(axis=1)
+        held[pins] = True
+        inside = self.pins @ held.astype(np.float32)
+        paid = (inside > 0) & (self.split | (inside < self.pins.sum(axis=1)))
+        if self.asked.work[held].sum() + self.costs[paid].sum() <= self.asked.cost:
+            return False
+        return network.least(np.flatnonzero(held).tolist()) > self.asked.cost * ABOVE
+
+    def facts(self) -> Facts:
+        """Return windows and distances, each made as tight as the others allow."""
+        distance = self.apart.astype(np.int64)
+        for total in self.between:
+            distance = np.maximum(distance, _further(total))
+        distance = np.where(self.after, distance, 0)
+        earliest, latest = self._windows()
+        _tighten(earliest, latest, distance, self.after)
+        return Facts(self.asked, earliest, latest, self.after, distance, tuple(self.cliques), self.split)
+
+    def _windows(self) -> tuple[Ints, Ints]:
+        """Return [nodes] bounds of blocks: by sums over what comes before or after, and by minimum cuts."""
+        most = self.asked.k - 1
+        earliest, latest = np.zeros(self.n, np.int64), np.full(self.n, most, np.int64)
+        for load in self.loads:
+            earliest = np.maximum(earliest, _further(load + load @ self.after))
+            latest = np.minimum(latest, most - _further(load + self.after @ load))
+        if not self.split.all():
+            first, last = (network(self.asked, self.work, self.split) for network in (cost_of_first, cost_of_last))
+            before, behind = (
+                np.array([network.least([v]) for v in range(self.n)]) / self.asked.cost for network in (first, last)
+            )
+            earliest, latest = np.maximum(earliest, _further(before)), np.minimum(latest, most - _further(behind))
+        return earliest, latest
+
+
+def _further(load: Floats) -> Ints:
+    """Return how many blocks beyond a first one *load* takes, in capacities of a block."""
+    further: Ints = np.maximum(np.ceil(load / ABOVE) - 1, 0).astype(np.int64)
+    return further
+
+
+def _clique(pins: Sequence[int], apart: Bools) -> tuple[int, ...]:
+    """Return pins of which every two are apart: each in turn that is apart from all before, most apart first."""
+    degree = apart[np.ix_(pins, pins)].sum(axis=1)
+    chosen: list[int] = []
+    for i in np.argsort(-degree, kind="stable").tolist():
+        if apart[pins[i], chosen].all():
+            chosen.append(pins[i])
+    return tuple(chosen)
+
+
+def _tighten(earliest: Ints, latest: Ints, distance: Ints, after: Bools) -> None:
+    """Carry windows along distances until nothing changes."""
+    endless = np.iinfo(np.int64).max
+    while True:
+        least = np.where(after, earliest[:, None] + distance, 0).max(axis=0, initial=0)
+        most = np.where(after, latest[None, :] - distance, endless).min(axis=1, initial=endless)
+        if (least <= earliest).all() and (most >= latest).all():
+            return
+        np.maximum(earliest, least, out=earliest)
+        np.minimum(latest, most, out=latest)

@@ -1,0 +1,36 @@
+"""The exact programme as the paper prints it, to measure others by."""
+
+from __future__ import annotations
+
+from mtpp_dsl.models.blocks.tensor_cut import printed_cut
+from mtpp_dsl.models.formulations.exact import Exact, layout_of
+from mtpp_dsl.models.merged import merged
+from mtpp_dsl.problem import Problem, Shared
+
+__all__ = ["Fig3"]
+
+
+class Fig3(Exact):
+    """Figure 3 with the rows (8) to (11), x eliminated and c relaxed, and nothing that is known from elsewhere."""
+
+    name = "fig3"
+    summary = "the exact programme as printed, without what strengthens it: to compare with (archer2024, Figure 3)"
+    baseline = True
+    cut = staticmethod(printed_cut)
+
+    def below(self, cost: float) -> Exact:
+        """Return the formulation as it is: of a plan's cost it makes nothing."""
+        del cost
+        return self
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        reason = super().accepts(problem)
+        if reason is not None:
+            return reason
+        if not isinstance(problem.interconnect, Shared) or not layout_of(problem, merged(problem)).in_order:
+            return (
+                "Figure 3 numbers two blocks or more in the order of the quotient graph: it needs devices on a shared "
+                "interconnect that cannot be told apart, and 'constraint acyclic' over a graph without a backward part"
+            )
+        return None
