@@ -24,7 +24,7 @@ from mtpp_dsl.result import Result
 from tests.oracle import optimum
 from tests.tree import files
 
-METHODS = ("simple", "anchor", "configuration")
+METHODS = ("simple", "node", "anchor", "count", "configuration")
 FEW = st.integers(0, 3).map(float)  # ties are where proofs go wrong
 WEIGHTS = st.one_of(FEW, FEW, st.floats(0, 10, width=32), st.sampled_from([0.0, 1e6]))
 

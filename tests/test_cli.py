@@ -240,7 +240,7 @@ def test_check(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "4 nodes, 3 edges" in out
     assert "can solve it: auto, exact\n" in out
-    assert "can bound it: simple, anchor, configuration" in out
+    assert "can bound it: simple, anchor, node, count, configuration" in out
     assert "slicegraph cannot" in out
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from math import inf
+from math import floor, inf
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Bools, Floats
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.solvers.bounds.around import MOST_REACHED, Around, arcs_of, scale_for
 from mtpp_dsl.solvers.bounds.cuts import CutNetwork
 from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
@@ -60,7 +61,7 @@ def anchor_bound(
         The bound; [groups, kinds] a load that no device of a kind with a group is below; whether all cuts were made.
     """
     least = 0.0 if known is None else known.cost
-    dearest, complete = anchored(groups, least, limits, progress)
+    dearest, complete = anchored(problem, groups, least, limits, progress)
     cost, weights = best_share(groups, dearest, least)
     if known is not None and cost <= known.cost:
         return known, dearest, complete
@@ -77,34 +78,54 @@ def anchor_bound(
     return bound, dearest, complete
 
 
-def anchored(groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[Floats, bool]:
+def anchored(problem: Problem, groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[Floats, bool]:
     """Return [groups, kinds] a load that no device of a kind with a group is below, and whether all cuts were made.
 
     Cuts that cannot lift the bound above *known* are left out: those of groups that cost no more by themselves, or that
     lie in the cheapest set of another. The least that a group costs over all kinds is a bound, and becomes known.
+    Graphs of many groups are cut without what convexity, memory and streams force.
     """
     dearest = groups.time.copy()
-    for kind in np.flatnonzero(groups.devices.pays).tolist():
+    for kind in range(len(groups.counts)):
         open_to = np.isfinite(groups.time[:, kind])
         alone = np.where(open_to, groups.time[:, kind], 0.0)
-        for pins, cost in groups.tensors:
-            alone[list(pins)] += cost
+        if groups.devices.pays[kind]:
+            for pins, cost in groups.tensors:
+                alone[list(pins)] += cost
+        free = float(groups.devices.overflow[kind])
+        alone += np.maximum(groups.params - free, 0.0) / groups.devices.bandwidth
         ceiling = float(alone[open_to].max(initial=0.0))
-        if not groups.tensors or ceiling <= known:
+        if ceiling <= known or not (ceiling < inf and (groups.tensors or groups.overflows(kind))):
             continue
-        network = CutNetwork(groups, sizes_at(groups, ceiling)[kind])
+        cuts = _cuts(problem, groups, kind, ceiling)
         settled = ~open_to
         for v in np.argsort(-alone, kind="stable").tolist():
             if settled[v] or alone[v] <= known:
                 continue
             if progress.stopped or limits.remaining <= 0:
                 return dearest, False
-            value, side = network.least(v)
+            value, side = cuts(v)
             dearest[v, kind] = max(dearest[v, kind], value)
             known = max(known, float(dearest[v].min()) if len(groups.counts) > 1 else value)
             if value <= known:
                 settled |= side
     return dearest, True
+
+
+def _cuts(problem: Problem, groups: Groups, kind: int, ceiling: float) -> Callable[[int], tuple[float, Bools]]:
+    """Return what gives the least load of a set with a group, and groups for which it is no more."""
+    if groups.n > MOST_REACHED:
+        network = CutNetwork(groups, sizes_at(groups, ceiling)[kind])
+        return network.least if groups.devices.pays[kind] else lambda v: (0.0, np.arange(groups.n) == v)
+    scale = scale_for(ceiling)
+    around = Around(groups, kind, arcs_of(problem, groups, kind), scale, groups.n)
+    enough = floor(ceiling * scale)
+
+    def least(v: int) -> tuple[float, Bools]:
+        value, side = around.least([v], enough)
+        return value / scale, side if around.holds(side) else np.arange(groups.n) == v
+
+    return least
 
 
 def best_share(groups: Groups, dearest: Floats, known: float = 0.0) -> tuple[float, Floats]:
@@ -138,7 +159,17 @@ def _share(groups: Groups, below: Bools, p: Floats) -> float:
         return inf
     total = float((p * groups.counts).sum())
     cost = np.where(opened, np.where(opened, groups.time, 0.0) * p, inf).min(axis=1).sum()
+    cost += float(p.min()) * _streams(groups)
     return float(cost / total) * (1 - ROUNDING) if total > 0 else 0.0
+
+
+def _streams(groups: Groups) -> float:
+    """Return how long all devices together stream parameters for at least, less what rounding may change."""
+    kept = float((groups.devices.overflow * groups.counts).sum())
+    if kept == inf:
+        return 0.0
+    excess = float(groups.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING
+    return max(excess, 0.0) / groups.devices.bandwidth
 
 
 def _weights(groups: Groups) -> list[Floats]:

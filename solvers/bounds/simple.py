@@ -87,15 +87,19 @@ def simple_bound(problem: Problem) -> tuple[float, str, dict[str, Any]]:
     paper's ``total / k``; speeds give the total work over the total speed. The largest of the three counts; sums
     are lowered by a relative 1e-12 for their rounding.
 
+    Where parameters are streamed, a node's own beyond what a device keeps count with its time, and those of all nodes
+    beyond what all devices keep count with the least p, as each is streamed somewhere.
+
     Where a stage may run on r devices, the first is divided by r; the other two hold as they are, since each of those
-    devices takes its share of the time of a node.
+    devices takes its share of the time of a node. Streams are not counted there.
 
     Every node must be allowed on some device.
     """
     allowed = problem.allowed
     time = np.where(allowed, problem.time, 0.0)
     fastest = np.where(allowed, time, inf).min(axis=1)
-    alone = np.where(allowed, time / _copies(problem), inf).min(axis=1)
+    alone, streams = _streams(problem)
+    alone = np.where(allowed, time / _copies(problem) + alone, inf).min(axis=1)
     best, why, data = 0.0, "no work at all", dict[str, Any]()
     if alone.max(initial=0.0) > 0:
         v = int(alone.argmax())
@@ -109,12 +113,26 @@ def simple_bound(problem: Problem) -> tuple[float, str, dict[str, Any]]:
     ):
         if weights.sum() > 0:
             least = np.where(allowed, time * weights, inf).min(axis=1).sum()
-            share = float(least / weights.sum()) * (1 - ROUNDING)
+            share = float((least + streams * weights.min()) / weights.sum()) * (1 - ROUNDING)
             if share > best:
                 best, why = share, f"some device takes {what} of the work"
                 names = [device.name for device in problem.devices]
                 data = {"shares": {name: p for name, p in zip(names, weights.tolist(), strict=True) if p > 0}}
     return best, why, data
+
+
+def _streams(problem: Problem) -> tuple[Floats, float]:
+    """Return [n, devices] how long the parameters of each node alone are streamed for, and those of all nodes.
+
+    Sums may be rounded in other ways elsewhere: a relative 1e-12 of what is compared is taken off.
+    """
+    limit, params = problem.overflow_limit, problem.graph.params
+    if isinstance(problem.interconnect, Links) or np.isinf(limit).all() or any(problem.of(Replicate)):
+        return np.zeros((problem.graph.n, problem.k)), 0.0
+    kept = np.where(np.isinf(limit), 0.0, np.abs(limit) * ROUNDING) + limit
+    alone = np.maximum(params[:, None] * (1 - ROUNDING) - kept, 0.0)
+    together = max(float(params.sum()) * (1 - ROUNDING) - float(kept.sum()), 0.0)
+    return alone / problem.interconnect.bandwidth, together / problem.interconnect.bandwidth
 
 
 def _copies(problem: Problem) -> Floats:

@@ -46,8 +46,8 @@ class Chain:
         held, total = sum(most), sum(weights)
         if held >= total:
             raise Refused(f"the blocks of the certificate may hold {held}, all nodes weigh {total}: it proves nothing")
-        arcs = ((reading.group[u], reading.group[v]) for u, v in reading.edges(backward=False))
-        _Places(Sets(reading, reading.kinds[0], target, arcs), weights, most, limits).check(1, problem.k)
+        kind = reading.kinds[0]
+        _Places(Sets(reading, kind, target, reading.arcs(kind)), weights, most, limits).check(1, problem.k)
         return target
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.graph import Bools, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.proofs.compiled import Loop
 
 __all__ = ["FREE", "IN", "LEAST_CUT", "NO_FLOW", "OUT"]
 
 FREE, IN, OUT = 0, 1, 2
 NO_FLOW = -(1 << 61)
 """Returned for a flow that is none: below every load."""
-COMPILE_FROM = 2_000_000.0
 
 
 def _least_cut(
@@ -194,4 +193,4 @@ def _least_cut(
     return base + balance[0] if balance[0] == total else -(1 << 61)
 
 
-LEAST_CUT = Kernel(_least_cut, COMPILE_FROM)
+LEAST_CUT = Loop(_least_cut)

@@ -23,6 +23,8 @@ LARGEST = 1 << 58
 SHARPEST = 20
 MOST_CUTS = 8
 MOST_GROUPS = 4_000
+FEW_GROUPS = 24
+"""With more, loops are compiled."""
 NEARLY = 1e-12
 
 
@@ -64,21 +66,22 @@ class Sets:
         enough = self.below + 1
         self._work = np.array([floor(t * self.units) if t < target else enough for t in kind.time], np.int64)
         tensors = reading.tensors.items() if kind.pays else ()
-        nets = [(sorted(pins), floor(c * self.units) if c < target else enough) for pins, c in tensors]
+        self._free, self._stream = _streams(reading, kind, self.units, enough)
+        dear = enough + max(self._free, 0)  # even where parameters that are not streamed were taken off
+        nets = [(sorted(pins), dear if c * self.units >= dear else floor(c * self.units)) for pins, c in tensors]
         self._starts = np.cumsum([0, *(len(pins) for pins, _ in nets)], dtype=np.int64)
         self._pins = np.array([pin for pins, _ in nets for pin in pins], np.int64)
         self._cost = np.array([cost for _, cost in nets], np.int64)
         self._net = np.repeat(np.arange(len(nets)), np.diff(self._starts))
         self._memory = np.array(reading.memory, np.float64)
         self._limit = kind.memory * (1 + NEARLY)
-        self._free, self._stream = _streams(reading, kind, self.units, enough)
         self._arcs = np.array(sorted(set(arcs)), np.int64).reshape(-1, 2)
         self._reach = closure(self.n, self._arcs)
         self._busy = int(self._work.sum())
         self._total = self._busy + int(self._cost.sum()) + int(self._stream.sum()) + self._free + enough
-        steps = 1e7 if self.n > 24 else 0.0
-        self._settle = SETTLE.pick(steps, _silent)
-        self._least_cut = LEAST_CUT.pick(steps, _silent)
+        small = self.n <= FEW_GROUPS
+        self._settle = SETTLE.plain if small else SETTLE.fast
+        self._least_cut = LEAST_CUT.plain if small else LEAST_CUT.fast
 
     def place(self, before: int | None, after: int | None) -> Place:
         """Return the place after *before* and before *after* sets below the target."""
@@ -135,6 +138,26 @@ class Sets:
             state, prices, self._starts, self._pins, sharp * self._cost, tails, heads, falls, climbs, side
         )
         return (NO_FLOW if value == NO_FLOW else int(value) + extra), side
+
+    def least_with(self, groups: Ints) -> int:
+        """Return what every set with all of *groups* costs at least; more than :attr:`below` if there is none."""
+        state, none = self.start(), np.zeros(self.n, np.int64)
+        falls, climbs = np.zeros(self.n, np.bool_), np.zeros(self.n, np.bool_)
+        if (state[groups] == OUT).any():
+            return self.below + 1
+        state[groups] = IN
+        if not self.settled(state, Place(), falls, climbs):
+            return self.below + 1
+        least, side = self.cheapest(state, falls, climbs, 1, none, 0, streams=False)
+        if least <= self.below and self.streams(side):
+            least = max(least, self.cheapest(state, falls, climbs, 1, none, 0, streams=True)[0])
+        return least
+
+    def ranks(self, groups: Ints, k: int) -> tuple[Ints, Ints]:
+        """Return the first and the last of *k* places in a pipeline at which each of *groups* may stand."""
+        reach = self._reach | np.eye(self.n, dtype=np.bool_)
+        upto, onward = self._work @ reach[:, groups], reach[groups] @ self._work
+        return upto // (self.below + 1), k - 1 - onward // (self.below + 1)
 
     def load(self, held: Bools) -> int:
         """Return the load of a set."""
@@ -279,7 +302,3 @@ def _streams(reading: Reading, kind: Kind, units: float, enough: int) -> tuple[i
         raise Refused("the memory is too large beside the target for this check")
     most = max(free, 0) + 2 * enough
     return free, np.array([min(floor(Fraction(size) * rate), most) for size in reading.params], np.int64)
-
-
-def _silent(message: str) -> None:
-    del message

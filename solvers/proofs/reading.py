@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import floor, frexp, fsum, inf, ldexp
 from sys import float_info
@@ -17,6 +17,8 @@ from mtpp_dsl.verification import TOLERANCE
 __all__ = ["Kind", "Reading", "named_numbers", "number", "units_for", "whole_numbers"]
 
 LARGEST_WEIGHT = 1e9
+NEARLY = 1e-13
+"""Relative: sums of sizes are taken to be so much less, where others may round them otherwise."""
 BITS = 27
 """A target is about this power of two of the units that loads are counted in."""
 
@@ -133,6 +135,48 @@ class Reading:
         for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
             if bool(graph.backward[u]) == backward == bool(graph.backward[v]):
                 yield u, v
+
+    def streamed(self, kind: Kind, groups: Iterable[int]) -> float:
+        """Return the time that a device of a kind streams parameters for, if it has these groups and perhaps more."""
+        excess = fsum(self.params[g] for g in groups) - kind.free
+        return (
+            max(excess - NEARLY * (abs(excess) + 2 * abs(kind.free)), 0.0) / self.bandwidth if kind.free < inf else 0.0
+        )
+
+    @property
+    def always_streamed(self) -> float:
+        """The time that all devices together stream parameters for at least, wherever these are."""
+        kept = fsum(kind.free * len(kind.devices) for kind in self.kinds)
+        if kept == inf:
+            return 0.0
+        return max(fsum(self.params) * (1 - NEARLY) - kept - NEARLY * abs(kept), 0.0) / self.bandwidth
+
+    @property
+    def pipeline(self) -> bool:
+        """Whether all devices are equal, and their nodes in an order (of a graph without a backward part)."""
+        return len(self.kinds) == 1 and self.problem.acyclic and not self.problem.graph.backward.any()
+
+    def arcs(self, kind: Kind) -> list[tuple[int, int]]:
+        """Return arcs between groups: what a device of a kind holds is convex along their paths.
+
+        Under ``acyclic``, of a graph without a backward part, that is so of whole groups. Where a group of several
+        nodes has to be convex node by node, it is not: then there are none.
+        """
+        sides = [back for back in (False, True) if kind.convex[back]]
+        quotient = self.problem.acyclic and not self.problem.graph.backward.any()
+        if not quotient and len(self.members) < self.problem.graph.n:
+            return []
+        ends = {(self.group[u], self.group[v]) for back in sides for u, v in self.edges(backward=back)}
+        return sorted((a, b) for a, b in ends if a != b)
+
+    def net_of(self, name: object) -> frozenset[int]:
+        """Return the pins of the tensor that a node makes, which a certificate names."""
+        group = self.group_of(name)
+        graph = self.problem.graph
+        pins = frozenset({group, *(self.group[int(v)] for v in graph.successors(graph.index[str(name)]))})
+        if pins not in self.tensors:
+            raise Refused(f"the certificate names the tensor of {name!r}, which no other group of nodes reads")
+        return pins
 
     def group_of(self, name: object) -> int:
         """Return the group of the node that a certificate names."""

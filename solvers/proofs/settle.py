@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from mtpp_dsl.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.proofs.compiled import Loop
 
 __all__ = ["SETTLE"]
-
-COMPILE_FROM = 2_000_000.0
 
 
 def _settle(
@@ -132,4 +130,4 @@ def _settle(
     return True
 
 
-SETTLE = Kernel(_settle, COMPILE_FROM)
+SETTLE = Loop(_settle)

@@ -21,6 +21,7 @@ class Shares:
 
     ``{"node": name}``: the node runs somewhere. ``{"shares": {device: p}}``: the sum over the nodes of the least
     ``p * time`` is at most the sum of ``p * load``, hence at most the bottleneck times the sum of ``p``.
+    Parameters beyond what all devices keep are streamed, wherever they are: they count with the least p.
     """
 
     name = "shares"
@@ -32,7 +33,7 @@ class Shares:
         reading = Reading(problem)
         if "node" in data:
             group = reading.group_of(data["node"])
-            return min(kind.time[group] for kind in reading.kinds)
+            return min(kind.time[group] + reading.streamed(kind, [group]) * (1 - ROUNDING) for kind in reading.kinds)
         shares = named_numbers(data, "shares")
         return share_of(reading, shares, [[True] * len(reading.members) for _ in reading.kinds])
 
@@ -54,4 +55,5 @@ def share_of(reading: Reading, shares: Mapping[str, float], opened: list[list[bo
             if is_open[g] and kind.time[g] < inf
         ]
         least.append(min(costs, default=inf))
-    return fsum(least) / total * (1 - ROUNDING)
+    lightest = min(shares.get(name, 0.0) for name in names)
+    return (fsum(least) + lightest * reading.always_streamed) / total * (1 - ROUNDING)

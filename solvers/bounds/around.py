@@ -1,0 +1,165 @@
+"""What a device pays at least for a set with given groups: minimum cuts, with what convexity and memory force."""
+
+from __future__ import annotations
+
+from math import ceil, floor, frexp, ldexp
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.bounds.groups import Groups
+from mtpp_dsl.solvers.bounds.isap import MINIMUM_CUT
+
+__all__ = ["MOST_REACHED", "Around", "arcs_of", "reached", "scale_for"]
+
+BITS = 27
+ENDLESS = 1 << 58
+STEPS_PER_CUT = 2_000.0
+MOST_REACHED = 1_500
+NEARLY = 1e-12
+ULPS = 1e-15
+"""Relative: what sizes and rates lose where they are multiplied and rounded."""
+
+
+def scale_for(ceiling: float) -> float:
+    """Return the units per time, a power of two, in which targets up to *ceiling* are counted."""
+    return ldexp(1.0, min(BITS - frexp(ceiling)[1], 1000))
+
+
+class Around:
+    """The loads of the sets that one kind of device may hold, in whole units, rounded down.
+
+    Args:
+        groups: what a device may hold.
+        kind: of device.
+        arcs: [arcs, 2] between groups: a set holds what lies on a path between two of its groups.
+        scale: units per time.
+        cuts: how many there may be.
+    """
+
+    def __init__(self, groups: Groups, kind: int, arcs: Ints, scale: float, cuts: int) -> None:
+        n = self._n = groups.n
+        self._open = np.isfinite(groups.time[:, kind])
+        self.work = _whole(np.where(self._open, groups.time[:, kind], 0.0), scale)
+        self._memory, self._limit = groups.memory, float(groups.devices.memory[kind]) * (1 + NEARLY)
+        self._reach = reached(n, arcs)
+        rate, free = scale / groups.devices.bandwidth, float(groups.devices.overflow[kind])
+        streams = groups.overflows(kind)
+        self._stream = _whole(groups.params * (1 - ULPS), rate) if streams else np.zeros(n, np.int64)
+        self._free = ceil(free * rate + abs(free) * rate * ULPS) if streams else 0
+        tensors = groups.tensors if groups.devices.pays[kind] else ()
+        self._build(arcs, [(pins, floor(min(cost * scale, ENDLESS))) for pins, cost in tensors])
+        self._cut = MINIMUM_CUT.pick(cuts * STEPS_PER_CUT * max(n / 50, 1), _silent)
+
+    def _build(self, arcs: Ints, nets: list[tuple[tuple[int, ...], int]]) -> None:
+        n = self._n
+        source, sink = n, n + 1
+        rows = [(v, sink, 0, 0) for v in range(n)] + [(source, v, 0, 0) for v in range(n)]
+        rows += [(v, u, 0, 0) for u, v in arcs.tolist()] + [(u, v, 0, 0) for u, v in arcs.tolist()]
+        vertices = n + 2
+        for pins, cost in nets:
+            if len(pins) == 2:
+                rows.append((*pins, cost, cost))
+                continue
+            rows.append((vertices, vertices + 1, cost, 0))
+            rows += [row for v in pins for row in ((v, vertices, ENDLESS, 0), (vertices + 1, v, ENDLESS, 0))]
+            vertices += 2
+        table = np.array(rows, np.int64).reshape(-1, 4)
+        self._room = table[:, 2:].reshape(-1)
+        tails = table[:, :2].reshape(-1)
+        self._heads = np.ascontiguousarray(table[:, 1::-1]).reshape(-1)
+        self._arcs = np.argsort(tails, kind="stable")
+        self._offsets = np.concatenate(([0], np.cumsum(np.bincount(tails, minlength=vertices))))
+        self._tail, self._head = arcs[:, 0], arcs[:, 1]
+
+    def least(self, held: list[int], enough: int) -> tuple[int, Bools]:
+        """Return what sets with all of *held* cost at least, in units, and a set of a minimum cut.
+
+        Anything from *enough* on is returned as *enough*, with the closure of *held* as the set.
+        """
+        inside = self.closed(held)
+        state = self._forced(inside)
+        if state is None or int(self.work[inside].sum()) >= enough:
+            return enough, inside
+        falls, climbs, outside = state
+        streamed = max(int(self._stream[inside].sum()) - self._free, 0)
+        value, side = self._value(inside, falls, climbs, outside, self.work, enough - streamed)
+        value += streamed
+        if self._stream.any() and value < enough:
+            other = self._value(inside, falls, climbs, outside, self.work + self._stream, enough + self._free)[0]
+            value = max(value, other - self._free)
+        return min(value, enough), side
+
+    def holds(self, held: Bools) -> bool:
+        """Return whether a set is convex, and fits into the memory."""
+        between = self._reach[held].any(axis=0) & self._reach[:, held].any(axis=1) & ~held
+        return not between.any() and float(self._memory[held].sum()) <= self._limit
+
+    def closed(self, held: list[int]) -> Bools:
+        """Return *held* and all that lies between."""
+        inside = np.zeros(self._n, np.bool_)
+        inside[held] = True
+        inside |= self._reach[held].any(axis=0) & self._reach[:, held].any(axis=1)
+        return inside
+
+    def _forced(self, inside: Bools) -> tuple[Bools, Bools, Bools] | None:
+        """Return descendants, ancestors and what cannot be with a closed set; None if it cannot be itself."""
+        used = float(self._memory[inside].sum())
+        if used > self._limit or not self._open[inside].all():
+            return None
+        falls: Bools = np.asarray(self._reach[inside].any(axis=0))
+        climbs: Bools = np.asarray(self._reach[:, inside].any(axis=1))
+        outside: Bools = ~inside & (~self._open | (used + self._memory > self._limit))
+        outside |= falls & self._reach[outside & falls].any(axis=0)
+        outside |= climbs & self._reach[:, outside & climbs].any(axis=1)
+        return falls, climbs, outside
+
+    def _value(
+        self, inside: Bools, falls: Bools, climbs: Bools, outside: Bools, work: Ints, enough: int
+    ) -> tuple[int, Bools]:
+        n, m = self._n, len(self._tail)
+        room = self._room.copy()
+        room[0 : 2 * n : 2] = np.where(outside, ENDLESS, work)
+        room[2 * n : 4 * n : 2] = np.where(inside, ENDLESS, 0)
+        room[4 * n : 4 * n + 2 * m : 2] = np.where(falls[self._tail], ENDLESS, 0)
+        room[4 * n + 2 * m : 4 * n + 4 * m : 2] = np.where(climbs[self._head], ENDLESS, 0)
+        side = np.zeros(len(self._offsets) - 1, np.bool_)
+        value = self._cut(self._offsets, self._arcs, self._heads, room, n, n + 1, max(enough, 0), side)
+        return int(value), side[:n]
+
+
+def arcs_of(problem: Problem, groups: Groups, kind: int) -> Ints:
+    """Return [arcs, 2] between groups such that what a device of a kind holds is convex along their paths.
+
+    Under ``acyclic``, of a graph without a backward part, whole groups are before and after each other. Else a path
+    passes nodes, and where some are colocated none is given.
+    """
+    if problem.acyclic and not problem.graph.backward.any():
+        arcs = groups.of[np.array(groups.parts[0], np.int64).reshape(-1, 2)]
+    elif groups.n < problem.graph.n:
+        arcs = np.zeros((0, 2), np.int64)
+    else:
+        chosen = [part for part, convex in zip(groups.parts, groups.convex[kind], strict=True) if convex]
+        arcs = groups.of[np.array([arc for part in chosen for arc in part], np.int64).reshape(-1, 2)]
+    if groups.n > MOST_REACHED:
+        arcs = arcs[:0]
+    unique: Ints = np.unique(arcs[arcs[:, 0] != arcs[:, 1]], axis=0)
+    return unique
+
+
+def reached(n: int, arcs: Ints) -> Bools:
+    """Return [n, n] whether a path of one arc or more leads from one group to another."""
+    reach = np.zeros((n, n), np.bool_)
+    reach[arcs[:, 0], arcs[:, 1]] = True
+    for middle in np.unique(arcs[:, 0]).tolist():
+        reach[np.flatnonzero(reach[:, middle])] |= reach[middle]
+    return reach
+
+
+def _whole(values: Ints | np.ndarray[tuple[int], np.dtype[np.float64]], rate: float) -> Ints:
+    return np.minimum(np.floor(values * rate), ENDLESS >> 8).astype(np.int64)
+
+
+def _silent(message: str) -> None:
+    del message

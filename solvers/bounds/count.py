@@ -1,0 +1,202 @@
+"""The count bound: tensors that no device can keep to itself below a target are paid by several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.solvers.bounds.apart import Apart
+from mtpp_dsl.solvers.bounds.around import scale_for
+from mtpp_dsl.solvers.bounds.groups import Groups, groups_of
+from mtpp_dsl.solvers.bounds.simple import Simple, refusal
+
+__all__ = ["Count"]
+
+ROUNDING = 1e-11
+CLOSE = 1e-3
+"""Relative: targets closer to one that failed are not tried."""
+
+
+class Count:
+    """Method ``count``: what all devices pay together, with every tensor that they must share counted for each."""
+
+    name = "count"
+    gives: Gives = "bound"
+    summary = "all work, and tensors for each of the devices that must share them, by minimum cuts and cliques"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why there is no bound for the problem, or None."""
+        return refusal(self.name, problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, what the cuts made so far prove."""
+        simple = Simple().solve(problem, limits, progress)
+        if simple.infeasibility is not None or simple.bound is None:
+            return replace(simple, method=self.name)
+        groups, bound = groups_of(problem), simple.bound
+        found = None
+        if groups.tensors and np.isfinite(groups.time).any(axis=1).all():
+            found = _Counting(problem, groups, bound.cost, limits, progress).run()
+        if found is not None:
+            bound = Bound(
+                found.target,
+                method=self.name,
+                proof="checked",
+                by="mtpp",
+                detail=f"{len(found.shared)} tensors are on several devices each below this, by minimum cuts in whole "
+                "units, rounded down; with them the devices cost more together than they may",
+                certificate=_certificate(problem, groups, found),
+            )
+            progress.report_bound(bound)
+        ended = progress.stopped or limits.remaining <= 0
+        stopped: Termination = "interrupted" if progress.stopped else "time_limit"
+        return Result(
+            termination=stopped if ended else "complete",
+            bound=bound,
+            method=self.name,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+        )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A target that is proved: the tensors shared, by how many devices and what shows it; weights of the kinds."""
+
+    target: float
+    shared: dict[int, tuple[int, tuple[int, ...]]]
+    weights: Floats
+
+
+class _Counting:
+    """Raises the target for weights of the devices: below it, they would cost more together than they may."""
+
+    def __init__(self, problem: Problem, groups: Groups, known: float, limits: Limits, progress: Progress) -> None:
+        self._groups, self._known = groups, known
+        self._sums = [_Sum(groups, p) for p in _weights(groups)]
+        ceiling = max((s.most() for s in self._sums), default=0.0)
+        self._scale = scale_for(max(ceiling, known, 1e-300))
+        self._top = int(ceiling * self._scale) + 1
+        self._floor = int(known * self._scale) + 1
+        self._apart: Apart | None = None
+        if ceiling > known:
+
+            def stopped() -> bool:
+                return progress.stopped or limits.remaining <= 0
+
+            self._apart = Apart(problem, groups, self._scale, self._floor, self._top, stopped)
+
+    def run(self) -> _Found | None:
+        """Return the best target above the one known, or None."""
+        best: _Found | None = None
+        low = self._floor
+        for total in self._sums if self._apart is not None else ():
+            high = min(int(total.most() * self._scale), self._top)
+            step = 0
+            while high - low > (CLOSE * high if step else 0):
+                target = low + (high - low + 1) // 2 if step else low
+                step += 1
+                found = self._try(total, target)
+                if found is None:
+                    if step == 1:
+                        break
+                    high = target - 1
+                else:
+                    best, low = found, int(found.target * self._scale)
+        return best
+
+    def _try(self, total: _Sum, target: int) -> _Found | None:
+        """Return what proves *target* or more, or None."""
+        apart = self._apart
+        assert apart is not None
+        numbers = range(len(self._groups.tensors))
+        hoped = {e: apart.parts(e, target, hopeful=True)[0] for e in numbers}
+        if total.of(hoped) * self._scale < target:
+            return None
+        parts: dict[int, tuple[int, tuple[int, ...]]] = {}
+        for e in numbers:
+            if hoped[e] > 1:
+                apart.decide(target, apart.unknown(e, target))
+                parts[e] = apart.parts(e, target)
+                hoped[e] = parts[e][0]
+                if total.of(hoped) * self._scale < target:
+                    return None
+        shared = {e: found for e, found in parts.items() if found[0] > 1}
+        share = total.of({e: count for e, (count, _) in shared.items()})
+        units = min((apart.least(e, shown, target) for e, (_, shown) in shared.items()), default=self._top)
+        reached = target if share == inf else min(int(share * self._scale), max(units, target))
+        return _Found(max(reached, target) / self._scale, shared, total.weights)
+
+
+class _Sum:
+    """What devices cost together, for weights of theirs, over the sum of the weights."""
+
+    def __init__(self, groups: Groups, weights: Floats) -> None:
+        self.weights = weights
+        counts = groups.counts
+        self._total = float((weights * counts).sum())
+        time = np.where(np.isfinite(groups.time), groups.time, 0.0) * weights
+        self._base = float(np.where(np.isfinite(groups.time), time, inf).min(axis=1).sum())
+        kept = float((groups.devices.overflow * counts).sum())
+        excess = max(float(groups.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING, 0.0)
+        self._base += excess / groups.devices.bandwidth * float(weights.min())
+        pays = np.sort(np.repeat(weights * groups.devices.pays, counts))
+        self._charge = np.concatenate(([0.0], np.cumsum(pays)))
+        self._cost = [cost for _, cost in groups.tensors]
+        self._pins = [len(pins) for pins, _ in groups.tensors]
+
+    def of(self, parts: dict[int, int]) -> float:
+        """Return the share of each device if tensors are on at least so many; ``inf`` where there are too few."""
+        most = len(self._charge) - 1
+        if any(count > most for count in parts.values()):
+            return inf
+        extra = sum(self._cost[e] * float(self._charge[count]) for e, count in parts.items() if count > 1)
+        return (self._base + extra) / self._total * (1 - ROUNDING)
+
+    def most(self) -> float:
+        """Return a share that there is no more than."""
+        most = len(self._charge) - 1
+        return self.of({e: min(pins, most) for e, pins in enumerate(self._pins) if min(pins, most) > 1})
+
+
+def _weights(groups: Groups) -> list[Floats]:
+    """Return weights of the kinds: equal ones, and typical speeds where they differ."""
+    usable = np.isfinite(groups.time)
+    time = np.where(usable, groups.time, 0.0)
+    fastest = np.where(usable, groups.time, inf).min(axis=1)
+    own, least = time.sum(axis=0), np.where(usable, fastest[:, None], 0.0).sum(axis=0)
+    speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
+    useful = usable.any(axis=0)
+    found = [np.where(useful, 1.0, 0.0), np.where(useful, speeds, 0.0)]
+    found = [p for p in found if (p * groups.counts).sum() > 0]
+    return found[:1] if len(groups.counts) == 1 else found
+
+
+def _certificate(problem: Problem, groups: Groups, found: _Found) -> Certificate:
+    """Return target, weights of the devices, and each tensor by a node that makes it, with what shows its parts."""
+    names, devices = problem.graph.names, problem.devices
+    producers: dict[tuple[int, ...], int] = {}
+    for u in np.flatnonzero(groups.devices.tensor > 0).tolist():
+        touched = {int(groups.of[u]), *groups.of[problem.graph.successors(u)].tolist()}
+        producers.setdefault(tuple(sorted(touched)), u)
+    nets = {
+        names[producers[groups.tensors[e][0]]]: {
+            "devices": count,
+            "apart": [names[groups.members[g][0]] for g in shown],
+        }
+        for e, (count, shown) in found.shared.items()
+    }
+    shares = {
+        devices[d].name: float(found.weights[kind])
+        for kind, members in enumerate(groups.devices.members)
+        for d in members
+        if found.weights[kind] > 0
+    }
+    return Certificate("count", {"target": found.target, "shares": shares, "nets": nets})

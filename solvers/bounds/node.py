@@ -1,0 +1,145 @@
+"""The node bound: what a device with a node pays for each tensor at the node, or takes in to save it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import floor, inf
+
+import numpy as np
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.solvers.bounds.around import scale_for
+from mtpp_dsl.solvers.bounds.groups import Groups, groups_of
+from mtpp_dsl.solvers.bounds.simple import Simple, refusal
+
+__all__ = ["Node", "node_bound"]
+
+ULPS, NEARLY = 1e-15, 1e-12
+MOST_PINS = 1_000
+"""Tensors with more are taken to be kept together for nothing."""
+
+
+class Node:
+    """Method ``node``: no search, no solver, only a bound; one line for each node."""
+
+    name = "node"
+    gives: Gives = "bound"
+    summary = "the dearest node, with each of its tensors paid or its other end taken in"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why there is no bound for the problem, or None."""
+        return refusal(self.name, problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, that of the nodes looked at so far."""
+        simple = Simple().solve(problem, limits, progress)
+        if simple.infeasibility is not None or simple.bound is None:
+            return replace(simple, method=self.name)
+        bound, groups = simple.bound, groups_of(problem)
+        cost, dearest, complete = node_bound(groups, bound.cost, limits, progress)
+        if dearest is not None:
+            name = problem.graph.names[groups.members[dearest][0]]
+            bound = Bound(
+                cost,
+                method=self.name,
+                proof="checked",
+                by="mtpp",
+                detail=f"wherever {name!r} is, each of its tensors is paid, or nodes that take as long are there too",
+                certificate=Certificate("cuts", {"target": cost, "nodes": [name], "shares": {}}),
+            )
+            progress.report_bound(bound)
+        stopped: Termination = "interrupted" if progress.stopped else "time_limit"
+        return Result(
+            termination="complete" if complete else stopped,
+            bound=bound,
+            method=self.name,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+        )
+
+
+def node_bound(groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[float, int | None, bool]:
+    """Return the best bound of one group of nodes, the group, and whether all were looked at.
+
+    Let a device have group v. For each tensor at v it pays, or it has all other pins of the tensor, and their times;
+    each time is set against one tensor only, so what they save adds up. In a plain graph that is
+    ``w(v) + sum over inputs u of min(c(u), w(u)) + min(c(v), sum of w over readers of v)``, or more: other readers of u
+    count as well. A pin that the device cannot take, or that does not fit beside v, leaves the tensor to be paid. What
+    v streams is added. The least over the kinds of device is a bound; on one that pays nothing it is the time.
+
+    Returns:
+        Nothing above *known*: that, and None.
+    """
+    lines = _Lines(groups)
+    least = np.zeros(groups.n)
+    complete = True
+    for v in range(groups.n):
+        if progress.stopped or limits.remaining <= 0:
+            complete = False
+            break
+        least[v] = lines.least(v, None)
+    for v in np.argsort(-least, kind="stable")[:1].tolist():
+        if known < least[v] < inf:
+            cost = lines.least(v, scale_for(float(least[v])))
+            if cost > known:
+                return cost, v, complete
+    return known, None, complete
+
+
+class _Lines:
+    """One line for each group."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        self._at: list[list[int]] = [[] for _ in range(groups.n)]
+        for e, (pins, _) in sorted(enumerate(groups.tensors), key=lambda net: len(net[1][0])):
+            for v in pins if len(pins) <= MOST_PINS else ():
+                self._at[v].append(e)
+
+    def least(self, v: int, scale: float | None) -> float:
+        """Return the least over the kinds of device; with *scale*, counted in whole units, rounded down."""
+        values = []
+        for kind in range(len(self._groups.counts)):
+            if np.isfinite(self._groups.time[v, kind]):
+                value = self._line(v, kind, 1.0 if scale is None else scale, whole=scale is not None)
+                values.append(value if scale is None else value / scale)
+        return min(values, default=inf)
+
+    def _line(self, v: int, kind: int, scale: float, *, whole: bool) -> float:
+        groups, devices = self._groups, self._groups.devices
+        total = self._round(float(groups.time[v, kind]) * scale, whole=whole)
+        rate = scale / devices.bandwidth
+        excess = float(groups.params[v]) * rate * (1 - ULPS)
+        free = float(devices.overflow[kind]) * rate
+        if free < inf:
+            free = -self._round(-free - abs(free) * ULPS, whole=whole)
+            total += max(self._round(excess, whole=whole) - free, 0.0)
+        left: dict[int, float] = {}
+        for e in self._at[v] if devices.pays[kind] else ():
+            pins, cost = groups.tensors[e]
+            due = self._round(cost * scale, whole=whole)
+            for pin in pins:
+                if pin != v and due > 0:
+                    has = left.get(pin)
+                    if has is None:
+                        has = self._other(v, pin, kind, scale, whole=whole)
+                    taken = min(has, due)
+                    left[pin] = has - taken if has < inf else inf
+                    due -= taken
+                    total += taken
+        return total
+
+    def _other(self, v: int, pin: int, kind: int, scale: float, *, whole: bool) -> float:
+        """Return the time of another group beside *v*; ``inf`` where it cannot be there."""
+        groups = self._groups
+        used = float(groups.memory[v] + groups.memory[pin])
+        if used > float(groups.devices.memory[kind]) * (1 + NEARLY) or not np.isfinite(groups.time[pin, kind]):
+            return inf
+        return self._round(float(groups.time[pin, kind]) * scale, whole=whole)
+
+    @staticmethod
+    def _round(value: float, *, whole: bool) -> float:
+        return float(floor(value)) if whole else value
