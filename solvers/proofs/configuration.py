@@ -13,11 +13,15 @@ from scipy.sparse import coo_array
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.proofs.heaviest import Place, Sets
 from mtpp_dsl.solvers.proofs.reading import BITS, Kind, Reading, number, units_for, whole_numbers
 
 __all__ = ["Configuration"]
 
 HALF = 0.5
+LONGEST = 60.0
+"""Seconds of the branch and bound."""
+MOST_GROUPS = 1_000
 LARGEST_MOST = 10_000_000
 """What a device may hold at most, in weights; more is counted in coarser units."""
 LARGEST_FREE = 2 ** (BITS + 3)
@@ -34,7 +38,8 @@ class Configuration:
 
     If no set of nodes that a device can hold at a load below T weighs more than the device's m, for every device, and
     the m add up to less than the w, then no plan is below T: its devices would have to hold all weight. Each m is
-    checked by an integer programme that asks for a heavier set, in scipy's solver.
+    checked by an integer programme that asks for a heavier set, in scipy's solver; or, where sets must be convex, by
+    a branch and bound of our own if that ends first.
     """
 
     name = "configuration"
@@ -57,9 +62,26 @@ class Configuration:
             raise Refused(f"the devices of the certificate may hold {held}, all nodes weigh {total}: it proves nothing")
         for kind in reading.kinds:
             least = min(most[name] for name in kind.devices)
-            if least < total and not _lighter(reading, kind, target, weights, least, limits.remaining):
+            if least < total and not _all_lighter(reading, kind, target, weights, least, limits):
                 raise Refused(f"below {target!r}, {kind.devices[0]} can hold nodes that weigh more than {least}")
         return target
+
+
+def _all_lighter(
+    reading: Reading, kind: Kind, target: float, weights: list[int], most: int, limits: Limits
+) -> bool:
+    """Return whether every set that a kind can hold below the target weighs *most* or less.
+
+    Where sets must be convex a branch and bound has the first half of the time; the integer programme has the rest.
+    """
+    arcs = reading.arcs(kind)
+    if arcs and len(reading.members) <= MOST_GROUPS:
+        sets = Sets(reading, kind, target, arcs)
+        try:
+            return sets.heavier(weights, most, Place(), min(limits.remaining / 2, LONGEST)) is None
+        except TimeoutError:
+            pass
+    return _lighter(reading, kind, target, weights, most, limits.remaining)
 
 
 class _Programme:
