@@ -22,6 +22,9 @@ from mtpp_dsl.solvers.combinatorial.slicing import Block, Slicing
 __all__ = ["Cover"]
 
 STEPS_WORTH_COMPILING = 1e6
+SWEEPS = 20
+"""About as many are made for one order."""
+
 FIRST_STEP = 1e-3
 """The first target lies above the floor by this share; while none holds, the step doubles."""
 
@@ -66,7 +69,7 @@ class Cover:
             devices.bandwidth,
             _next_of_class(kinds, len(devices.members)),
         )
-        self._run = COVER.pick(float(graph.n) * graph.n / len(kinds), say)
+        self._run = COVER.pick(SWEEPS * (graph.n + float(graph.n) * graph.n / len(kinds)), say)
 
     def slice(self, below: float = np.inf, stopped: Callable[[], bool] = lambda: False) -> Slicing | None:
         """Return a slicing with the least largest load, or None if none is below *below*.

@@ -15,7 +15,10 @@ from mtpp_dsl.solvers.combinatorial.slicing import Slicing, Stages, any_order, f
 __all__ = ["DENSE", "Slicer"]
 
 DENSE = 1500
-"""Up to so many nodes all segment costs are held at once."""
+"""Up to so many nodes all segment costs are held at once, if devices differ: all their orders can then be tried."""
+
+DENSE_EQUAL = 400
+"""The same, for equal devices: beyond, sweeps are faster."""
 
 ANY_ORDER = 2e8
 """The dense programme tries every order of the device classes while it visits no more entries than this."""
@@ -28,14 +31,18 @@ class Slicer:
         graph: the graph.
         devices: its device classes.
         say: told when code has to be compiled.
-        dense: up to so many nodes, use the programme on all segment costs.
+        dense: up to so many nodes, use the programme on all segment costs; None: whatever suits the devices.
 
     Attributes:
         dense: whether it does.
     """
 
-    def __init__(self, graph: Graph, devices: DeviceClasses, say: Callable[[str], None], *, dense: int = DENSE) -> None:
+    def __init__(
+        self, graph: Graph, devices: DeviceClasses, say: Callable[[str], None], *, dense: int | None = None
+    ) -> None:
         self._graph, self._devices, self._say = graph, devices, say
+        if dense is None:
+            dense = DENSE_EQUAL if len(devices.members) == 1 else DENSE
         self.dense = graph.n <= dense
         self._any = _any_order(graph, devices) if self.dense else None
 
