@@ -30,6 +30,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     METHODS: {
         "auto": "mtpp_dsl.solvers.auto.method:Auto",
         "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
+        "branching": "mtpp_dsl.solvers.branching.method:Branching",
         "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",

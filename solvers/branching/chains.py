@@ -1,0 +1,133 @@
+"""Chains of ideals, device by device, of which only those are kept that the devices left may complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
+from mtpp_dsl.solvers.branching.instance import Instance
+from mtpp_dsl.solvers.branching.pool import bits, sums
+from mtpp_dsl.solvers.branching.weights import Row, Spent, Weights
+
+__all__ = ["Answer", "Chains"]
+
+Outcome: TypeAlias = Literal["found", "none"]
+CHUNK = 20_000
+ROOM = 1 << 16
+MANY = 2_000
+"""With more ideals than this after a device, further weights are found for them."""
+WORTHWHILE = 0.2
+"""Weights that put away fewer ideals than this share are the last ones found after a device."""
+
+
+class Answer(NamedTuple):
+    """What a search came to: ``found`` the blocks of a split, in order, or ``none`` exists, which is proved."""
+
+    outcome: Outcome
+    blocks: list[int]
+
+
+class Level(NamedTuple):
+    """The ideals that so many devices hold, as bits, and the place of the one before each on the level before."""
+
+    ideals: Ints
+    parents: Ints
+
+
+class Chains:
+    """One search for a split whose loads are at most a cap.
+
+    Args:
+        data: the graph.
+        k: how many devices.
+        cap: the largest load.
+        row: weights found for this cap.
+        weights: finds more; its effort is spent here too.
+        say: told when code has to be compiled.
+        pause: called now and then; may raise.
+    """
+
+    def __init__(
+        self, data: Instance, k: int, cap: int, row: Row, weights: Weights,
+        say: Callable[[str], None], pause: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._data, self._k, self._cap, self._weights, self._pause = data, k, cap, weights, pause
+        self._run = BLOCKS.compiled(say)
+        self._every = (1 << len(data.work)) - 1
+        self._rows = [row]
+        self._seen = np.zeros(1, np.int64)
+
+    def search(self) -> Answer:
+        """Return a split, or that there is none.
+
+        Raises:
+            Spent: the effort that the weights have left was not enough to tell.
+        """
+        levels = [Level(np.zeros(1, np.int64), np.zeros(1, np.int64))]
+        for used in range(1, self._k + 1):
+            ideals, parents = self._next(levels[-1].ideals, used)
+            whole = np.flatnonzero(ideals == self._every)
+            if len(whole):
+                return Answer("found", _trace(levels, self._every, int(parents[whole[0]])))
+            ideals, first = np.unique(ideals, return_index=True)
+            new = ~np.isin(ideals, self._seen, assume_unique=True)
+            level = self._thin(Level(ideals[new], parents[first][new]), used)
+            if not len(level.ideals):
+                return Answer("none", [])
+            levels.append(level)
+            self._seen = np.union1d(self._seen, level.ideals)
+        return Answer("none", [])
+
+    def _next(self, ideals: Ints, used: int) -> tuple[Ints, Ints]:
+        """Return the ideals that one more block leads to, and the place of the one that it follows."""
+        rest = np.array([int(row.most[used:].sum()) for row in self._rows], np.int64)
+        weight = np.array([row.weight for row in self._rows], np.int64)
+        beyond = [sums(row, ~ideals & self._every) for row in weight]
+        main = int(np.argmax([left.mean() / max(int(most), 1) for left, most in zip(beyond, rest, strict=True)]))
+        needs = beyond[main] - rest[main] - 1
+        ask = Ask(1, 0, self._cap, NEVER, NEVER, (self._k - used) * self._cap, rest)
+        walk = walk_of(len(self._data.work), ROOM)
+        grown, parents = [], []
+        why = -1
+        while why != DONE:
+            before = int(walk.at[STEPS])
+            why = self._run(ideals, needs, CHUNK, ask, self._data, weight[main], weight, walk)
+            self._weights.effort -= int(walk.at[STEPS]) - before
+            count = int(walk.at[COUNT])
+            parents.append(walk.source[:count].copy())
+            grown.append(walk.block[:count] | ideals[parents[-1]])
+            walk.at[COUNT] = 0
+            self._pause()
+            if why != DONE and self._weights.effort <= 0:
+                raise Spent
+            if (grown[-1] == self._every).any():
+                break
+        return np.concatenate(grown), np.concatenate(parents)
+
+    def _thin(self, level: Level, used: int) -> Level:
+        """Put away ideals that the devices left cannot complete, by weights found for those that are there."""
+        while len(level.ideals) > MANY and used < self._k:
+            share = bits(~level.ideals & self._every, len(self._data.work)).mean(axis=0)
+            row = self._weights.row_for(self._cap, used, share)
+            kept = sums(row.weight, ~level.ideals & self._every) <= int(row.most[used:].sum())
+            thinner = Level(level.ideals[kept], level.parents[kept])
+            if len(thinner.ideals) < len(level.ideals):
+                self._rows.append(row)
+            if len(thinner.ideals) > (1 - WORTHWHILE) * len(level.ideals):
+                return thinner
+            level = thinner
+        return level
+
+
+def _trace(levels: list[Level], ideal: int, place: int) -> list[int]:
+    """Return the blocks on the way to an ideal from that at a place on the last level."""
+    blocks = []
+    for level in levels[::-1]:
+        smaller = int(level.ideals[place])
+        blocks.append(ideal & ~smaller)
+        ideal, place = smaller, int(level.parents[place])
+    return blocks[::-1]

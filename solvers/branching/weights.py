@@ -1,0 +1,149 @@
+"""Weights of the nodes of which no block can hold much: what is still to be placed shows whether it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.branching.blocks import BEST, BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
+from mtpp_dsl.solvers.branching.instance import Instance
+from mtpp_dsl.solvers.branching.master import Master
+from mtpp_dsl.solvers.branching.pool import Pool
+from mtpp_dsl.solvers.branching.positions import Position, positions
+
+__all__ = ["Row", "Spent", "Weights"]
+
+SCALE = float(1 << 30)
+CHUNK = 20_000
+TINY = 1e-6
+"""Weights that sum to less are not scaled up."""
+ROOM = 1_024
+ROUNDS = 500
+SMOOTH = 0.5
+"""The share of the best weights so far in those that are tried next."""
+NEAR = 1e-4
+"""Relative: weights that could be heavier by no more than this are good enough."""
+
+
+class Spent(Exception):
+    """The effort allowed is used up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """Weights of the nodes, and [k] what a block at each position weighs at most, for loads up to some cap."""
+
+    weight: Ints
+    most: Ints
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the nodes weigh more than all blocks can: there is no split."""
+        return int(self.weight.sum()) > int(self.most.sum())
+
+    @property
+    def ratio(self) -> float:
+        """What the nodes weigh over what all blocks can."""
+        most = int(self.most.sum())
+        return int(self.weight.sum()) / most if most else np.inf
+
+
+class Weights:
+    """Finds weights by generating blocks; a block that was found is kept from one cap to the next.
+
+    Args:
+        data: the graph.
+        k: how many devices.
+        say: told when code has to be compiled.
+        pause: called now and then; may raise.
+
+    Attributes:
+        pool: the blocks known.
+        effort: steps that are left; :class:`Spent` is raised when there are none.
+    """
+
+    def __init__(self, data: Instance, k: int, say: Callable[[str], None], pause: Callable[[], None]) -> None:
+        self._data, self._k, self._pause = data, k, pause
+        self._run = BLOCKS.compiled(say)
+        self.pool = Pool(data)
+        self.effort = 0
+
+    def row(self, cap: int) -> Row:
+        """Return a proof that there is no split of loads up to *cap*, or the weights that come nearest to one.
+
+        Raises:
+            Spent: as there.
+        """
+        return self._best(cap, 0, np.ones(len(self._data.work)))
+
+    def row_for(self, cap: int, used: int, share: Floats) -> Row:
+        """Return weights that are good where *used* devices are, and each node is left in a *share* of cases.
+
+        Raises:
+            Spent: as there.
+        """
+        return self._best(cap, used, share)
+
+    def _best(self, cap: int, used: int, share: Floats) -> Row:
+        places = [place for place in positions(self._data, self._k, cap) if place.count(used)]
+        master = Master(share, np.array([place.count(used) for place in places], np.int64))
+        known = self._offer(master, places, cap, 0)
+        best: Row | None = None
+        height, smooth, centre = -1.0, 0.0, np.zeros(0)
+        for _ in range(ROUNDS):
+            weight, value = master.solve()
+            if best is not None and value <= height * (1 + NEAR):
+                break
+            tried = weight / max(value, TINY)
+            if smooth > 0:
+                tried = (1 - smooth) * tried + smooth * centre
+            row = self._price(tried, places, cap, used)
+            ratio = float(share @ row.weight) / max(int(row.most.sum()), 1)
+            if ratio > height:
+                best, height, centre = row, ratio, tried
+            if used == 0 and row.refutes:
+                return row
+            grown = self._offer(master, places, cap, known)
+            if grown == known and smooth == 0:
+                break
+            smooth = SMOOTH if grown > known else 0.0
+            known = grown
+        assert best is not None
+        return best
+
+    def _offer(self, master: Master, places: list[Position], cap: int, known: int) -> int:
+        """Tell the master of the blocks that came after the first *known*, where they may be; return how many are."""
+        for g, place in enumerate(places):
+            fits = np.flatnonzero(self.pool.fit(place, cap)[known:]) + known
+            master.add(g, self.pool.inside[fits])
+        return len(self.pool.blocks)
+
+    def _price(self, weight: Floats, places: list[Position], cap: int, used: int) -> Row:
+        """Return the weights in whole numbers, and what blocks weigh at most; keep the heavy ones."""
+        whole = np.floor(weight * SCALE).astype(np.int64)
+        most = np.zeros(self._k, np.int64)
+        for place in places:
+            most[max(place.first - 1, used) : place.last] = self._heaviest(whole, place, cap)
+        return Row(whole, most)
+
+    def _heaviest(self, weight: Ints, place: Position, cap: int) -> int:
+        """Return what a block at a place weighs at most; keep the heavy ones that are met."""
+        fits = self.pool.fit(place, cap)
+        known = int((self.pool.inside[fits] @ weight).max(initial=0))
+        ask = Ask(0, 1, cap, place.before, place.after, NEVER, np.zeros(0, np.int64))
+        walk = walk_of(len(weight), ROOM)
+        sources, needs, rows = np.array([place.shut]), np.array([known]), np.zeros((0, len(weight)), np.int64)
+        why = -1
+        while why != DONE:
+            before = int(walk.at[STEPS])
+            why = self._run(sources, needs, CHUNK, ask, self._data, weight, rows, walk)
+            self.effort -= int(walk.at[STEPS]) - before
+            self.pool.add(walk.block[: walk.at[COUNT]].tolist())
+            walk.at[COUNT] = 0
+            self._pause()
+            if why != DONE and self.effort <= 0:
+                raise Spent
+        return int(walk.at[BEST])
