@@ -3,15 +3,17 @@
 Workloads are looked for in $MTPP_DATA, else in ../shared/data beside the repository. The optima, of the raw
 inference graphs on k equal stages, are those of an exact search over ideals (tarnawski2020, 5.1).
 
-    python benchmarks/slicegraph.py            everything (about two minutes)
-    python benchmarks/slicegraph.py published  or: large
+    python benchmarks/slicegraph.py            everything (about four minutes)
+    python benchmarks/slicegraph.py published  or: programme, large
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
@@ -23,7 +25,10 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.simple import simple_bound
+from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -39,10 +44,15 @@ OPTIMA = {
 }
 
 
+def equal_stages(graph: Graph, k: int) -> Problem:
+    """Return the problem of splitting *graph* over *k* equal stages."""
+    stages = [Device(f"stage[{i}]") for i in range(k)]
+    return Problem.create(graph, stages, Shared(1.0), constraints=[Acyclic()])
+
+
 def run(graph: Graph, k: int, method: SliceGraph) -> tuple[Problem, Result, float]:
     """Solve on k equal stages; return the problem, the checked result and the seconds it took."""
-    stages = [Device(f"stage[{i}]") for i in range(k)]
-    problem = Problem.create(graph, stages, Shared(1.0), constraints=[Acyclic()])
+    problem = equal_stages(graph, k)
     start = perf_counter()
     result = method.solve(problem, Limits(), Progress())
     seconds = perf_counter() - start
@@ -66,6 +76,46 @@ def published() -> None:
             print(f"{name:26} {graph.n:5} {k:3} {optimum:9.3f}{ratios}")
 
 
+def programme(k: int = 16) -> None:
+    """Print the time of the dynamic programme alone, on one order, and with what power of n it grows.
+
+    Orders are that of the file, and random ones grown from the sources and from the sinks, whose slices are far from
+    even on graphs that are not as wide as layers tell.
+    """
+    print(f"{'width':>5} {'order':>7} {'n':>6} {'m':>6} {'k':>3} {'cost/simple':>11} {'s':>7} {'grows':>6} {'MB':>5}")
+    slice_one(layered(nodes=3_000), 0, k)  # loads what is compiled
+    for width, p in ((8, 0.15), (64, 0.05)):
+        graphs = [layered(nodes=nodes, width=width, p=p, output=2.0) for nodes in (1_000, 5_000, 20_000, 50_000)]
+        for name, which in (("file", 0), ("sources", 7), ("sinks", 8)):
+            before = (0, 0.0)
+            for graph in graphs:
+                ratio, seconds = slice_one(graph, which, k)
+                grows = math.log(seconds / before[1]) / math.log(graph.n / before[0]) if before[0] else math.nan
+                print(
+                    f"{width:5} {name:>7} {graph.n:6} {graph.m:6} {k:3} {ratio:11.4f} {seconds:7.3f} "
+                    f"{f'n^{grows:.1f}' if before[0] else '':>6} {peak():5}",
+                    flush=True,
+                )
+                before = (graph.n, seconds)
+
+
+def slice_one(graph: Graph, which: int, k: int) -> tuple[float, float]:
+    """Slice one of SliceGraph's orders, by sweeps; return its cost over the simple bound, and the seconds."""
+    problem = equal_stages(graph, k)
+    devices = classify(problem)
+    order = next(islice(orders(graph, devices.tensor, 0), which, None))
+    start = perf_counter()
+    found = Slicer(graph, devices, lambda _: None, dense=0).slice(order)
+    seconds = perf_counter() - start
+    assert found is not None
+    return found.cost / simple_bound(problem)[0], seconds
+
+
+def peak() -> int:
+    """Return the peak memory of the process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
 def large() -> None:
     """Print cost over the simple bound, time and the peak memory of the process so far."""
     print(f"{'n':>6} {'m':>6} {'k':>3} {'cost/simple':>11} {'s':>6} {'MB':>5}")
@@ -74,12 +124,11 @@ def large() -> None:
         for k in (4, 16, 64):
             problem, result, seconds = run(graph, k, SliceGraph())
             assert result.cost is not None
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             ratio = result.cost / simple_bound(problem)[0]
-            print(f"{nodes:6} {graph.m:6} {k:3} {ratio:11.4f} {seconds:6.2f} {peak:5}")
+            print(f"{nodes:6} {graph.m:6} {k:3} {ratio:11.4f} {seconds:6.2f} {peak():5}")
 
 
-PARTS = {"published": published, "large": large}
+PARTS = {"published": published, "programme": programme, "large": large}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
