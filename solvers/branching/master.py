@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.mip.matrix import CoveringProgramme
 
 __all__ = ["Master"]
 
@@ -14,7 +13,9 @@ __all__ = ["Master"]
 class Master:
     """Weights of the nodes, and what the heaviest block known at each place weighs.
 
-    Maximises the sum of the weights times *share*; the heaviest blocks of all positions weigh 1 together.
+    Maximises the sum of *share* times weight; no node weighs more than 1, and the heaviest blocks of all positions weigh
+    1 together. The weights are the dual values of covering every node as often as its share says, with as few times all
+    positions as possible.
 
     Args:
         share: [n] what a node's weight counts.
@@ -22,32 +23,23 @@ class Master:
     """
 
     def __init__(self, share: Floats, counts: Ints) -> None:
-        import highspy
-
         self._n, self._share = len(share), share
-        n = self._n
-        self._infinite = highspy.kHighsInf
-        self._solver: Any = highspy.Highs()
-        self._solver.setOptionValue("output_flag", False)
-        self._solver.setOptionValue("threads", 1)
-        width = n + len(counts)
-        upper = np.concatenate((np.ones(n), np.full(len(counts), self._infinite)))
-        cost = np.concatenate((-share, np.zeros(len(counts))))
-        none = np.zeros(0, np.int32)
-        self._solver.addCols(width, cost, np.zeros(width), upper, 0, none, none, np.zeros(0))
-        at = np.arange(n, width, dtype=np.int32)
-        self._solver.addRow(1.0, 1.0, len(at), at, counts.astype(np.float64))
+        places = len(counts)
+        self._lp = CoveringProgramme(np.concatenate((share, np.zeros(places))))
+        self._lp.add(1.0, np.arange(self._n, self._n + places), counts.astype(np.float64))
+        for v in range(self._n):
+            self._lp.add(1.0, np.array([v]), np.ones(1))
 
     def add(self, place: int, inside: Ints) -> None:
         """Take in [blocks, n] blocks that may be at a place."""
         for row in inside:
-            at = np.append(np.flatnonzero(row), self._n + place).astype(np.int32)
+            at = np.append(np.flatnonzero(row), self._n + place)
             values = np.ones(len(at))
             values[-1] = -1.0
-            self._solver.addRow(-self._infinite, 0.0, len(at), at, values)
+            self._lp.add(0.0, at, values)
 
     def solve(self) -> tuple[Floats, float]:
-        """Return [n] the best weights, and what they sum to."""
-        self._solver.run()
-        weight = np.maximum(np.array(self._solver.getSolution().col_value[: self._n]), 0.0)
+        """Return [n] the best weights, and the sum of share times weight."""
+        _, duals = self._lp.solve()
+        weight = duals[: self._n]
         return weight, float(self._share @ weight)
