@@ -67,9 +67,7 @@ class Configuration:
         return target
 
 
-def _all_lighter(
-    reading: Reading, kind: Kind, target: float, weights: list[int], most: int, limits: Limits
-) -> bool:
+def _all_lighter(reading: Reading, kind: Kind, target: float, weights: list[int], most: int, limits: Limits) -> bool:
     """Return whether every set that a kind can hold below the target weighs *most* or less.
 
     Where sets must be convex a branch and bound has the first half of the time; the integer programme has the rest.

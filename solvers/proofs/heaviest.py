@@ -26,6 +26,8 @@ MOST_GROUPS = 4_000
 FEW_GROUPS = 24
 """With more, loops are compiled."""
 NEARLY = 1e-12
+FINER = 64.0
+"""Units are so much smaller than those that targets are counted in: whoever rounds less finely is not refuted."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Sets:
     """
 
     def __init__(self, reading: Reading, kind: Kind, target: float, arcs: Iterable[tuple[int, int]]) -> None:
-        self.units, self.n = units_for(target), len(reading.members)
+        self.units, self.n = units_for(target) * FINER, len(reading.members)
         if self.n > MOST_GROUPS:
             raise Refused(f"{self.n} groups of nodes are too many for this check")
         self.below = ceil(target * self.units) - 1
@@ -72,9 +74,11 @@ class Sets:
         self._starts = np.cumsum([0, *(len(pins) for pins, _ in nets)], dtype=np.int64)
         self._pins = np.array([pin for pins, _ in nets for pin in pins], np.int64)
         self._cost = np.array([cost for _, cost in nets], np.int64)
-        self._net = np.repeat(np.arange(len(nets)), np.diff(self._starts))
+        self._sizes = np.diff(self._starts)
+        self._net = np.repeat(np.arange(len(nets)), self._sizes)
         self._memory = np.array(reading.memory, np.float64)
         self._limit = kind.memory * (1 + NEARLY)
+        self.may_stream = bool(self._stream.any()) or self._free < 0
         self._arcs = np.array(sorted(set(arcs)), np.int64).reshape(-1, 2)
         self._reach = closure(self.n, self._arcs)
         self._busy = int(self._work.sum())
@@ -129,9 +133,12 @@ class Sets:
         With *streams* every parameter beyond those free is counted, also where that is below zero.
         """
         prices = sharp * self._work - price * weights
+        extra = 0
         if streams:
             prices = prices + sharp * self._stream
-        extra = sharp * (-self._free if streams else max(int(self._stream[state == IN].sum()) - self._free, 0))
+            extra = -sharp * self._free
+        elif self.may_stream:
+            extra = sharp * max(int(self._stream[state == IN].sum()) - self._free, 0)
         side = np.zeros(self.n, np.bool_)
         tails, heads = self._arcs[:, 0], self._arcs[:, 1]
         value = self._least_cut(
@@ -162,15 +169,16 @@ class Sets:
     def load(self, held: Bools) -> int:
         """Return the load of a set."""
         many = np.bincount(self._net[held[self._pins]], minlength=len(self._cost))
-        cut = (many > 0) & (many < np.diff(self._starts))
+        cut = (many > 0) & (many < self._sizes)
         stream = max(int(self._stream[held].sum()) - self._free, 0)
         return int(self._work[held].sum()) + int(self._cost[cut].sum()) + stream
 
     def possible(self, held: Bools, place: Place) -> bool:
         """Return whether a set is below the target, convex, and fits into the memory and its place."""
-        state = np.where(held, IN, OUT).astype(np.int64)
+        if self.load(held) > self.below:
+            return False
         flags = np.zeros((2, self.n), np.bool_)
-        return self.load(held) <= self.below and self.settled(state, place, flags[0], flags[1])
+        return self.settled(np.where(held, IN, OUT).astype(np.int64), place, flags[0], flags[1])
 
     def streams(self, held: Bools) -> bool:
         """Return whether a set has more parameters than are free."""
@@ -189,6 +197,7 @@ class _Search:
         total = int(weights.sum())
         self._sharp = sets.sharp(total)
         self._highest = max(LARGEST // (2 * max(total, 1)), 1)
+        self._plain = not sets.may_stream
         self._found: Bools | None = None
 
     def run(self) -> Bools | None:
@@ -249,7 +258,7 @@ class _Search:
         For a price p and sets of load f below b: ``p weight <= sharp b - min (sharp f - p weight)``.
         """
         sharp, goal = self._sharp, self._sets.below * self._sharp
-        streams = self._sets.streams(state == IN)
+        streams = not self._plain and self._sets.streams(state == IN)
         under: tuple[int, int] | None = None
         over: tuple[int, int] | None = None
         side, best, best_price = state == IN, inf, price
@@ -261,10 +270,11 @@ class _Search:
                 return True, side, price
             if (goal - least) / price < best:
                 best, best_price = (goal - least) / price, price
-            if self._check(side):
+            weight = int(self._weights[side].sum())
+            load = (least + price * weight) // sharp if self._plain else self._sets.load(side)
+            if load <= self._sets.below and weight > self._most and self._check(side):
                 break
-            load, weight = self._sets.load(side), int(self._weights[side].sum())
-            if not streams and load > self._sets.below and self._sets.streams(side):
+            if not (streams or self._plain) and load > self._sets.below and self._sets.streams(side):
                 streams, under, over = True, None, None
                 continue
             if load <= self._sets.below:
