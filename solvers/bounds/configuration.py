@@ -18,6 +18,7 @@ from mtpp_dsl.solvers.bounds.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.attempt import Attempt, Proof
 from mtpp_dsl.solvers.bounds.columns import Columns
 from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.pipeline import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 from mtpp_dsl.solvers.mip.matrix import by
 
@@ -65,7 +66,10 @@ class Configuration:
             return replace(simple, termination="infeasible", method=self.name, infeasibility=_misfit(problem, groups))
         bound, dearest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
         termination: Termination = "limit"
-        if groups.n <= MOST_GROUPS:
+        if is_pipeline(problem, groups):
+            pipeline = Pipeline(problem, groups, bound or simple.bound, limits, progress)
+            termination, bound = pipeline.search(), pipeline.bound
+        elif groups.n <= MOST_GROUPS:
             run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)
             termination = run.search()
             bound = run.bound

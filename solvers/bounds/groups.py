@@ -134,9 +134,16 @@ def groups_of(problem: Problem) -> Groups:
     )
 
 
-def sizes_at(groups: Groups, target: float) -> list[Sizes]:
-    """Return the loads of every kind in whole units, for one target above zero."""
-    scale = ldexp(1.0, min(BITS - frexp(target)[1], 1000))
+def sizes_at(groups: Groups, target: float, *, bits: int = BITS, room: float = SOLVER_ROOM) -> list[Sizes]:
+    """Return the loads of every kind in whole units, for one target above zero.
+
+    Args:
+        groups: what is placed.
+        target: what loads are to be below.
+        bits: a target is about this power of two of the units.
+        room: relative: what is let pass beyond the target.
+    """
+    scale = ldexp(1.0, min(bits - frexp(target)[1], 1000))
     below = ceil(target * scale) - 1
     pays = groups.devices.pays
     tensors = [_whole(cost, scale, below) for _, cost in groups.tensors]
@@ -146,15 +153,15 @@ def sizes_at(groups: Groups, target: float) -> list[Sizes]:
         cut = tensors if pays[kind] else [0] * len(tensors)
         whole = [w for w in (*work, *cut) if w <= below]
         divisor = 1 if groups.overflows(kind) else gcd(*whole) or 1
-        room = below // divisor
-        room += int(room * SOLVER_ROOM)
+        most = below // divisor
+        most += int(most * room)
         found.append(
             Sizes(
                 scale=scale / divisor,
-                capacity=room,
+                capacity=most,
                 target=target,
-                work=np.array([w // divisor if w <= below else room + 1 for w in work], np.int64),
-                tensors=np.array([c // divisor if c <= below else 2 * room + 2 for c in cut], np.int64),
+                work=np.array([w // divisor if w <= below else most + 1 for w in work], np.int64),
+                tensors=np.array([c // divisor if c <= below else 2 * most + 2 for c in cut], np.int64),
             )
         )
     return found

@@ -1,0 +1,157 @@
+"""Sets of nodes below a target at one place in the order: heavy ones, and whether there is a heavier one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.bounds.branch import BRANCH
+from mtpp_dsl.solvers.bounds.grow import GROW
+from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units
+
+__all__ = ["Heavier", "heavy_convex"]
+
+CHUNK = 100
+"""Nodes of the search between looks at the clock."""
+SMALL = 10
+"""Graphs of so few nodes are searched without compiled code, unless the search is long."""
+PLAIN_NODES = 60
+FLAGS, LISTS = 5, 13
+
+
+class Heavier:
+    """Is there a convex set below the target, at a place, that weighs more?
+
+    Args:
+        ordered: the graph.
+        units: loads at the target.
+        place: where the set stands.
+        say: told when code has to be compiled.
+        most: sets to be found before the search pauses.
+    """
+
+    def __init__(
+        self, ordered: Ordered, units: Units, place: Place, say: Callable[[str], None], *, most: int = 8
+    ) -> None:
+        self._ordered, self._units, self._place, self._say = ordered, units, place, say
+        n = ordered.groups.n
+        arcs = 2 * (len(ordered.edges) + len(units.cost) + 2 * len(ordered.pins)) + 8
+        self._scratch = np.zeros((LISTS, max(arcs, n + 2 * len(units.cost) + 8)), np.int64)
+        self._flags = np.zeros((FLAGS, n), np.bool_)
+        self._found = np.zeros((most + 1, n), np.bool_)
+        self._stack = np.zeros((n + 6, n), np.int8)
+        self._rates = np.zeros(n + 6, np.int64)
+        self._cursor = np.zeros(4, np.int64)
+        self._weights: Ints = np.zeros(n, np.int64)
+        self._nodes = 0
+
+    @property
+    def nodes(self) -> int:
+        """Nodes searched so far."""
+        return self._nodes + int(self._cursor[2])
+
+    def begin(self, weights: Ints, than: int) -> None:
+        """Ask for sets that weigh more than *than*."""
+        self._nodes = self.nodes
+        self._weights = weights
+        self._stack[0] = 0
+        self._cursor[:] = 1, 0, 0, than
+        self._limits = self._units.limits(self._place, int(weights.sum()))
+        rate = self._units.unit * self._units.capacity // max(than, 1)
+        self._rates[0] = min(max(rate, 1), int(self._limits[7]))
+
+    @property
+    def most(self) -> int:
+        """The weight asked for, or of the heaviest set found; when the search is complete, no set weighs more."""
+        return int(self._cursor[3])
+
+    def run(
+        self, nodes: int, seconds: float, stopped: Callable[[], bool], *, first: bool = False
+    ) -> tuple[bool, list[Bools]]:
+        """Search on; return whether the search is complete, and sets found, each heavier than the one before.
+
+        With *first*, stop when there are any.
+        """
+        deadline, enough = monotonic() + seconds, int(self._cursor[2]) + nodes
+        sets: list[Bools] = []
+        while monotonic() < deadline and self._cursor[2] < enough and not stopped():
+            self._cursor[1] = 0
+            status = self._step()
+            sets += [held.copy() for held in self._found[: int(self._cursor[1])]]
+            if status == 0:
+                return True, sets
+            if first and sets:
+                break
+        return False, sets
+
+    def _step(self) -> int:
+        ordered, units = self._ordered, self._units
+        small = ordered.groups.n <= SMALL and self._cursor[2] < PLAIN_NODES
+        kernel: Any = BRANCH.plain if small else BRANCH.compiled(self._say)
+        return int(
+            kernel(
+                self._weights,
+                units.work,
+                units.extra,
+                units.memory,
+                units.cost,
+                ordered.starts,
+                ordered.pins,
+                ordered.edges,
+                ordered.reach,
+                units.above,
+                units.below,
+                self._limits,
+                units.unit,
+                PLAIN_NODES if small else CHUNK,
+                self._stack,
+                self._rates,
+                self._cursor,
+                self._scratch,
+                self._flags,
+                self._found,
+            )
+        )
+
+
+def heavy_convex(
+    ordered: Ordered,
+    units: Units,
+    place: Place,
+    weights: Ints,
+    starts: Bools,
+    *,
+    repeats: int,
+    seed: int,
+    say: Callable[[str], None],
+) -> tuple[Bools, Floats]:
+    """Return [rounds, n] convex sets below the target at a place, and their weights; -1 where none was found."""
+    sets, found = starts.copy(), np.zeros(len(starts))
+    grow = GROW.pick(float(len(starts) * repeats * ordered.groups.n**2), say)
+    grow(
+        weights.astype(np.float64),
+        units.work + units.extra if units.extra.any() else units.work,
+        units.memory,
+        units.cost,
+        ordered.starts,
+        ordered.pins,
+        ordered.first,
+        ordered.at,
+        ordered.into,
+        ordered.tails,
+        ordered.out,
+        ordered.heads,
+        ordered.reach,
+        units.above,
+        units.below,
+        units.limits(place, 1),
+        seed,
+        repeats,
+        sets,
+        found,
+    )
+    return sets[found > 0], found[found > 0]

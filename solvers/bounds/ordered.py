@@ -1,0 +1,132 @@
+"""What the search for heavy convex sets reads of a problem: loads in whole units, paths, and where a set may stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.solvers.bounds.greedy import incidence
+from mtpp_dsl.solvers.bounds.groups import Groups, sizes_at
+
+__all__ = ["Ordered", "Place", "Units"]
+
+BITS = 30
+LARGEST = 2**40
+
+
+@dataclass(frozen=True)
+class Place:
+    """Consecutive positions in the order of the devices, counted from 1, of which a set takes one.
+
+    Attributes:
+        start, end: the first and the last of them.
+        k: how many positions there are.
+    """
+
+    start: int
+    end: int
+    k: int
+
+    @property
+    def count(self) -> int:
+        """How many positions."""
+        return self.end - self.start + 1
+
+
+class Ordered:
+    """A graph whose nodes devices hold in convex sets.
+
+    Args:
+        groups: nodes that are all by themselves.
+
+    Attributes:
+        edges: [edges, 2].
+        reach: [n, n] whether a path leads from the one to the other.
+        into, tails, out, heads: the edges by head, and by tail.
+        starts, pins, first, at: tensors by pin, and by node.
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        n = groups.n
+        self.groups = groups
+        self.edges: Ints = np.array(groups.parts[0], np.int64).reshape(-1, 2)
+        self.out, self.heads = _listed(n, self.edges[:, 0], self.edges[:, 1])
+        self.into, self.tails = _listed(n, self.edges[:, 1], self.edges[:, 0])
+        self.reach: Bools = np.zeros((n, n), np.bool_)
+        for v in np.argsort(-groups.rank).tolist():
+            for w in self.heads[self.out[v] : self.out[v + 1]].tolist():
+                self.reach[v] |= self.reach[w]
+                self.reach[v, w] = True
+        self.starts, self.pins, self.first, self.at = incidence(n, groups.tensors)
+
+
+class Units:
+    """Loads, memory and streams in whole units for one target, rounded so that no set below the target is lost.
+
+    Args:
+        ordered: the graph.
+        target: the target.
+
+    Attributes:
+        work, cost, memory, extra: [n], [tensors], [n], [n]; extra is what streaming a node's parameters takes.
+        above, below: [n] work of all that comes before, and after, a node.
+        capacity, room, free: of load, memory, and streams that cost nothing.
+        unit: what loads are multiplied with in cuts.
+    """
+
+    def __init__(self, ordered: Ordered, target: float) -> None:
+        groups = ordered.groups
+        sizes = sizes_at(groups, target, bits=BITS, room=0.0)[0]
+        self.target, self.work, self.cost, self.capacity = target, sizes.work, sizes.tensors, sizes.capacity
+        self.memory, self.room = _memory(groups)
+        self.extra, self.free = _streams(groups, sizes.scale, self.capacity)
+        reach = ordered.reach.astype(np.int64)
+        self.above: Ints = self.work @ reach
+        self.below: Ints = reach @ self.work
+        self.unit = max(2**BITS // max(self.capacity, 1), 1)
+
+    def limits(self, place: Place, total: int) -> Ints:
+        """Return the limits of a set at a place, as the kernels take them; *total* is what all nodes weigh."""
+        return np.array(
+            [
+                self.capacity,
+                self.room,
+                (place.end - 1) * (self.capacity + 1),
+                (place.k - place.start) * (self.capacity + 1),
+                place.end == 1,
+                place.start == place.k,
+                self.free,
+                max(LARGEST // max(total, 1), 1),
+            ],
+            np.int64,
+        )
+
+
+def _listed(n: int, key: Ints, value: Ints) -> tuple[Ints, Ints]:
+    order = np.argsort(key, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(key, minlength=n)))).astype(np.int64)
+    return starts, np.ascontiguousarray(value[order])
+
+
+def _memory(groups: Groups) -> tuple[Ints, int]:
+    """Return memory in whole units, rounded down, and how many there are, rounded up."""
+    limit = float(groups.devices.memory[0])
+    if not groups.memory_binds(0):
+        return np.zeros(groups.n, np.int64), 0
+    scale = 2.0**BITS / limit if limit > 0 else 2.0**BITS / float(groups.memory.max())
+    room = ceil(limit * scale)
+    whole = [min(floor(size * scale), room + 1) if size <= limit else room + 1 for size in groups.memory.tolist()]
+    return np.array(whole, np.int64), room
+
+
+def _streams(groups: Groups, scale: float, capacity: int) -> tuple[Ints, int]:
+    """Return what streaming takes in units of the load, rounded down, and how much of it is free, rounded up."""
+    if not groups.overflows(0):
+        return np.zeros(groups.n, np.int64), 0
+    rate = scale / groups.devices.bandwidth
+    free = ceil(min(groups.devices.overflow[0] * rate, 2.0**50))
+    most = free + 2 * capacity + 2
+    return np.array([min(floor(min(size * rate, 2.0**51)), most) for size in groups.params.tolist()], np.int64), free

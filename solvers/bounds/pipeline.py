@@ -1,0 +1,167 @@
+"""Raise the configuration bound of equal devices in an order, target by target, with a proof of each."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Certificate, Termination, relative_gap
+from mtpp_dsl.solvers.bounds.chain import Chain, ChainProof
+from mtpp_dsl.solvers.bounds.groups import Groups, sizes_at
+from mtpp_dsl.solvers.bounds.ordered import BITS, Ordered, Place
+from mtpp_dsl.solvers.bounds.pool import Pool
+
+__all__ = ["Pipeline", "is_pipeline"]
+
+BELOW = 2e-6
+"""Relative: so far below a plan's cost a target lies, where rounding leaves the cost itself out of reach."""
+CLOSE = 1e-4
+"""Relative: targets closer to one that failed are not tried."""
+MOST_NODES = 3000
+FEW_DEVICES = 6
+"""So many devices have a place each; with more, places say little, and all are one."""
+SMALL, NEAR = 60, 0.95
+"""Graphs of so few nodes, or bounds so near: the cost of the best plan is tried."""
+SHARE, STEP, JUMP = 0.4, 0.5, 1.2
+LONGEST, SHORTEST = 300.0, 1.0
+"""Seconds for one target where there is no limit, and at least."""
+DETAIL = (
+    "for the weights of the certificate, the blocks that a pipeline can have below this weigh less together than all "
+    "nodes do; loads were rounded down to whole units, and a branch and bound with minimum cuts found no heavier block"
+)
+
+
+def is_pipeline(problem: Problem, groups: Groups) -> bool:
+    """Return whether the blocks of a plan are convex sets of single nodes on equal devices, in an order."""
+    return (
+        problem.acyclic
+        and not problem.graph.backward.any()
+        and problem.k > 1
+        and len(groups.counts) == 1
+        and bool(groups.devices.pays[0])
+        and groups.n == problem.graph.n <= MOST_NODES
+    )
+
+
+class Pipeline:
+    """One run: what is proved, the sets known, and what to try next.
+
+    Args:
+        problem: see :func:`is_pipeline`.
+        groups: its nodes.
+        bound: the best one known.
+        limits: how long.
+        progress: told of bounds; asked for plans.
+
+    Attributes:
+        bound: the best one proved.
+    """
+
+    def __init__(self, problem: Problem, groups: Groups, bound: Bound, limits: Limits, progress: Progress) -> None:
+        self._problem, self._groups, self._limits, self._progress = problem, groups, limits, progress
+        self.bound = bound
+        self._ordered = Ordered(groups)
+        self._pool = Pool(self._ordered)
+        k = problem.k
+        self._places = [Place(i, i, k) for i in range(1, k + 1)] if k <= FEW_DEVICES else [Place(1, k, k)]
+        self._plan_cost, self._ceiling, self._tries = inf, inf, 0
+        for v in range(groups.n):
+            self._pool.add(np.arange(groups.n) == v)
+        self._see(limits.start)
+        self._look()
+
+    def _see(self, plan: Plan | None) -> None:
+        """Aim at the cost of a plan, and keep its blocks."""
+        if plan is None:
+            return
+        self._plan_cost = min(self._plan_cost, evaluate(self._problem, plan).cost)
+        for d in np.unique(plan.assignment).tolist():
+            self._pool.add(plan.assignment == d)
+
+    def _look(self) -> None:
+        """See whether somebody has found a better plan."""
+        found = self._progress.incumbent
+        if found is not None and found < self._plan_cost:
+            self._see(self._progress.plan)
+            self._plan_cost = min(self._plan_cost, found)
+
+    def search(self) -> Termination:
+        """Prove targets until none is left, or the limits end it."""
+        doubtful = inf
+        while self._ended is None:
+            self._look()
+            if self._closed:
+                return "gap"
+            known, hard = self.bound.cost, min(self._ceiling, self._goal)
+            if known >= hard * (1 - CLOSE) and self._aimed:
+                return "complete"
+            if min(hard, doubtful) - known <= CLOSE * known:
+                doubtful = inf
+            target = self._next(known, min(hard, doubtful))
+            if not self._try(target):
+                doubtful = min(target, doubtful)
+        return self._ended or "complete"
+
+    @property
+    def _goal(self) -> float:
+        """The target that would prove the best plan optimal."""
+        if self._plan_cost == inf:
+            return inf
+        exact = sizes_at(self._groups, max(self._plan_cost, 1e-300), bits=BITS, room=0.0)[0].capacity < 2**22
+        return self._plan_cost * (1.0 if exact else 1 - BELOW)
+
+    @property
+    def _aimed(self) -> bool:
+        return self.bound.cost >= self._goal or self._ceiling <= self._goal
+
+    def _next(self, known: float, below: float) -> float:
+        """Return the target to try: the goal if it is near, else one between what is known and what failed."""
+        goal = self._goal
+        if below == goal and (self._groups.n <= SMALL or known >= NEAR * goal):
+            return goal
+        return JUMP * known if below > 2 * known else known + STEP * (below - known)
+
+    @property
+    def _closed(self) -> bool:
+        return self._plan_cost < inf and relative_gap(self._plan_cost, self.bound.cost) <= self._limits.gap
+
+    @property
+    def _ended(self) -> Termination | None:
+        if self._progress.stopped:
+            return "interrupted"
+        return "time_limit" if self._limits.remaining <= 0 else None
+
+    def _try(self, target: float) -> bool:
+        """Try to prove a target; report it if proved."""
+        self._tries += 1
+        attempt = Chain(
+            self._ordered,
+            self._pool,
+            self._places,
+            target,
+            stopped=lambda: self._progress.stopped,
+            say=self._progress.say,
+            seed=self._limits.seed + 1000 * self._tries,
+        )
+        remaining = self._limits.remaining
+        verdict = attempt.run(min(remaining, max(SHARE * remaining, SHORTEST), LONGEST))
+        self._progress.say(f"target {target:.6g}: {verdict}")
+        if verdict == "out of reach":
+            self._ceiling = min(self._ceiling, target)
+        if attempt.proof is None:
+            return False
+        self.bound = self._bound(attempt.proof)
+        self._progress.report_bound(self.bound)
+        return True
+
+    def _bound(self, proof: ChainProof) -> Bound:
+        names = self._problem.graph.names
+        weights: dict[str, Any] = {names[v]: int(proof.weights[v]) for v in np.flatnonzero(proof.weights).tolist()}
+        certificate = Certificate("chain", {"target": proof.target, "weights": weights, "most": list(proof.most)})
+        return Bound(proof.target, "configuration", "checked", "mtpp", DETAIL, certificate)
