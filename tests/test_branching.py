@@ -82,7 +82,7 @@ def check(problem: Problem) -> str:
 @pytest.fixture
 def _without_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let there be no plan from elsewhere, so that the search finds its own."""
-    monkeypatch.setattr(run.SliceGraph, "accepts", lambda *_: "left out")
+    monkeypatch.setattr(run.Annealing, "accepts", lambda *_: "left out")
 
 
 def test_small_problems_are_solved_to_the_optimum() -> None:
@@ -168,8 +168,8 @@ def all_blocks(data: Instance, cap: int) -> list[int]:
 
 def heaviest(data: Instance, weight: Ints, ask: Ask, needs: int) -> int:
     walk = walk_of(len(weight), 1 << 10)
-    rows = np.zeros((0, len(weight)), np.int64)
-    assert BLOCKS.plain(np.zeros(1, np.int64), np.array([needs]), 1 << 40, ask, data, weight, rows, walk) == DONE
+    zero = np.zeros(1, np.int64)
+    assert BLOCKS.plain(zero, zero, np.array([needs]), 1 << 40, ask, data, weight[None, :], walk) == DONE
     assert walk.at[COUNT] <= len(walk.block)
     return int(walk.at[4])
 
@@ -184,12 +184,12 @@ def test_no_heavier_block_is_missed(seed: int) -> None:
     blocks = all_blocks(data, cap)
     weight = random.integers(0, 1000, 9).astype(np.int64) * random.integers(0, 2, 9)
     weights_of = {b: sum(int(weight[v]) for v in range(9) if b >> v & 1) for b in blocks}
-    ask = Ask(0, 1, cap, NEVER, NEVER, NEVER, np.zeros(0, np.int64))
+    ask = Ask(0, 1, cap, NEVER, NEVER, NEVER, np.array([NEVER]))
     assert heaviest(data, weight, ask, 0) == max(weights_of.values(), default=0)
     floor = int(np.median(list(weights_of.values())))
     walk = walk_of(9, 1 << 10)
-    needs, rows = np.array([floor]), np.zeros((0, 9), np.int64)
-    BLOCKS.plain(np.zeros(1, np.int64), needs, 1 << 40, ask._replace(climb=0), data, weight, rows, walk)
+    zero, ask = np.zeros(1, np.int64), ask._replace(climb=0)
+    BLOCKS.plain(zero, zero, np.array([floor]), 1 << 40, ask, data, weight[None, :], walk)
     assert set(walk.block[: walk.at[COUNT]].tolist()) == {b for b, heavy in weights_of.items() if heavy > floor}
 
 

@@ -69,7 +69,7 @@ def walk_of(n: int, room: int) -> Walk:
 
 
 def _blocks(
-    sources: Ints, needs: Ints, budget: int, ask: Ask, data: Instance, weight: Ints, rows: Ints, walk: Walk
+    sources: Ints, mains: Ints, needs: Ints, budget: int, ask: Ask, data: Instance, rows: Ints, walk: Walk
 ) -> int:
     """Find the blocks of load *cap* or less that weigh more than they need.
 
@@ -81,12 +81,12 @@ def _blocks(
 
     Args:
         sources: what is outside from the start; with ``ask.chain``, ideals that the block follows.
-        needs: [sources] what a block must weigh more than.
+        mains: [sources] which row of weights is meant by what a block weighs.
+        needs: [sources] what it must weigh more than.
         budget: steps until it returns.
         ask: as there.
         data: the graph.
-        weight: [n] of the nodes.
-        rows: [rows, n] further weights, for ``ask.rest``.
+        rows: [rows, n] weights of the nodes, whole numbers.
         walk: where to go on, and what is found.
     """
     n, tensors = len(data.work), len(data.cost)
@@ -94,6 +94,7 @@ def _blocks(
     stop = at[STEPS] + budget
     every = (1 << n) - 1
     extra = np.zeros(n)
+    open_ones = np.zeros(n, np.int64)
     least = np.zeros(n, np.int64)
     mu = 1.0
     while True:
@@ -114,6 +115,7 @@ def _blocks(
         inside, outside = walk.inside[at[DEPTH]], walk.outside[at[DEPTH]]
         fresh = walk.fresh[at[DEPTH]]
         ideal = sources[at[SOURCE]] if ask.chain else 0
+        main = mains[at[SOURCE]]
         above, below = 0, 0
         for v in range(n):
             if (inside >> v) & 1:
@@ -141,7 +143,7 @@ def _blocks(
             for v in range(n):
                 if (inside >> v) & 1:
                     paid += data.work[v]
-                    weighs += weight[v]
+                    weighs += rows[main, v]
                     memory += data.memory[v]
                     params += data.params[v]
                 elif (outside >> v) & 1:
@@ -238,36 +240,37 @@ def _blocks(
                     at[BEST] = weighs
         if free == 0:
             continue
+        count = 0
         for v in range(n):
-            extra[v] = data.work[v]
+            if (free >> v) & 1:
+                extra[v] = data.work[v]
+                open_ones[count] = v
+                count += 1
         for t in range(tensors):
             pins = data.pins[t]
-            open_pins = pins & free
-            if open_pins == 0:
-                continue
             touched, closed = pins & inside != 0, pins & outside != 0
-            if touched == closed:
+            if touched == closed or pins & free == 0:
                 continue
-            count = 0
+            pinned = 0
             for y in range(data.start[t], data.start[t + 1]):
-                if (open_pins >> data.member[y]) & 1:
-                    count += 1
-            share = data.cost[t] / count
+                pinned += (free >> data.member[y]) & 1
+            share = data.cost[t] / pinned
             for y in range(data.start[t], data.start[t + 1]):
-                v = data.member[y]
-                extra[v] += -share if touched else share
+                if (free >> data.member[y]) & 1:
+                    extra[data.member[y]] += -share if touched else share
         spare = float(ask.cap - paid - cut)
-        low, high = 0.0, -1.0
+        high = -1.0
+        low = 0.0
         alive = True
-        for _ in range(14):
+        for _ in range(12):
             value = weighs + mu * spare
             slope = spare
-            for v in range(n):
-                if (free >> v) & 1:
-                    gain = weight[v] - mu * extra[v]
-                    if gain > 0:
-                        value += gain
-                        slope -= extra[v]
+            for y in range(count):
+                v = open_ones[y]
+                gain = rows[main, v] - mu * extra[v]
+                if gain > 0:
+                    value += gain
+                    slope -= extra[v]
             if value + 0.01 < at[BEST] + 1:
                 alive = False
                 break
@@ -277,18 +280,14 @@ def _blocks(
             else:
                 high = mu
                 mu = (low + high) / 2
-                if high < 1e-12:
-                    break
-        if mu < 1e-12:
-            mu = 1e-12
+        mu = max(mu, 1e-12)
         if not alive:
             continue
         pick, most = -1, -1e300
-        for v in range(n):
-            if (free >> v) & 1:
-                gain = weight[v] - mu * extra[v]
-                if gain > most:
-                    pick, most = v, gain
+        for y in range(count):
+            gain = rows[main, open_ones[y]] - mu * extra[open_ones[y]]
+            if gain > most:
+                pick, most = open_ones[y], gain
         top = at[DEPTH]
         walk.inside[top], walk.outside[top], walk.fresh[top] = inside, outside | (1 << pick), 0
         walk.inside[top + 1], walk.outside[top + 1], walk.fresh[top + 1] = inside | (1 << pick), outside, 1

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
 from mtpp_dsl.solvers.branching.instance import Instance
 from mtpp_dsl.solvers.branching.pool import bits, sums
@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.branching.weights import Row, Spent, Weights
 
 __all__ = ["Answer", "Chains"]
 
-Outcome: TypeAlias = Literal["found", "none"]
+Outcome: TypeAlias = Literal["found", "none", "unknown"]
 CHUNK = 20_000
 ROOM = 1 << 16
 MANY = 2_000
@@ -25,7 +25,7 @@ WORTHWHILE = 0.2
 
 
 class Answer(NamedTuple):
-    """What a search came to: ``found`` the blocks of a split, in order, or ``none`` exists, which is proved."""
+    """What a search came to: the blocks of a split, in order; the proof that there is ``none``; or neither."""
 
     outcome: Outcome
     blocks: list[int]
@@ -45,7 +45,7 @@ class Chains:
         data: the graph.
         k: how many devices.
         cap: the largest load.
-        row: weights found for this cap.
+        row: weights found for this cap, or a larger one.
         weights: finds more; its effort is spent here too.
         say: told when code has to be compiled.
         pause: called now and then; may raise.
@@ -61,13 +61,18 @@ class Chains:
         self._rows = [row]
         self._seen = np.zeros(1, np.int64)
 
-    def search(self) -> Answer:
+    def search(self, width: int | None = None) -> Answer:
         """Return a split, or that there is none.
+
+        Args:
+            width: go on from no more ideals than this after each device, those with the least left to weigh; then
+                nothing is proved.
 
         Raises:
             Spent: the effort that the weights have left was not enough to tell.
         """
         levels = [Level(np.zeros(1, np.int64), np.zeros(1, np.int64))]
+        missed = False
         for used in range(1, self._k + 1):
             ideals, parents = self._next(levels[-1].ideals, used)
             whole = np.flatnonzero(ideals == self._every)
@@ -75,27 +80,43 @@ class Chains:
                 return Answer("found", _trace(levels, self._every, int(parents[whole[0]])))
             ideals, first = np.unique(ideals, return_index=True)
             new = ~np.isin(ideals, self._seen, assume_unique=True)
-            level = self._thin(Level(ideals[new], parents[first][new]), used)
+            level = Level(ideals[new], parents[first][new])
+            if width is None:
+                level = self._thin(level, used)
+            elif len(level.ideals) > width:
+                missed = True
+                order = np.argsort(self._slack(level.ideals, used)[0], kind="stable")[-width:]
+                level = Level(level.ideals[order], level.parents[order])
             if not len(level.ideals):
-                return Answer("none", [])
+                break
             levels.append(level)
             self._seen = np.union1d(self._seen, level.ideals)
-        return Answer("none", [])
+        return Answer("unknown" if missed else "none", [])
+
+    def _slack(self, ideals: Ints, used: int) -> tuple[Floats, Ints, Ints]:
+        """Return of each ideal how much more the devices left can hold, at least, as a share of all that they can.
+
+        And the row of weights that tells, and [rows, ideals] what is left weighs.
+        """
+        left = np.array([sums(row.weight, ~ideals & self._every) for row in self._rows])
+        rest = np.array([[max(int(row.most[used:].sum()), 1)] for row in self._rows])
+        slack = (rest - left) / rest
+        main = np.asarray(slack.argmin(axis=0), np.int64)
+        return slack.min(axis=0), main, left
 
     def _next(self, ideals: Ints, used: int) -> tuple[Ints, Ints]:
         """Return the ideals that one more block leads to, and the place of the one that it follows."""
         rest = np.array([int(row.most[used:].sum()) for row in self._rows], np.int64)
-        weight = np.array([row.weight for row in self._rows], np.int64)
-        beyond = [sums(row, ~ideals & self._every) for row in weight]
-        main = int(np.argmax([left.mean() / max(int(most), 1) for left, most in zip(beyond, rest, strict=True)]))
-        needs = beyond[main] - rest[main] - 1
+        rows = np.array([row.weight for row in self._rows], np.int64)
+        _, mains, left = self._slack(ideals, used - 1)
+        needs = left[mains, np.arange(len(ideals))] - rest[mains] - 1
         ask = Ask(1, 0, self._cap, NEVER, NEVER, (self._k - used) * self._cap, rest)
         walk = walk_of(len(self._data.work), ROOM)
         grown, parents = [], []
         why = -1
         while why != DONE:
             before = int(walk.at[STEPS])
-            why = self._run(ideals, needs, CHUNK, ask, self._data, weight[main], weight, walk)
+            why = self._run(ideals, mains, needs, CHUNK, ask, self._data, rows, walk)
             self._weights.effort -= int(walk.at[STEPS]) - before
             count = int(walk.at[COUNT])
             parents.append(walk.source[:count].copy())

@@ -13,9 +13,9 @@ __all__ = ["Master"]
 class Master:
     """Weights of the nodes, and what the heaviest block known at each place weighs.
 
-    Maximises the sum of *share* times weight; no node weighs more than 1, and the heaviest blocks of all positions weigh
-    1 together. The weights are the dual values of covering every node as often as its share says, with as few times all
-    positions as possible.
+    Maximises the sum of *share* times weight; no node weighs more than 1, and the heaviest blocks of all positions
+    weigh 1 together. The weights are the dual values of covering every node as often as its share says, with all
+    positions as few times as possible.
 
     Args:
         share: [n] what a node's weight counts.

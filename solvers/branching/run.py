@@ -12,17 +12,19 @@ from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.branching.chains import Chains
 from mtpp_dsl.solvers.branching.instance import instance_of, unit_of
-from mtpp_dsl.solvers.branching.weights import Spent, Weights
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.branching.weights import Row, Spent, Weights
 from mtpp_dsl.verification import verify
 
 __all__ = ["Ended", "Run"]
 
-SLICE_SHARE, SLICE_SECONDS = 0.15, 10.0
+PLAN_SHARE, PLAN_SECONDS = 0.1, 5.0
 FEW = 12
 """In graphs of so many nodes or fewer the search itself is faster than moving nodes."""
+WIDTH = 300
+"""Ideals after each device that a search for plans goes on from."""
 EFFORT = 2_000_000
 """Steps of the first attempts; four times that when they settle nothing any more."""
 NEAR = 2e-3
@@ -93,10 +95,11 @@ class Run:
         if start is not None and not self._keep(start):
             self._notes = ("the start was dropped, it is no plan",)
         self._pause()
-        if not self._closed and SliceGraph().accepts(self._problem) is None:
-            limits = self._limits.within(min(SLICE_SECONDS, SLICE_SHARE * self._limits.remaining))
-            slicing = SliceGraph() if self._problem.graph.n > FEW else SliceGraph(moves=0)
-            found = slicing.solve(self._problem, limits, self._progress).plan
+        annealing = Annealing() if self._problem.graph.n > FEW else Annealing(patience=1)
+        if not self._closed and annealing.accepts(self._problem) is None:
+            seconds = min(PLAN_SECONDS, PLAN_SHARE * self._limits.remaining)
+            limits = self._limits.within(seconds, start=self._plan)
+            found = annealing.solve(self._problem, limits, self._progress).plan
             if found is not None:
                 self._keep(found)
 
@@ -116,20 +119,19 @@ class Run:
             cap = (lower + int(high) + 1) // 2 if far or high < self._last else self._last
             weights.effort = effort
             try:
-                blocks = self._split(weights, cap)
+                refuted = self._settle(weights, cap)
             except Spent:
                 ceiling = cap
                 if cap - lower <= NEAR * lower:
                     effort, ceiling = 4 * effort, inf
                 continue
-            if blocks is None:
-                lower = cap
-                self._prove(cap)
-                if ceiling < inf and ceiling - lower <= NEAR * lower:
-                    effort, ceiling = 4 * effort, inf
-            else:
-                self._take(blocks)
+            if refuted is None:
                 self._learn(weights)
+                continue
+            lower = refuted
+            self._prove(lower)
+            if ceiling < inf and ceiling - lower <= NEAR * lower:
+                effort, ceiling = 4 * effort, inf
 
     @property
     def _last(self) -> int:
@@ -139,13 +141,26 @@ class Run:
         gap = self._limits.gap if self._limits.gap > EXACT else 0.0
         return min(int(self._cost * (1 - gap) / self._unit), int(self._cost / self._unit) - self._rounding)
 
-    def _split(self, weights: Weights, cap: int) -> list[int] | None:
-        """Return the blocks of a split with loads up to *cap*, None if there is none."""
+    def _settle(self, weights: Weights, cap: int) -> int | None:
+        """Return a cap up to which there is no split, *cap* or more; None if better plans were found."""
         row = weights.row(cap)
         if row.refutes:
+            return cap
+        improved = False
+        while (answer := self._chains(cap, row, weights).search(WIDTH)).outcome == "found":
+            self._take(answer.blocks)
+            improved, cap = True, min(cap, self._last)
+        if improved:  # other weights are better now
             return None
-        answer = Chains(self._data, self._k, cap, row, weights, self._progress.say, self._pause).search()
-        return answer.blocks if answer.outcome == "found" else None
+        if answer.outcome == "unknown":
+            answer = self._chains(cap, row, weights).search()
+        if answer.outcome == "none":
+            return cap
+        self._take(answer.blocks)
+        return None
+
+    def _chains(self, cap: int, row: Row, weights: Weights) -> Chains:
+        return Chains(self._data, self._k, cap, row, weights, self._progress.say, self._pause)
 
     def _prove(self, cap: int) -> None:
         if cap >= self._top:

@@ -133,13 +133,13 @@ class Weights:
         """Return what a block at a place weighs at most; keep the heavy ones that are met."""
         fits = self.pool.fit(place, cap)
         known = int((self.pool.inside[fits] @ weight).max(initial=0))
-        ask = Ask(0, 1, cap, place.before, place.after, NEVER, np.zeros(0, np.int64))
+        ask = Ask(0, 1, cap, place.before, place.after, NEVER, np.array([NEVER]))
         walk = walk_of(len(weight), ROOM)
-        sources, needs, rows = np.array([place.shut]), np.array([known]), np.zeros((0, len(weight)), np.int64)
+        sources, mains, needs = np.array([place.shut]), np.zeros(1, np.int64), np.array([known])
         why = -1
         while why != DONE:
             before = int(walk.at[STEPS])
-            why = self._run(sources, needs, CHUNK, ask, self._data, weight, rows, walk)
+            why = self._run(sources, mains, needs, CHUNK, ask, self._data, weight[None, :], walk)
             self.effort -= int(walk.at[STEPS]) - before
             self.pool.add(walk.block[: walk.at[COUNT]].tolist())
             walk.at[COUNT] = 0
