@@ -1,4 +1,4 @@
-"""A split without order as the annealing sees it: classes of nodes, nets between them, all in whole numbers."""
+"""A split as the annealing sees it: classes of nodes, nets between them, all in whole numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mtpp_dsl.constraints import Separate
 from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.solvers.combinatorial.devices import ROUNDING
-from mtpp_dsl.together import colocated
+from mtpp_dsl.together import together
 
 __all__ = ["BITS", "Instance", "instance_of"]
 
@@ -23,7 +23,7 @@ CLIP = 2.0
 
 
 class Instance(NamedTuple):
-    """Classes of colocated nodes on devices; times in whole numbers of ``unit``, so that sums never drift.
+    """Classes of nodes that are together on devices; times in whole numbers of ``unit``, so that sums never drift.
 
     A net is a distinct set of classes (pins) that share tensors: a device that pays for tensors and holds some of
     its pins, not all, pays its cost, be it the producer's device or a reader's.
@@ -70,7 +70,7 @@ def instance_of(problem: Problem, known: float = np.inf) -> Instance:
         problem: what is asked.
         known: the cost of a known plan, more than zero.
     """
-    group = colocated(problem)
+    group = together(problem)
     n, k = int(group.max(initial=-1)) + 1, problem.k
     allowed = np.ones((n, k), np.bool_)
     np.logical_and.at(allowed, group, problem.allowed)

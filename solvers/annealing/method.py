@@ -1,4 +1,4 @@
-"""Method ``annealing``: splits without an order between the devices."""
+"""Method ``annealing``: splits with an order between the devices, and without."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.run import Run
+from mtpp_dsl.solvers.ordered.run import OrderedRun
 
 __all__ = ["Annealing"]
 
-HONOURS = (Colocate, Forbid, Memory, Pin, Separate)
+HONOURS = (Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Separate)
 PATIENCE = 10
 MOVES = 200
 
 
 class Annealing:
-    """Method ``annealing``: moves of classes of nodes between devices, for splits that need not be contiguous.
+    """Method ``annealing``: moves of classes of nodes between devices, and a sum of powers of the loads as the energy.
 
-    tarnawski2020, 5.2, by another way than the integer programme. It starts from the best split with an acyclic
-    quotient graph, from slices and from random splits, and anneals a sum of high powers of the loads. Rounds
-    of four annealings go on side by side; every second round is twice as long as the one before.
+    For splits that need not be contiguous (tarnawski2020, 5.2, by another way than the integer programme) it starts
+    from the best split with an acyclic quotient graph, from slices and from random splits. Rounds of four annealings
+    go on side by side; every second round is twice as long as the one before.
+
+    Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
+    that changes as the moves ask for it, and anneals once in each round, on one processor.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -29,7 +33,7 @@ class Annealing:
 
     name = "annealing"
     gives: Gives = "plan"
-    summary = "splits that need not be contiguous, by moves of nodes between devices (tarnawski2020, 5.2)"
+    summary = "splits that are acyclic, or need not be contiguous, by moves of nodes between devices"
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
         self.patience = patience
@@ -43,12 +47,23 @@ class Annealing:
             return "annealing knows the shared and host interconnects, not links"
         if problem.hierarchical:
             return "annealing has one bandwidth, not another between groups of devices"
-        ordered = next((c for c in problem.constraints if isinstance(c, (Acyclic, Contiguous))), None)
-        if ordered is not None:
-            return f"annealing keeps no order between the devices, which constraint {ordered} asks for"
         other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
-        return None if other is None else f"annealing cannot honour constraint {other}"
+        if other is not None:
+            return f"annealing cannot honour constraint {other}"
+        convex = next((c for c in problem.of(Contiguous) if not _implied(c, problem)), None)
+        return (
+            None if convex is None else f"annealing keeps no set convex, as constraint {convex} asks, without acyclic"
+        )
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
-        return Run(problem, limits, progress, self.patience, self.moves).result()
+        run = OrderedRun if problem.acyclic else Run
+        return run(problem, limits, progress, self.patience, self.moves).result()
+
+
+def _implied(contiguous: Contiguous, problem: Problem) -> bool:
+    """Whether device sets are convex, as asked, wherever the quotient graph is as acyclic as the problem asks."""
+    parts = {constraint.parts for constraint in problem.of(Acyclic)}
+    if not parts:
+        return False
+    return "both" in parts or contiguous.parts == "forward" or not problem.graph.backward.any()

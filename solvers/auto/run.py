@@ -83,7 +83,8 @@ class Run:
     @cached_property
     def orderless(self) -> bool:
         """Whether the devices need no order, and no constraint asks for what only a model can honour."""
-        return Annealing().accepts(_together(self.problem)) is None
+        ordered = self.problem.acyclic or self.problem.contiguous
+        return not ordered and Annealing().accepts(_together(self.problem)) is None
 
     @cached_property
     def reduced(self) -> Reduced:

@@ -1,0 +1,286 @@
+"""The moves of the annealing between devices in an order, and their acceptance: one loop, compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.solvers.annealing.instance import Instance
+from mtpp_dsl.solvers.annealing.kernel import CHARGE, HUGEST, Best
+from mtpp_dsl.solvers.annealing.state import State
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.ordered.order import Arcs, Order
+
+__all__ = ["DRAWS", "ORDERED", "Moves"]
+
+MOVES_WORTH_COMPILING = 1e4
+DRAWS = 5
+"""Numbers that one move takes."""
+COLD = 30.0
+"""Changes of the energy beyond so many times the temperature are never taken."""
+
+
+class Moves(NamedTuple):
+    """Shares of kinds of moves.
+
+    Attributes:
+        worst: share of moves out of the device with the largest load.
+        near: share of moves to where a pin of a net of the class is.
+        exchanges: share of moves in which the target device gives a class back.
+    """
+
+    worst: float
+    near: float
+    exchanges: float
+
+
+def _anneal(
+    noise: Floats,
+    steps: int,
+    hot: float,
+    cold: float,
+    power: int,
+    unit: float,
+    moves: Moves,
+    instance: Instance,
+    state: State,
+    arcs: Arcs,
+    order: Order,
+    energy: Floats,
+    best: Best,
+) -> None:
+    """Try *steps* moves, with :data:`DRAWS` numbers of *noise* (uniform in [0, 1)) each.
+
+    The temperature falls geometrically from *hot* to *cold*. The energy of a device is ``(load / unit) ** power``, and
+    :data:`CHARGE` and more over a limit. A move takes a class from one device to another, and may take one from there
+    back. Where it goes against an order of the devices, that part of the order in which arcs now lead back is sorted
+    anew; a move after which that is impossible is undone.
+    """
+    n, k = instance.time.shape
+    parts = len(arcs.after_at)
+    device, inside, load, held = state.device, state.inside, state.load, state.held
+    members, place = state.members, state.place
+    moved = np.empty(2, np.int64)
+    touched = np.empty(2, np.int64)
+    fresh = np.empty(2, np.float64)
+    begins = np.empty(parts, np.int64)
+    ends = np.empty(parts, np.int64)
+    anew = np.empty((parts, k), np.int64)
+    waiting = np.empty(k, np.int64)
+    largest = (2 * HUGEST) ** (1.0 / power)
+    fall = (cold / hot) ** (1.0 / max(steps, 1))
+    heat = hot
+    worst = int(np.argmax(load))
+    for step in range(steps):
+        at = step * DRAWS
+        heat *= fall
+        draw = noise[at]
+        if draw >= moves.worst:
+            v = min(n - 1, int((draw - moves.worst) / (1.0 - moves.worst) * n))
+        elif held[worst] > 0:
+            v = members[worst, int(draw / moves.worst * held[worst])]
+        else:
+            v = int(draw / moves.worst * n)
+        source = device[v]
+        first, last = instance.nets_at[v], instance.nets_at[v + 1]
+        draw = noise[at + 1]
+        if draw < moves.near and first < last:
+            e = instance.net[first + int(draw / moves.near * (last - first))]
+            first, last = instance.pins_at[e], instance.pins_at[e + 1]
+            target = device[instance.pin[first + int(noise[at + 2] * (last - first))]]
+        else:
+            target = np.int64(noise[at + 2] * k)
+        if target == source or not instance.allowed[v, target]:
+            continue
+        moved[0] = v
+        count = 1
+        draw = noise[at + 3]
+        if draw < moves.exchanges and held[target] > 0:
+            moved[1] = members[target, int(draw / moves.exchanges * held[target])]
+            count = 2
+            if not instance.allowed[moved[1], source]:
+                continue
+        touched[0] = source
+        touched[1] = target
+        accepted = False
+        for undo in range(2):
+            if accepted:
+                break
+            for i in range(count):
+                c = moved[i]
+                a = touched[i ^ undo]
+                b = touched[1 - (i ^ undo)]
+                device[c] = b
+                load[a] -= instance.time[c, a]
+                load[b] += instance.time[c, b]
+                state.used[a] -= instance.size[c]
+                state.used[b] += instance.size[c]
+                state.streamed[a] -= instance.stream[c]
+                state.streamed[b] += instance.stream[c]
+                for j in range(instance.nets_at[c], instance.nets_at[c + 1]):
+                    e = instance.net[j]
+                    pins = instance.pins_at[e + 1] - instance.pins_at[e]
+                    here = inside[e, a]
+                    there = inside[e, b]
+                    inside[e, a] = here - 1
+                    inside[e, b] = there + 1
+                    if instance.pays[a]:
+                        if here == pins:
+                            load[a] += instance.cost[e]
+                        elif here == 1:
+                            load[a] -= instance.cost[e]
+                    if instance.pays[b]:
+                        if there + 1 == pins:
+                            load[b] -= instance.cost[e]
+                        elif there == 0:
+                            load[b] += instance.cost[e]
+                for j in range(instance.aparts_at[c], instance.aparts_at[c + 1]):
+                    s = instance.apart[j]
+                    state.crowd[s, a] -= 1
+                    if state.crowd[s, a] > 0:
+                        state.clash[a] -= 1
+                    if state.crowd[s, b] > 0:
+                        state.clash[b] += 1
+                    state.crowd[s, b] += 1
+            if undo == 1:
+                break
+            change = 0.0
+            for i in range(2):
+                d = touched[i]
+                total = load[d] + max(state.streamed[d] - instance.kept[d], 0)
+                base = min(total / unit, largest)
+                value = base if power & 1 else 1.0
+                exponent = power >> 1
+                while exponent > 0:
+                    base *= base
+                    if exponent & 1:
+                        value *= base
+                    exponent >>= 1
+                value = min(value, HUGEST)
+                if state.used[d] > instance.room[d]:
+                    value += CHARGE * (1.0 + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0))
+                if state.clash[d] > 0:
+                    value += CHARGE * (1.0 + state.clash[d])
+                fresh[i] = value
+                change += value - energy[d]
+            if change > 0.0 and (change > COLD * heat or noise[at + 4] >= np.exp(-change / heat)):
+                continue
+            accepted = True
+            for p in range(parts):
+                quotient, line, rank = order.quotient[p], order.line[p], order.rank[p]
+                begin = k
+                end = -1
+                for i in range(count):
+                    c = moved[i]
+                    for side in range(2):
+                        starts = arcs.before_at if side == 0 else arcs.after_at
+                        others = arcs.before if side == 0 else arcs.after
+                        for j in range(starts[p, c], starts[p, c + 1]):
+                            u = others[j]
+                            now = device[u]
+                            was = now
+                            if u == v:
+                                if i == 1:
+                                    continue
+                                was = source
+                            elif count == 2 and u == moved[1]:
+                                was = target
+                            tail_was, head_was = (was, touched[i]) if side == 0 else (touched[i], was)
+                            tail, head = (now, device[c]) if side == 0 else (device[c], now)
+                            if tail_was != head_was:
+                                quotient[tail_was, head_was] -= 1
+                            if tail != head:
+                                quotient[tail, head] += 1
+                                if rank[tail] > rank[head]:
+                                    begin = min(begin, rank[head])
+                                    end = max(end, rank[tail])
+                begins[p] = begin
+                ends[p] = end
+            for p in range(parts):
+                quotient, line = order.quotient[p], order.line[p]
+                begin = begins[p]
+                end = ends[p]
+                for i in range(begin, end + 1):
+                    waiting[i] = 0
+                    for j in range(begin, end + 1):
+                        if quotient[line[j], line[i]] > 0:
+                            waiting[i] += 1
+                ready = begin
+                for i in range(begin, end + 1):
+                    while ready <= end and waiting[ready] != 0:
+                        ready += 1
+                    if ready > end:
+                        accepted = False
+                        break
+                    d = line[ready]
+                    anew[p, i] = d
+                    waiting[ready] = -1
+                    following = ready + 1
+                    for j in range(begin, end + 1):
+                        if quotient[d, line[j]] > 0:
+                            waiting[j] -= 1
+                            if waiting[j] == 0:
+                                following = min(following, j)
+                    ready = following
+                if not accepted:
+                    break
+            for p in range(parts):
+                if accepted:
+                    for i in range(begins[p], ends[p] + 1):
+                        order.line[p, i] = anew[p, i]
+                        order.rank[p, anew[p, i]] = i
+                    continue
+                quotient = order.quotient[p]
+                for i in range(count):
+                    c = moved[i]
+                    for side in range(2):
+                        starts = arcs.before_at if side == 0 else arcs.after_at
+                        others = arcs.before if side == 0 else arcs.after
+                        for j in range(starts[p, c], starts[p, c + 1]):
+                            u = others[j]
+                            now = device[u]
+                            was = now
+                            if u == v:
+                                if i == 1:
+                                    continue
+                                was = source
+                            elif count == 2 and u == moved[1]:
+                                was = target
+                            tail_was, head_was = (was, touched[i]) if side == 0 else (touched[i], was)
+                            tail, head = (now, device[c]) if side == 0 else (device[c], now)
+                            if tail_was != head_was:
+                                quotient[tail_was, head_was] += 1
+                            if tail != head:
+                                quotient[tail, head] -= 1
+        if not accepted:
+            continue
+        energy[source] = fresh[0]
+        energy[target] = fresh[1]
+        for i in range(count):
+            c = moved[i]
+            a = touched[i]
+            b = touched[1 - i]
+            held[a] -= 1
+            gone = members[a, held[a]]
+            members[a, place[c]] = gone
+            place[gone] = place[c]
+            members[b, held[b]] = c
+            place[c] = held[b]
+            held[b] += 1
+        peak = np.int64(-1)
+        valid = True
+        for d in range(k):
+            total = load[d] + max(state.streamed[d] - instance.kept[d], 0)
+            if total > peak:
+                peak = total
+                worst = d
+            if state.used[d] > instance.room[d] or state.clash[d] > 0:
+                valid = False
+        if valid and peak < best.load[0]:
+            best.load[0] = peak
+            best.device[:] = device
+
+
+ORDERED = Kernel(_anneal, MOVES_WORTH_COMPILING)

@@ -1,0 +1,42 @@
+"""How one annealing between ordered devices goes: drawn at random, as none is best for all graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mtpp_dsl.solvers.annealing.recipes import pick
+from mtpp_dsl.solvers.ordered.kernel import Moves
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+__all__ = ["Recipe", "recipe"]
+
+HOT = (1.0, 0.5, 0.25)
+COLD = (0.03, 0.02, 0.01)
+POWERS = (4, 6, 8)
+
+
+class Recipe(NamedTuple):
+    """One annealing.
+
+    Attributes:
+        hot, cold: first and last temperature, in units of the energy that a class alone has; it falls geometrically.
+        power: of the loads in the energy.
+        moves: what to try.
+    """
+
+    hot: float
+    cold: float
+    power: int
+    moves: Moves
+
+
+def recipe(random: Generator) -> Recipe:
+    """Return what the next annealing does, by numbers drawn from *random*."""
+    return Recipe(
+        hot=pick(HOT, random),
+        cold=pick(COLD, random),
+        power=pick(POWERS, random),
+        moves=Moves(worst=pick((0.3, 0.6), random), near=0.8, exchanges=pick((0.05, 0.2, 0.4), random)),
+    )

@@ -1,0 +1,157 @@
+"""One run of method ``annealing`` where the devices must stand in an order: one annealing after the other."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, Termination, relative_gap
+from mtpp_dsl.solvers.annealing.instance import instance_of
+from mtpp_dsl.solvers.annealing.kernel import Best
+from mtpp_dsl.solvers.annealing.run import NO_LOAD, NONE_FOUND
+from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
+from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.ordered.order import arcs_of
+from mtpp_dsl.solvers.ordered.recipes import recipe
+from mtpp_dsl.solvers.ordered.starts import starts
+from mtpp_dsl.solvers.ordered.walk import anneal_in_order
+from mtpp_dsl.together import together
+from mtpp_dsl.verification import verify
+
+__all__ = ["OrderedRun"]
+
+FEWEST, MOST_AT_FIRST, MOST = 1_000, 500_000, 16_000_000
+"""Moves that an annealing tries: at least, at most in the first round, at most."""
+
+
+class OrderedRun:
+    """Solves one problem.
+
+    Args:
+        problem: what is asked.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+        patience: annealings without a better plan after which it ends.
+        moves: of the first annealing, per class and device.
+    """
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
+        self._problem, self._limits, self._progress, self._patience = problem, limits, progress, patience
+        self._group = together(problem)
+        self._first = np.unique(self._group, return_index=True)[1]
+        self._arcs = arcs_of(problem, self._group)
+        self._steps = min(MOST_AT_FIRST, max(FEWEST, moves * len(self._first) * problem.k))
+        self._plan: Plan | None = None
+        self._cost = float("inf")
+        self._notes: list[str] = []
+        simple = Simple()
+        proved = simple.solve(problem, Limits(), Progress()).bound if simple.accepts(problem) is None else None
+        self._simple = 0.0 if proved is None else proved.cost
+
+    def result(self) -> Result:
+        """Anneal until done or stopped, and return the best plan."""
+        termination = self._go()
+        plan = self._plan
+        return Result(
+            termination=termination,
+            plan=plan,
+            evaluation=None if plan is None else evaluate(self._problem, plan),
+            method="annealing",
+            seed=self._limits.seed,
+            time={"total": self._progress.elapsed},
+            log=tuple(self._progress.log),
+            notes=tuple(self._notes if plan is not None else [*self._notes, NONE_FOUND]),
+        )
+
+    def _go(self) -> Termination:
+        device = self._begin()
+        quiet = number = 0
+        rate = float("inf")
+        while device is not None and quiet < self._patience and not self._done:
+            began, least = monotonic(), int(self._best.load[0])
+            steps = int(min(MOST, self._steps * 2 ** (number // 2), max(FEWEST, rate * self._limits.remaining)))
+            random = np.random.default_rng((self._limits.seed, number))
+            best = anneal_in_order(
+                self._instance,
+                self._arcs,
+                device,
+                self._best,
+                recipe(random),
+                steps,
+                random,
+                self._progress.say,
+                self._pause,
+            )
+            self._take(best)
+            rate = steps / max(monotonic() - began, 1e-3)
+            number += 1
+            if self._best.load[0] < least:
+                device, quiet = self._best.device, 0
+            else:
+                quiet += 1
+        if self._closed:
+            return "gap"
+        if self._ended:
+            return "interrupted" if self._progress.stopped else "time_limit"
+        return "complete"
+
+    def _begin(self) -> Ints | None:
+        """Take the plan to start from, set up the instance, and return a state to start from, if there is any."""
+        start = self._limits.start
+        if start is not None:
+            faults = verify(self._problem, start)
+            if faults:
+                self._notes.append(f"the start was dropped, it is no plan: {faults[0]}")
+            else:
+                self._keep(start)
+        self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
+        self._instance = instance_of(self._problem)
+        device: Ints | None = None
+        if not self._done:
+            found = starts(self._problem, self._instance, self._arcs, self._group, self._limits, self._progress)
+            device, plan = next(found, (None, None))
+            if plan is not None and not verify(self._problem, plan):
+                self._keep(plan)
+        if self._plan is None:
+            return device
+        self._instance = instance_of(self._problem, self._cost or 1.0)
+        device = self._plan.assignment[self._first]
+        state = state_of(self._instance, device)
+        assert not broken(self._instance, state)
+        self._best = Best(device, loads_of(self._instance, state).max(initial=0, keepdims=True))
+        return device
+
+    def _pause(self, best: Best) -> bool:
+        self._take(best)
+        return self._done
+
+    def _take(self, best: Best) -> None:
+        if best.load[0] < self._best.load[0]:
+            self._best = Best(best.device.copy(), best.load.copy())
+            self._keep(Plan.create(self._problem, best.device[self._group]))
+
+    def _keep(self, plan: Plan) -> None:
+        cost = evaluate(self._problem, plan).cost
+        if cost < self._cost:
+            self._plan, self._cost = plan, cost
+            self._progress.report_plan(plan, cost)
+
+    @property
+    def _closed(self) -> bool:
+        proved = self._progress.bound
+        bound = max(self._simple, 0.0 if proved is None else proved.cost)
+        return relative_gap(self._cost, bound) <= self._limits.gap
+
+    @property
+    def _ended(self) -> bool:
+        return self._progress.stopped or self._limits.remaining <= 0
+
+    @property
+    def _done(self) -> bool:
+        return self._ended or self._closed

@@ -1,0 +1,71 @@
+"""One annealing from one state, in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.annealing.chain import energies
+from mtpp_dsl.solvers.annealing.instance import BITS, Instance
+from mtpp_dsl.solvers.annealing.kernel import Best
+from mtpp_dsl.solvers.annealing.state import state_of
+from mtpp_dsl.solvers.ordered.kernel import DRAWS, ORDERED
+from mtpp_dsl.solvers.ordered.order import Arcs, order_of
+from mtpp_dsl.solvers.ordered.recipes import Recipe
+
+__all__ = ["anneal_in_order", "energy_alone"]
+
+CHUNK = 20_000
+
+
+def anneal_in_order(
+    instance: Instance,
+    arcs: Arcs,
+    device: Ints,
+    known: Best,
+    recipe: Recipe,
+    steps: int,
+    random: np.random.Generator,
+    say: Callable[[str], None],
+    pause: Callable[[Best], bool],
+) -> Best:
+    """Return the best valid state met, or *known* if none is better.
+
+    Args:
+        instance: what is to be split.
+        arcs: the edges that the order of the devices has to respect.
+        device: [n] the state to start from, in such an order; it may break other constraints.
+        known: the best valid state known; its load is the largest whole number without one. Not changed.
+        recipe: temperature and moves.
+        steps: moves to try.
+        random: where they come from.
+        say: told when code has to be compiled.
+        pause: called with the best state after each chunk; True ends the annealing.
+    """
+    k = instance.time.shape[1]
+    state, order = state_of(instance, device), order_of(arcs, device, k)
+    assert order is not None
+    best = Best(known.device.copy(), known.load.copy())
+    unit = float(min(best.load[0], 2**BITS))
+    energy = energies(instance, state, recipe.power, unit)
+    scale = energy_alone(instance, recipe.power, unit)
+    run = ORDERED.pick(steps, say)
+    noise = np.empty(CHUNK * DRAWS)
+    for done in range(0, steps, CHUNK):
+        if pause(best) or best.load[0] <= 0:
+            break
+        end = min(steps, done + CHUNK)
+        hot, cold = (recipe.hot * (recipe.cold / recipe.hot) ** (part / steps) * scale for part in (done, end))
+        random.random(out=noise)
+        run(noise, end - done, hot, cold, recipe.power, unit, recipe.moves, instance, state, arcs, order, energy, best)
+    return best
+
+
+def energy_alone(instance: Instance, power: int, unit: float) -> float:
+    """Return what a device near the largest load gains in energy by one class more, on average."""
+    time = np.where(instance.allowed, instance.time, 0).max(axis=1, initial=0).astype(np.float64)
+    nets = np.repeat(np.arange(len(time)), np.diff(instance.nets_at))
+    alone = time + np.bincount(nets, weights=instance.cost[instance.net], minlength=len(time))
+    return float(max(power * alone.mean() / unit, 1e-12))
