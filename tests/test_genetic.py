@@ -19,14 +19,13 @@ from mtpp_dsl.plan import Plan, device_order
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.result import Bound
 from mtpp_dsl.samples import plans
-from mtpp_dsl.solvers.combinatorial import pins
+from mtpp_dsl.solvers.combinatorial import pins, slices
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.covering import Cover
 from mtpp_dsl.solvers.combinatorial.devices import classify, fits
 from mtpp_dsl.solvers.combinatorial.orders import kahn
 from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of, fixed_order, slice_order
-from mtpp_dsl.solvers.genetic import decoder as decoding
 from mtpp_dsl.solvers.genetic import kahn as ordering
 from mtpp_dsl.solvers.genetic import search
 from mtpp_dsl.solvers.genetic.arrangement import Mla, MlaWeighted
@@ -82,7 +81,7 @@ def dense(problem: Problem, decoder: Decoder, keys: Floats) -> Iterator[float]:
 @pytest.fixture(params=[False, True], ids=["plain", "compiled"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run kernels as they stand, and compiled."""
-    for module, name in ((pins, "PINS"), (ordering, "KAHN"), (decoding, "SLICES")):
+    for module, name in ((pins, "PINS"), (ordering, "KAHN"), (slices, "SLICES")):
         kernel = Kernel(getattr(module, name).plain, 0 if request.param else float("inf"))
         monkeypatch.setattr(module, name, kernel)
 

@@ -4,7 +4,8 @@ For a target T, ``need[r]`` is the least number of devices, of a given sequence,
 nodes with every load at most T. One sweep finds it: for l = 0, 1, ... grow the segment that starts
 at l, its load updated in O(1) (see :mod:`~mtpp_dsl.solvers.combinatorial.pins`), and stop as soon as what can
 only grow exceeds T: its work, overflow, and the tensors it reads from before l; or its memory exceeds the limit. The
-load itself may fall when a tensor closes, so it decides nothing but whether a segment may be a block.
+load itself may fall when a tensor closes, so it decides nothing but whether a segment may be a block. Where the
+optimum is known to lie within a share, one pass of the programme over all numbers of devices finds it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mtpp_dsl.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
+from mtpp_dsl.solvers.combinatorial.slices import Programme
 from mtpp_dsl.solvers.combinatorial.slicing import Block, Slicing
 
 __all__ = ["Cover"]
@@ -27,6 +29,12 @@ SWEEPS = 20
 
 FIRST_STEP = 1e-3
 """The first target lies above the floor by this share; while none holds, the step doubles."""
+
+NEAR = 0.05
+"""How near the ends of the bisection are when the programme takes over."""
+
+MOST_ENTRIES = 1e7
+"""It does where it holds at most so many."""
 
 
 class Cover:
@@ -43,17 +51,17 @@ class Cover:
     def __init__(
         self, graph: Graph, devices: DeviceClasses, order: Ints, kinds: Sequence[int], say: Callable[[str], None]
     ) -> None:
-        self._n, self._kinds = graph.n, kinds
+        self._graph, self._devices, self._order, self._kinds, self._say = graph, devices, order, kinds, say
         time = devices.time[order]
         least = time.min(axis=1)
         self._floor = max(float(least.max(initial=0.0)), float(least.sum()) / len(kinds))
-        paid = paid_tensors(graph, devices.tensor)
-        pins = pins_of(graph, paid, order[None, :], say)
+        self._paid = paid_tensors(graph, devices.tensor)
+        self._pins = pins = pins_of(graph, self._paid, order[None, :], say)
         self._arrays = (
             order,
             graph.offsets_in,
             graph.producers,
-            paid,
+            self._paid,
             pins.first[0],
             pins.last[0],
             pins.following[0],
@@ -69,7 +77,8 @@ class Cover:
             devices.bandwidth,
             _next_of_class(kinds, len(devices.members)),
         )
-        self._run = COVER.pick(SWEEPS * (graph.n + float(graph.n) * graph.n / len(kinds)), say)
+        self._steps = SWEEPS * (graph.n + float(graph.n) * graph.n / len(kinds))
+        self._run = COVER.pick(self._steps, say)
 
     def slice(self, below: float = np.inf, stopped: Callable[[], bool] = lambda: False) -> Slicing | None:
         """Return a slicing with the least largest load, or None if none is below *below*.
@@ -81,7 +90,10 @@ class Cover:
         """
         low, high, best, step = self._floor, below, None, FIRST_STEP
         target = np.nextafter(below, 0.0) if np.isfinite(below) else low * (1 + step)
+        near = NEAR if (self._graph.n + 1) * (len(self._kinds) + 1) <= MOST_ENTRIES else 0.0
         while low < high and not stopped():
+            if best is not None and high <= low * (1 + near):
+                return self._between(low, high) or best
             found, following = self.under(target)
             if found is not None:
                 best, high = found, found.cost
@@ -91,16 +103,23 @@ class Cover:
             target = min((low + high) / 2, np.nextafter(high, 0.0)) if np.isfinite(high) else (1 + step) * low
         return best
 
+    def _between(self, low: float, high: float) -> Slicing | None:
+        """Return the optimal slicing, which is not under *low*, or None if it is not under *high*."""
+        programme = Programme(self._graph, self._devices, self._paid, len(self._kinds), self._steps, self._say)
+        sequence = np.array(self._kinds)
+        (cost,) = programme.costs(self._order[None, :], sequence[None, :], self._pins, high, low)
+        return Slicing(programme.blocks(sequence), float(cost)) if cost < high else None
+
     def under(self, target: float) -> tuple[Slicing | None, float]:
         """Return a slicing with every load at most *target*, or None and a target below which there is none."""
-        need = np.full(self._n + 1, len(self._kinds) + 1)
-        start = np.zeros(self._n + 1, np.int64)
-        load = np.zeros(self._n + 1)
+        need = np.full(self._graph.n + 1, len(self._kinds) + 1)
+        start = np.zeros(self._graph.n + 1, np.int64)
+        load = np.zeros(self._graph.n + 1)
         following = float(self._run(target, *self._arrays, need, start, load))
         if need[-1] > len(self._kinds):
             return None, following
         blocks: list[Block] = []
-        end = self._n
+        end = self._graph.n
         while end > 0:
             blocks.append(Block(int(start[end]), end, int(self._kinds[need[end] - 1])))
             end = blocks[-1].start

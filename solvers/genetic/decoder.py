@@ -10,9 +10,9 @@ from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
+from mtpp_dsl.solvers.combinatorial.slices import Programme
 from mtpp_dsl.solvers.combinatorial.slicing import Block
 from mtpp_dsl.solvers.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.genetic.slices import SLICES
 
 __all__ = ["MOST_ENTRIES", "Decoder", "entries"]
 
@@ -54,15 +54,11 @@ class Decoder:
         steps = float(graph.n) * graph.n + graph.m
         self.batch = int(np.clip(STEPS_AT_ONCE / max(steps, 1.0), 1, 100))
         self._steps = evaluations * float(graph.n + graph.m)
-        self._run = SLICES.pick(evaluations * steps / 4, say)
         self._paid = paid_tensors(graph, devices.tensor)
-        finite = np.where(np.isfinite(devices.time), devices.time, 0.0)
         least = devices.time.min(axis=1)
         self._floor = max(float(least.max(initial=0.0)), float(least.sum()) / max(places, 1) * (1 - 1e-12))
-        most = finite.max(axis=1).sum() + self._paid.sum() + graph.params.sum() / devices.bandwidth
-        self._ceiling = float(most) * (1 + 1e-9)
-        self._best = np.empty((graph.n + 1, places + 1))
-        self._start = np.empty((graph.n + 1, places + 1), np.int64)
+        self._places = places
+        self._programme = Programme(graph, devices, self._paid, places, evaluations * steps / 4, say)
 
     def orders(self, keys: Floats) -> Ints:
         """Return [count, n] the topological orders of [count, genes] *keys*."""
@@ -71,25 +67,18 @@ class Decoder:
     def sequences(self, keys: Floats) -> Ints:
         """Return [count, places] the classes of the devices in the sequences that *keys* stand for."""
         if self._equal:
-            return np.zeros((len(keys), self._best.shape[1] - 1), np.int64)
+            return np.zeros((len(keys), self._places), np.int64)
         return self.devices.kind[np.argsort(-keys[:, self._graph.n :], axis=1, kind="stable")]
 
     def costs(self, keys: Floats, below: float = np.inf) -> Floats:
         """Return [count] the least largest load of any slicing of each, ``inf`` where it is not less than *below*."""
         return self._sliced(self.orders(keys), self.sequences(keys), below)
 
-    def slicing(self, keys: Floats, cost: float) -> tuple[Ints, list[Block]]:
+    def slicing(self, keys: Floats, cost: float) -> tuple[Ints, tuple[Block, ...]]:
         """Return the order of one chromosome, and the blocks of its best slicing, which costs *cost*."""
         order, sequence = self.orders(keys[None]), self.sequences(keys[None])
         self._sliced(order, sequence, float(np.nextafter(cost, np.inf)))
-        blocks: list[Block] = []
-        end, places = self._graph.n, sequence.shape[1] + 1
-        while end > 0:
-            places = int(self._best[end, :places].argmin())
-            begin = int(self._start[end, places])
-            blocks.append(Block(begin, end, int(sequence[0, places - 1])))
-            end = begin
-        return order[0], blocks[::-1]
+        return order[0], self._programme.blocks(sequence[0])
 
     def keys_of(self, assignment: Ints, sequence: tuple[int, ...]) -> Floats:
         """Return [genes] keys that decode to no more than the plan costs whose blocks come in *sequence*."""
@@ -97,32 +86,5 @@ class Decoder:
         return first[assignment] if self._equal else np.concatenate((first[assignment], first))
 
     def _sliced(self, orders: Ints, sequences: Ints, below: float) -> Floats:
-        graph, devices = self._graph, self.devices
-        pins = pins_of(graph, self._paid, orders, self._say, self._steps)
-        costs = np.empty(len(orders))
-        self._run(
-            orders,
-            sequences,
-            below,
-            self._floor,
-            self._ceiling,
-            graph.offsets_in,
-            graph.producers,
-            self._paid,
-            pins.first,
-            pins.last,
-            pins.following,
-            pins.closed,
-            pins.left,
-            devices.time,
-            graph.params,
-            graph.memory,
-            devices.pays,
-            devices.memory,
-            devices.overflow,
-            devices.bandwidth,
-            costs,
-            self._best,
-            self._start,
-        )
-        return costs
+        pins = pins_of(self._graph, self._paid, orders, self._say, self._steps)
+        return self._programme.costs(orders, sequences, pins, below, self._floor)

@@ -9,14 +9,99 @@ less is visited; where no order has been sliced yet, targets rise from a floor.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.solvers.combinatorial.pins import Pins
+from mtpp_dsl.solvers.combinatorial.slicing import Block
 
-__all__ = ["SLICES"]
+__all__ = ["Programme"]
 
 STEPS_WORTH_COMPILING = 1e5
+
+
+class Programme:
+    """Slices orders of one graph on sequences of its devices; holds 16 bytes for each of (n + 1)(places + 1) entries.
+
+    Args:
+        graph: the graph.
+        devices: its device classes.
+        paid: [n] as of :func:`~mtpp_dsl.solvers.combinatorial.pins.paid_tensors`.
+        places: how many devices there are in a sequence.
+        steps: of the sweeps of all calls to come, for whether compiling pays.
+        say: told when code has to be compiled.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        devices: DeviceClasses,
+        paid: Floats,
+        places: int,
+        steps: float,
+        say: Callable[[str], None],
+    ) -> None:
+        self._best = np.empty((graph.n + 1, places + 1))
+        self._start = np.empty((graph.n + 1, places + 1), np.int64)
+        self._graph, self._devices, self._paid = graph, devices, paid
+        finite = np.where(np.isfinite(devices.time), devices.time, 0.0)
+        most = finite.max(axis=1, initial=0.0).sum() + paid.sum() + graph.params.sum() / devices.bandwidth
+        self._ceiling = float(most) * (1 + 1e-9)
+        self._run = SLICES.pick(steps, say)
+
+    def costs(self, orders: Ints, sequences: Ints, pins: Pins, below: float, floor: float) -> Floats:
+        """Return [count] the least largest loads, ``inf`` where they are not less than *below*.
+
+        Args:
+            orders: [count, n] topological orders.
+            sequences: [count, places] the classes of the devices in sequence; any may stay empty.
+            pins: of the orders.
+            below: a limit, or ``inf``.
+            floor: no slicing has all loads under it.
+        """
+        costs = np.empty(len(orders))
+        graph, devices = self._graph, self._devices
+        self._run(
+            orders,
+            sequences,
+            below,
+            floor,
+            self._ceiling,
+            graph.offsets_in,
+            graph.producers,
+            self._paid,
+            pins.first,
+            pins.last,
+            pins.following,
+            pins.closed,
+            pins.left,
+            devices.time,
+            graph.params,
+            graph.memory,
+            devices.pays,
+            devices.memory,
+            devices.overflow,
+            devices.bandwidth,
+            costs,
+            self._best,
+            self._start,
+        )
+        return costs
+
+    def blocks(self, sequence: Ints) -> tuple[Block, ...]:
+        """Return the blocks of the last order sliced, which had a slicing below the limit, on [places] *sequence*."""
+        found: list[Block] = []
+        end, places = len(self._best) - 1, len(sequence) + 1
+        while end > 0:
+            places = int(self._best[end, :places].argmin())
+            begin = int(self._start[end, places])
+            found.append(Block(begin, end, int(sequence[places - 1])))
+            end = begin
+        return tuple(found[::-1])
 
 
 def _slices(
