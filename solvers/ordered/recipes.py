@@ -15,6 +15,9 @@ __all__ = ["Recipe", "recipe"]
 HOT = (1.0, 0.5, 0.25)
 COLD = (0.03, 0.02, 0.01)
 POWERS = (4, 6, 8)
+WORST = (0.6, 0.8, 0.95)
+NEAR = 0.8
+EXCHANGES = (0.1, 0.3, 0.5)
 
 
 class Recipe(NamedTuple):
@@ -38,5 +41,5 @@ def recipe(random: Generator) -> Recipe:
         hot=pick(HOT, random),
         cold=pick(COLD, random),
         power=pick(POWERS, random),
-        moves=Moves(worst=pick((0.3, 0.6), random), near=0.8, exchanges=pick((0.05, 0.2, 0.4), random)),
+        moves=Moves(worst=pick(WORST, random), near=NEAR, exchanges=pick(EXCHANGES, random)),
     )
