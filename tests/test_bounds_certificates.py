@@ -304,6 +304,7 @@ def test_mtpp_verify_checks_bounds(tmp_path: Path, sense: str, capsys: pytest.Ca
     assert "no certificate" in capsys.readouterr().out
     answer.write_text(json.dumps({**data, "bound": {**data["bound"], "certificate": {"kind": "magic"}}}))
     assert run(["verify", str(spec), str(answer)]) == 2
+    assert "no checker is of that kind (there are: shares, cuts," in capsys.readouterr().err
     for value in (float("nan"), float("inf"), 10**400, True, "8"):
         plan = {f"a[{i}]": "d[0]" for i in range(4)}
         for claims in (

@@ -9,7 +9,7 @@ from typing import Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Checker, Limits
-from mtpp_dsl.errors import Refused, UsageError, VerificationError
+from mtpp_dsl.errors import Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity
 
@@ -78,6 +78,13 @@ def check_bound(problem: Problem, claim: Claim, limits: Limits) -> str:
     if claim.certificate is None:
         return f"bound {value} by {claim.method}: it has no certificate, and was not checked again"
     kind = str(claim.certificate["kind"])
+    known = registry.available(registry.PROOFS)
+    if kind not in known:
+        raise UsageError(
+            f"the bound {value} by {claim.method} was not checked: its certificate is of kind {kind!r:.40}, and no "
+            f"checker is of that kind{did_you_mean(kind, known)} (there are: {', '.join(known)}); it may come from a "
+            f"plug-in or from another version"
+        )
     checker: Checker = registry.load(registry.PROOFS, kind)()
     data = {name: given for name, given in claim.certificate.items() if name != "kind"}
     try:

@@ -14,18 +14,20 @@ from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, load
-from mtpp_dsl.result import OPTIMAL_GAP, Bound, Infeasibility, Result, Termination
+from mtpp_dsl.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
 from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.one import Known, Proven, solve_one
+from mtpp_dsl.solvers.mip.proof import certificate_of
 from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.verification import verify
 
 __all__ = ["MipMethod"]
 
+PROOF_SECONDS = 2.0
 SLICE_SHARE, SLICE_SECONDS = 0.05, 2.0
 """How long to look for a first plan, where nobody brings one."""
 
@@ -192,6 +194,12 @@ class _Run:
             proven = replace(proven, cost=self.cost)
         return bound_of(proven, self.formulation.name, by, self.scale, argument, self.given, self.cost)
 
+    def certificate(self, cost: float) -> Certificate | None:
+        """Return what proves the bound again, if it is found in a moment."""
+        seconds = 0.0 if self.progress.stopped else min(self.limits.remaining, PROOF_SECONDS)
+        pipeline = self.formulation.role == "relaxation"
+        return certificate_of(self.problem, cost, pipeline=pipeline, seconds=seconds)
+
     def written(self, scale: float) -> None:
         """Note what the numbers of a written model mean."""
         if self.limits.write_model is not None:
@@ -241,6 +249,7 @@ class _Run:
     ) -> Result:
         """Return the result with the best plan reported."""
         if bound is not None:
+            bound = replace(bound, certificate=self.certificate(bound.cost))
             self.progress.report_bound(bound)
         plan = None if infeasibility is not None else self.progress.plan
         return Result(

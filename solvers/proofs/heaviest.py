@@ -49,6 +49,8 @@ class Sets:
     """The sets of groups that a kind of device can hold below a target, in whole units of load, rounded down.
 
     A set whose load is below the target has at most :attr:`below` units: rounding lets sets pass, and keeps none off.
+    Where the parameters that are free are far more than could be streamed below the target, what is streamed is not
+    counted; that no more than it is, is a limit.
 
     Args:
         reading: the problem.
@@ -57,18 +59,27 @@ class Sets:
         arcs: between groups, of which every path between two groups of a set is in it.
 
     Raises:
-        Refused: numbers lie too far apart, or there are too many groups.
+        Refused: there are too many groups.
     """
 
     def __init__(self, reading: Reading, kind: Kind, target: float, arcs: Iterable[tuple[int, int]]) -> None:
-        self.units, self.n = units_for(target) * FINER, len(reading.members)
+        self.n = len(reading.members)
         if self.n > MOST_GROUPS:
             raise Refused(f"{self.n} groups of nodes are too many for this check")
-        self.below = ceil(target * self.units) - 1
-        enough = self.below + 1
+        tensors = list(reading.tensors.items()) if kind.pays else []
+        self._memory, self._limit = np.array(reading.memory, np.float64), kind.memory * (1 + NEARLY)
+        for finer in (FINER, 1.0):
+            self.units = units_for(target) * finer
+            enough = ceil(target * self.units)
+            self._free, self._stream = _streams(reading, kind, self.units, enough)
+            if (len(tensors) + self.n + 1) * (abs(self._free) + 3 * enough) < LARGEST // 4:
+                break
+        else:
+            self._free, self._stream = 0, np.zeros(self.n, np.int64)
+            self._memory, streamed = np.array(reading.params, np.float64), target * reading.bandwidth
+            self._limit = kind.free + streamed + NEARLY * (abs(kind.free) + streamed)
+        self.below = enough - 1
         self._work = np.array([floor(t * self.units) if t < target else enough for t in kind.time], np.int64)
-        tensors = reading.tensors.items() if kind.pays else ()
-        self._free, self._stream = _streams(reading, kind, self.units, enough)
         dear = enough + max(self._free, 0)  # even where parameters that are not streamed were taken off
         nets = [(sorted(pins), dear if c * self.units >= dear else floor(c * self.units)) for pins, c in tensors]
         self._starts = np.cumsum([0, *(len(pins) for pins, _ in nets)], dtype=np.int64)
@@ -76,8 +87,6 @@ class Sets:
         self._cost = np.array([cost for _, cost in nets], np.int64)
         self._sizes = np.diff(self._starts)
         self._net = np.repeat(np.arange(len(nets)), self._sizes)
-        self._memory = np.array(reading.memory, np.float64)
-        self._limit = kind.memory * (1 + NEARLY)
         self.may_stream = bool(self._stream.any()) or self._free < 0
         self._arcs = np.array(sorted(set(arcs)), np.int64).reshape(-1, 2)
         self._reach = closure(self.n, self._arcs)
@@ -307,8 +316,6 @@ def _streams(reading: Reading, kind: Kind, units: float, enough: int) -> tuple[i
     if kind.free == inf:
         return 0, np.zeros(n, np.int64)
     rate = Fraction(units) / Fraction(reading.bandwidth)
-    free = ceil(Fraction(kind.free) * rate)
-    if abs(free) >= 1 << 45:
-        raise Refused("the memory is too large beside the target for this check")
+    free = min(max(ceil(Fraction(kind.free) * rate), -2 * enough), LARGEST)
     most = max(free, 0) + 2 * enough
     return free, np.array([min(floor(Fraction(size) * rate), most) for size in reading.params], np.int64)

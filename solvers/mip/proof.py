@@ -1,0 +1,59 @@
+"""Certificates for bounds of MIP solvers, where other code can prove them again."""
+
+from __future__ import annotations
+
+from math import floor, frexp, ldexp
+
+import numpy as np
+
+from mtpp_dsl.constraints import Replicate
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Certificate
+from mtpp_dsl.solvers.bounds.simple import refusal, simple_bound
+from mtpp_dsl.solvers.proofs.chain import Chain
+
+__all__ = ["certificate_of"]
+
+WEIGHT_BITS = 29
+
+
+def certificate_of(problem: Problem, cost: float, *, pipeline: bool, seconds: float) -> Certificate | None:
+    """Return what proves that no plan is below *cost*, or None if nothing does that is found in time.
+
+    A bound that is no more than that of Lemma 3.3 has its certificate. One of a relaxation by superblocks has that of a
+    pipeline in which the weight of a node is its work, or the heaviest node has all weight, if *seconds* are enough to
+    prove it: such a relaxation asks for a block with its share of the work, in convex sets, but may know more.
+
+    Args:
+        problem: what was asked.
+        cost: the bound.
+        pipeline: whether it is of a relaxation by superblocks.
+        seconds: for the proof.
+    """
+    if not cost > 0 or not problem.allowed.any(axis=1).all() or refusal("simple", problem) is not None:
+        return None
+    share, _, data = simple_bound(problem)
+    if cost <= share and data and not any(problem.of(Replicate)):
+        return Certificate("shares", data)
+    if not pipeline or seconds <= 0:
+        return None
+    chain = {"target": cost, **_weights(problem)}
+    try:
+        proved = Chain().prove(problem, chain, Limits(time=seconds))
+    except (Refused, UsageError):
+        return None
+    return Certificate("chain", chain) if proved >= cost else None
+
+
+def _weights(problem: Problem) -> dict[str, object]:
+    """Return weights of the nodes by their work, or of the heaviest alone if it is a share of its own."""
+    work = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
+    heaviest = int(work.argmax())
+    k, names = problem.k, problem.graph.names
+    if work[heaviest] * k >= work.sum():
+        return {"weights": {names[heaviest]: 1}, "most": [0] * k}
+    scale = ldexp(1.0, WEIGHT_BITS - frexp(float(work[heaviest]))[1])
+    weights = {name: floor(float(w) * scale) for name, w in zip(names, work.tolist(), strict=True)}
+    return {"weights": weights, "most": [-(-sum(weights.values()) // k) - 1] * k}
