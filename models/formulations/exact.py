@@ -16,6 +16,7 @@ from mtpp_dsl.evaluation import Evaluation, evaluate
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
+from mtpp_dsl.models.blocks.border_cut import border_cut
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, load_variables
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.graph import graph_data
@@ -23,7 +24,8 @@ from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
-from mtpp_dsl.models.blocks.tensor_cut import Split, tensor_cut
+from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.within import Facts, facts_below
@@ -51,8 +53,6 @@ class Exact:
     exact = True
     role: Role = "exact"
     summary = "the optimal plan and its proof, by mixed-integer programming (archer2024, Figure 3, strengthened)"
-
-    cut = staticmethod(tensor_cut)
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -144,7 +144,7 @@ class Exact:
         shared = isinstance(problem.interconnect, Shared)
         paying = [d for d, device in enumerate(problem.devices) if shared or device.pays_io]
         split = None if facts is None or not facts.asked.nets else Split.of(facts)
-        cut = self.cut(model, on, range(problem.k), exact, paying, split)
+        cut = self._cut(model, on, exact, paying, split)
         over = overflow(model, problem, view.params, on, scale.unit, exact)
         if problem.objective.parts == "together":
             compute = work(model, on, _kept(view.time / scale.unit))
@@ -165,6 +165,14 @@ class Exact:
             (floors[0], floors[1]),
         )
         return _named(model, problem, lambda d: ahead(d) + back(d) + cut(d) + over(d))
+
+    def _cut(
+        self, model: Any, on: assignment.On, exact: Sequence[int], paying: Sequence[int], split: Split | None
+    ) -> Cut:
+        """Add what devices pay for tensors."""
+        if model.layout.in_order and len(model.D) == 2 and paying:
+            return border_cut(model, exact=bool(exact), split=split)
+        return tensor_cut(model, on, range(len(model.D)), exact, paying, split)
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries that say where nodes run from *plan*, and the orders of the devices.

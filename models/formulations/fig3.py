@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.models.blocks.tensor_cut import printed_cut
+from collections.abc import Sequence
+from typing import Any
+
+from mtpp_dsl.models.blocks.assignment import On
+from mtpp_dsl.models.blocks.printed_cut import printed_cut
+from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 from mtpp_dsl.models.merged import merged
 from mtpp_dsl.problem import Problem, Shared
@@ -16,7 +22,9 @@ class Fig3(Exact):
     name = "fig3"
     summary = "the exact programme as printed, without what strengthens it: to compare with (archer2024, Figure 3)"
     baseline = True
-    cut = staticmethod(printed_cut)
+
+    def _cut(self, model: Any, on: On, exact: Sequence[int], paying: Sequence[int], split: Split | None) -> Cut:
+        return printed_cut(model, on, range(len(model.D)), exact, paying, split)
 
     def below(self, cost: float) -> Exact:
         """Return the formulation as it is: of a plan's cost it makes nothing."""

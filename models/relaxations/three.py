@@ -15,7 +15,8 @@ from mtpp_dsl.models.blocks.assignment import On, prefixes
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.order import prefix_order
-from mtpp_dsl.models.blocks.tensor_cut import Split, tensor_cut
+from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.components import constrain
