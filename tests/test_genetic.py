@@ -302,6 +302,15 @@ def test_it_ends_within_the_gap_of_a_bound() -> None:
         assert result.plan is not None
 
 
+def test_without_time_there_is_a_plan_all_the_same() -> None:
+    """Loading compiled code may take longer than a limit; some orders are sliced all the same."""
+    problem = look_alike(50, 6)
+    for method in METHODS:
+        result = method.solve(problem, Limits(time=0.0), Progress())
+        assert result.termination == "time_limit"
+        assert result.plan is not None
+
+
 def test_an_interrupt_keeps_the_best_plan() -> None:
     """A stop asked for while it runs ends it with the plan reported last."""
     problem = look_alike(50, 6)

@@ -120,9 +120,11 @@ class Run:
 
     def result(self) -> Result:
         """Return the best plan."""
-        if self.taker.plan is None:
-            self.taker.note("no slice of the orders tried is a plan; this does not prove that there is none")
-        return self.taker.result("gap" if self._closed else "complete")
+        result = self.taker.result("gap" if self._closed else "complete")
+        if result.plan is not None or result.termination != "complete":
+            return result
+        note = "no slice of the orders tried is a plan; this does not prove that there is none"
+        return replace(result, notes=(*result.notes, note))
 
 
 class Slices:
@@ -151,10 +153,14 @@ class Slices:
         return None if start is None else self.decoder.keys_of(start[0].assignment, start[1])
 
     def __call__(self, keys: Floats, below: float) -> Floats:
-        """Return [count] the costs of [count, genes] *keys*, ``inf`` where they are not less than *below*."""
+        """Return [count] the costs of [count, genes] *keys*, ``inf`` where they are not less than *below*.
+
+        The first batch of all is sliced even if there is no time: one order is a plan in most cases.
+        """
         costs = np.empty(len(keys))
         for begin in range(0, len(keys), self.decoder.batch):
-            self._run.pause()
+            if self.evaluated:
+                self._run.pause()
             some = keys[begin : begin + self.decoder.batch]
             found = self.decoder.costs(some, below)
             self.evaluated += len(some)
