@@ -44,10 +44,14 @@ class Around:
         self.work = _whole(np.where(self._open, groups.time[:, kind], 0.0), scale)
         self._memory, self._limit = groups.memory, float(groups.devices.memory[kind]) * (1 + NEARLY)
         self._reach = reached(n, arcs)
+        self._back = np.ascontiguousarray(self._reach.T)
+        self._limited = bool(self._memory.sum() > self._limit) or not self._open.all()
+        self._none = np.zeros(n, np.bool_)
         rate, free = scale / groups.devices.bandwidth, float(groups.devices.overflow[kind])
         streams = groups.overflows(kind)
         self._stream = _whole(groups.params * (1 - ULPS), rate) if streams else np.zeros(n, np.int64)
         self._free = ceil(free * rate + abs(free) * rate * ULPS) if streams else 0
+        self._streams = bool(self._stream.any())
         tensors = groups.tensors if groups.devices.pays[kind] else ()
         self._build(arcs, [(pins, floor(min(cost * scale, ENDLESS))) for pins, cost in tensors])
         self._cut = MINIMUM_CUT.pick(cuts * STEPS_PER_CUT * max(n / 50, 1), _silent)
@@ -78,52 +82,48 @@ class Around:
 
         Anything from *enough* on is returned as *enough*, with the closure of *held* as the set.
         """
-        inside = self.closed(held)
-        state = self._forced(inside)
-        if state is None or int(self.work[inside].sum()) >= enough:
+        falls: Bools = np.asarray(self._reach[held].any(axis=0))
+        climbs: Bools = np.asarray(self._back[held].any(axis=0))
+        inside: Bools = falls & climbs
+        inside[held] = True
+        if int(self.work[inside].sum()) >= enough:
             return enough, inside
-        falls, climbs, outside = state
-        streamed = max(int(self._stream[inside].sum()) - self._free, 0)
+        outside = self._shut(inside, falls, climbs) if self._limited else self._none
+        if outside is None:
+            return enough, inside
+        streamed = max(int(self._stream[inside].sum()) - self._free, 0) if self._streams else 0
         value, side = self._value(inside, falls, climbs, outside, self.work, enough - streamed)
         value += streamed
-        if self._stream.any() and value < enough:
+        if self._streams and value < enough:
             other = self._value(inside, falls, climbs, outside, self.work + self._stream, enough + self._free)[0]
             value = max(value, other - self._free)
         return min(value, enough), side
 
     def holds(self, held: Bools) -> bool:
         """Return whether a set is convex, and fits into the memory."""
-        between = self._reach[held].any(axis=0) & self._reach[:, held].any(axis=1) & ~held
-        return not between.any() and float(self._memory[held].sum()) <= self._limit
+        between = self._reach[held].any(axis=0) & self._back[held].any(axis=0) & ~held
+        return not between.any() and not (self._limited and self._memory[held].sum() > self._limit)
 
-    def closed(self, held: list[int]) -> Bools:
-        """Return *held* and all that lies between."""
-        inside = np.zeros(self._n, np.bool_)
-        inside[held] = True
-        inside |= self._reach[held].any(axis=0) & self._reach[:, held].any(axis=1)
-        return inside
-
-    def _forced(self, inside: Bools) -> tuple[Bools, Bools, Bools] | None:
-        """Return descendants, ancestors and what cannot be with a closed set; None if it cannot be itself."""
+    def _shut(self, inside: Bools, falls: Bools, climbs: Bools) -> Bools | None:
+        """Return what cannot be with a closed set; None if it cannot be itself."""
         used = float(self._memory[inside].sum())
         if used > self._limit or not self._open[inside].all():
             return None
-        falls: Bools = np.asarray(self._reach[inside].any(axis=0))
-        climbs: Bools = np.asarray(self._reach[:, inside].any(axis=1))
         outside: Bools = ~inside & (~self._open | (used + self._memory > self._limit))
         outside |= falls & self._reach[outside & falls].any(axis=0)
-        outside |= climbs & self._reach[:, outside & climbs].any(axis=1)
-        return falls, climbs, outside
+        outside |= climbs & self._back[outside & climbs].any(axis=0)
+        return outside
 
     def _value(
         self, inside: Bools, falls: Bools, climbs: Bools, outside: Bools, work: Ints, enough: int
     ) -> tuple[int, Bools]:
         n, m = self._n, len(self._tail)
         room = self._room.copy()
-        room[0 : 2 * n : 2] = np.where(outside, ENDLESS, work)
-        room[2 * n : 4 * n : 2] = np.where(inside, ENDLESS, 0)
-        room[4 * n : 4 * n + 2 * m : 2] = np.where(falls[self._tail], ENDLESS, 0)
-        room[4 * n + 2 * m : 4 * n + 4 * m : 2] = np.where(climbs[self._head], ENDLESS, 0)
+        room[0 : 2 * n : 2] = work
+        room[0 : 2 * n : 2][outside] = ENDLESS
+        room[2 * n : 4 * n : 2][inside] = ENDLESS
+        room[4 * n : 4 * n + 2 * m : 2][falls[self._tail]] = ENDLESS
+        room[4 * n + 2 * m : 4 * n + 4 * m : 2][climbs[self._head]] = ENDLESS
         side = np.zeros(len(self._offsets) - 1, np.bool_)
         value = self._cut(self._offsets, self._arcs, self._heads, room, n, n + 1, max(enough, 0), side)
         return int(value), side[:n]

@@ -11,6 +11,7 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.solvers.bounds.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.apart import Apart
 from mtpp_dsl.solvers.bounds.around import scale_for
 from mtpp_dsl.solvers.bounds.groups import Groups, groups_of
@@ -24,7 +25,10 @@ CLOSE = 1e-3
 
 
 class Count:
-    """Method ``count``: what all devices pay together, with every tensor that they must share counted for each."""
+    """Method ``count``: what all devices pay together, with every tensor that they must share counted for each.
+
+    It starts from the bound of ``anchor``, and shows that where it finds none above it.
+    """
 
     name = "count"
     gives: Gives = "bound"
@@ -39,7 +43,8 @@ class Count:
         simple = Simple().solve(problem, limits, progress)
         if simple.infeasibility is not None or simple.bound is None:
             return replace(simple, method=self.name)
-        groups, bound = groups_of(problem), simple.bound
+        groups = groups_of(problem)
+        bound = anchor_bound(problem, groups, simple.bound, limits, progress)[0] or simple.bound
         found = None
         if groups.tensors and np.isfinite(groups.time).any(axis=1).all():
             found = _Counting(problem, groups, bound.cost, limits, progress).run()
@@ -116,23 +121,26 @@ class _Counting:
         """Return what proves *target* or more, or None."""
         apart = self._apart
         assert apart is not None
-        numbers = range(len(self._groups.tensors))
-        hoped = {e: apart.parts(e, target, hopeful=True)[0] for e in numbers}
-        if total.of(hoped) * self._scale < target:
-            return None
-        parts: dict[int, tuple[int, tuple[int, ...]]] = {}
-        for e in numbers:
-            if hoped[e] > 1:
+        hoped = [apart.parts(e, target, hopeful=True)[0] for e in range(len(self._groups.tensors))]
+        share = total.base + sum(total.each(e, count) for e, count in enumerate(hoped))
+        shared: dict[int, tuple[int, tuple[int, ...]]] = {}
+        for e in sorted(range(len(hoped)), key=lambda e: -total.each(e, hoped[e])):
+            count = hoped[e]
+            if share * self._scale < target:
+                return None
+            if count > 1:
                 apart.decide(target, apart.unknown(e, target))
-                parts[e] = apart.parts(e, target)
-                hoped[e] = parts[e][0]
-                if total.of(hoped) * self._scale < target:
-                    return None
-        shared = {e: found for e, found in parts.items() if found[0] > 1}
-        share = total.of({e: count for e, (count, _) in shared.items()})
+                found = apart.parts(e, target)
+                if found[0] < count:
+                    share += total.each(e, found[0]) - total.each(e, count)
+                if found[0] > 1:
+                    shared[e] = found
+        share = total.base + sum(total.each(e, count) for e, (count, _) in shared.items())
+        if share * self._scale * (1 - ROUNDING) < target:
+            return None
         units = min((apart.least(e, shown, target) for e, (_, shown) in shared.items()), default=self._top)
-        reached = target if share == inf else min(int(share * self._scale), max(units, target))
-        return _Found(max(reached, target) / self._scale, shared, total.weights)
+        reached = min(int(share * self._scale * (1 - ROUNDING)), max(units, target))
+        return _Found(reached / self._scale, shared, total.weights)
 
 
 class _Sum:
@@ -143,27 +151,22 @@ class _Sum:
         counts = groups.counts
         self._total = float((weights * counts).sum())
         time = np.where(np.isfinite(groups.time), groups.time, 0.0) * weights
-        self._base = float(np.where(np.isfinite(groups.time), time, inf).min(axis=1).sum())
+        self.base = float(np.where(np.isfinite(groups.time), time, inf).min(axis=1).sum())
         kept = float((groups.devices.overflow * counts).sum())
         excess = max(float(groups.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING, 0.0)
-        self._base += excess / groups.devices.bandwidth * float(weights.min())
+        self.base = (self.base + excess / groups.devices.bandwidth * float(weights.min())) / self._total
         pays = np.sort(np.repeat(weights * groups.devices.pays, counts))
-        self._charge = np.concatenate(([0.0], np.cumsum(pays)))
+        self._charge: list[float] = np.concatenate(([0.0], np.cumsum(pays))).tolist()
         self._cost = [cost for _, cost in groups.tensors]
         self._pins = [len(pins) for pins, _ in groups.tensors]
 
-    def of(self, parts: dict[int, int]) -> float:
-        """Return the share of each device if tensors are on at least so many; ``inf`` where there are too few."""
-        most = len(self._charge) - 1
-        if any(count > most for count in parts.values()):
-            return inf
-        extra = sum(self._cost[e] * float(self._charge[count]) for e, count in parts.items() if count > 1)
-        return (self._base + extra) / self._total * (1 - ROUNDING)
+    def each(self, tensor: int, count: int) -> float:
+        """Return what a tensor on at least so many devices, or on all, adds to the share of each."""
+        return self._cost[tensor] * self._charge[min(count, len(self._charge) - 1)] / self._total if count > 1 else 0.0
 
     def most(self) -> float:
         """Return a share that there is no more than."""
-        most = len(self._charge) - 1
-        return self.of({e: min(pins, most) for e, pins in enumerate(self._pins) if min(pins, most) > 1})
+        return self.base + sum(self.each(e, pins) for e, pins in enumerate(self._pins))
 
 
 def _weights(groups: Groups) -> list[Floats]:
