@@ -16,7 +16,7 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.graph import Graph, Ints
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.result import Result
-from mtpp_dsl.solvers.branching import run, weights
+from mtpp_dsl.solvers.branching import holding, method, run, weights
 from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, Ask, walk_of
 from mtpp_dsl.solvers.branching.instance import MOST_NODES, Instance, instance_of, unit_of
 from mtpp_dsl.solvers.branching.method import Branching
@@ -82,7 +82,7 @@ def check(problem: Problem) -> str:
 @pytest.fixture
 def _without_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let there be no plan from elsewhere, so that the search finds its own."""
-    monkeypatch.setattr(run.Annealing, "accepts", lambda *_: "left out")
+    monkeypatch.setattr(holding.Annealing, "accepts", lambda *_: "left out")
 
 
 def test_small_problems_are_solved_to_the_optimum() -> None:
@@ -96,6 +96,25 @@ def test_it_finds_plans_by_itself() -> None:
     """The same without a plan to begin with."""
     statuses = Counter(check(random_problem(seed)) for seed in range(1000, 1100))
     assert set(statuses) == {"optimal", "infeasible"}
+
+
+@pytest.mark.usefixtures("_without_plans")
+def test_two_devices_are_searched_in_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ideals by minimum cuts and chains by weights find the same optimum, that of trying everything."""
+    problems = [stages(random_problem(seed).graph, 2) for seed in range(2000, 2060)]
+    for problem in problems:
+        check(problem)
+    monkeypatch.setattr(method, "_binds", lambda _: True)
+    for problem in problems[:30]:
+        check(problem)
+
+
+@pytest.mark.parametrize(("model", "seed"), [("er", 1), ("ba", 2), ("ws", 3), ("sbm", 4)])
+def test_graphs_are_halved(model: str, seed: int) -> None:
+    """Random graphs of 100 nodes over two devices: the optimum, in a second or two; ever better bounds before."""
+    result = solve(stages(regal(100, model, "own-memory", seed), 2))
+    assert result.status == "optimal"
+    assert bounds_of(result) == sorted(bounds_of(result))
 
 
 @settings(max_examples=60)
@@ -281,7 +300,7 @@ def test_it_says_what_it_cannot_honour() -> None:
         "acyclic": plain.with_constraints([Contiguous()]),
         "backward": stages(backward, 2),
         "equal": Problem.create(graph, [Device("a"), Device("b", speed=2.0)], Shared(1.0), constraints=[Acyclic()]),
-        "up to 62": stages(large, 2),
+        "up to 62": stages(large, 3),
     }
     for word, problem in cases.items():
         reason = Branching().accepts(problem)

@@ -49,11 +49,11 @@ class Instance(NamedTuple):
     kept: int
 
 
-def unit_of(problem: Problem) -> float:
-    """Return the time of one unit: a power of two."""
+def unit_of(problem: Problem, bits: int = BITS) -> float:
+    """Return the time of one unit: a power of two, of which all loads sum to about ``2 ** bits``."""
     devices = classify(problem)
     total = fsum(devices.time[:, 0]) + fsum(devices.tensor) + fsum(problem.graph.params) / devices.bandwidth
-    return ldexp(1.0, frexp(total)[1] - BITS) if total > 0 else 1.0
+    return ldexp(1.0, frexp(total)[1] - bits) if total > 0 else 1.0
 
 
 def instance_of(problem: Problem, unit: float) -> Instance:

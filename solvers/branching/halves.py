@@ -1,0 +1,152 @@
+"""Two devices: an ideal and what is left, by branch and bound with minimum cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.branching.mincut import CUT, network_of
+from mtpp_dsl.solvers.combinatorial.devices import classify
+
+__all__ = ["Halves", "Node"]
+
+SCALE = 1 << 16
+"""The multiplier between the two loads is a whole number of this part of 1."""
+CUTS = 12
+"""Minimum cuts of one subproblem at most."""
+
+
+class Node(NamedTuple):
+    """A subproblem: no ideal of it has its larger load below ``bound``."""
+
+    bound: int
+    number: int
+    fixed: Ints
+    multiplier: int
+    branch: int
+
+
+@dataclass(eq=False)
+class Halves:
+    """Ideals with some nodes in and others out, and what the larger of the two loads is at least.
+
+    For a multiplier a between -1 and 1, the larger load is at least (1 + a) / 2 times that of the ideal plus
+    (1 - a) / 2 times that of the rest: the tensors cut, plus a times the work of the ideal, plus (1 - a) / 2 times all
+    work. Its least value is a minimum cut. The best a is where a light ideal and a heavy one are both cheapest; one lies in the
+    other, and a node between them is put in, with all before it, then out, with all after it.
+
+    Args:
+        problem: on two equal devices, without memory or overflow that matters.
+        unit: the time of a unit of loads.
+        say: told when code has to be compiled.
+        found: told of an ideal and its larger load, in units.
+    """
+
+    problem: Problem
+    unit: float
+    say: Callable[[str], None]
+    found: Callable[[Bools, int], None]
+
+    def __post_init__(self) -> None:
+        graph, devices = self.problem.graph, classify(self.problem)
+        n = graph.n
+        self._work = np.asarray(np.floor(devices.time[:, 0] / self.unit), np.int64)
+        self._total = int(self._work.sum())
+        tensor = devices.tensor if devices.pays[0] else np.zeros(n)
+        cost = np.asarray(np.floor(tensor / self.unit), np.int64)
+        tensors = [(u, graph.successors(u).tolist(), int(cost[u])) for u in np.flatnonzero(cost).tolist()]
+        self._net = network_of(n, [graph.predecessors(v).tolist() for v in range(n)], tensors)
+        self._before = np.eye(n, dtype=np.bool_)
+        for v in graph.topological_order.tolist():
+            for u in graph.predecessors(v).tolist():
+                self._before[v] |= self._before[u]
+        self._after = np.ascontiguousarray(self._before.T)
+        self._cut = CUT.compiled(self.say)
+        self._numbers = count()
+
+    def root(self) -> Node:
+        """Return the whole problem."""
+        return self._bounded(np.zeros(len(self._work), np.int64), 0, 0)
+
+    def children(self, node: Node) -> list[Node]:
+        """Return the two parts of a subproblem; none if its bound is the load of an ideal that was found.
+
+        The parts' bounds are no lower.
+        """
+        if node.branch < 0:
+            return []
+        parts = []
+        for side, reach in ((1, self._before), (-1, self._after)):
+            fixed = node.fixed.copy()
+            fixed[reach[node.branch]] = side
+            parts.append(self._bounded(fixed, node.multiplier, node.bound))
+        return parts
+
+    def _bounded(self, fixed: Ints, multiplier: int, bound: int) -> Node:
+        """Return a subproblem with the best bound that a few multipliers give."""
+        light: _Ideal | None = None
+        heavy: _Ideal | None = None
+        best, chosen = bound, multiplier
+        for _ in range(CUTS):
+            ideal, lower = self._least(fixed, multiplier)
+            higher = lower > best
+            if higher:
+                best, chosen = lower, multiplier
+            if 2 * ideal.work <= self._total:
+                light = ideal
+            if 2 * ideal.work >= self._total:
+                heavy = ideal
+            if light is None or heavy is None:
+                if abs(multiplier) == SCALE and (multiplier > 0) == (light is None):
+                    return self._node(best, fixed, chosen, -1)  # the bound is the load of the ideal
+                multiplier = _farther(multiplier) if light is None else -_farther(-multiplier)
+                continue
+            if heavy.work == light.work:
+                return self._node(best, fixed, chosen, -1)
+            between = SCALE * (light.cut - heavy.cut) // (heavy.work - light.work)
+            if between == multiplier or abs(between) > SCALE:
+                break
+            multiplier = between
+        return self._node(best, fixed, chosen, self._pick(fixed, light, heavy))
+
+    def _node(self, bound: int, fixed: Ints, multiplier: int, branch: int) -> Node:
+        return Node(bound, next(self._numbers), fixed, multiplier, branch)
+
+    def _least(self, fixed: Ints, multiplier: int) -> tuple[_Ideal, int]:
+        """Return the cheapest ideal for a multiplier, and what the larger load of every ideal is at least."""
+        inside, net = np.zeros(len(fixed), np.int64), self._net
+        value = self._cut(
+            fixed, multiplier * self._work, SCALE, net.start, net.head, net.back, net.capacity, net.source, net.sink,
+            inside,
+        )  # fmt: skip
+        work = int(inside @ self._work)
+        ideal = _Ideal(work, (value - multiplier * work) // SCALE, inside)
+        self.found(inside > 0, max(work, self._total - work) + ideal.cut)
+        return ideal, -((-2 * value - (SCALE - multiplier) * self._total) // (2 * SCALE))
+
+    def _pick(self, fixed: Ints, light: _Ideal | None, heavy: _Ideal | None) -> int:
+        """Return the free node between two ideals that decides most of the work between them, either way."""
+        between = fixed == 0
+        if light is not None and heavy is not None:
+            between &= (heavy.inside > 0) & (light.inside == 0)
+        nodes = np.flatnonzero(between)
+        work = np.where(between, self._work, 0)
+        decided = np.minimum(self._before[nodes] @ work, self._after[nodes] @ work)
+        return int(nodes[decided.argmax()])
+
+
+class _Ideal(NamedTuple):
+    work: int
+    cut: int
+    inside: Ints
+
+
+def _farther(multiplier: int) -> int:
+    """Return a multiplier further up, the largest after a few steps."""
+    return 0 if multiplier < 0 else min(SCALE, max(2 * multiplier, SCALE // 64))
