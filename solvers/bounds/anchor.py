@@ -95,7 +95,8 @@ def anchored(problem: Problem, groups: Groups, known: float, limits: Limits, pro
         free = float(groups.devices.overflow[kind])
         alone += np.maximum(groups.params - free, 0.0) / groups.devices.bandwidth
         ceiling = float(alone[open_to].max(initial=0.0))
-        if ceiling <= known or not (ceiling < inf and (groups.tensors or groups.overflows(kind))):
+        pays = bool(groups.tensors) and bool(groups.devices.pays[kind])
+        if ceiling <= known or not (ceiling < inf and (pays or groups.overflows(kind))):
             continue
         cuts = _cuts(problem, groups, kind, ceiling)
         settled = ~open_to

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.around import Around, arcs_of, reached
 from mtpp_dsl.solvers.bounds.groups import Groups
+from mtpp_dsl.solvers.combinatorial.orders import orders
+from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 
 __all__ = ["Apart"]
 
@@ -18,6 +20,7 @@ MOST_PINS = 64
 """Of a tensor with more, pairs of the heaviest are looked at."""
 MOST_SETS = 100_000
 STARTS = 4
+ORDERS, MOST_NODES = 7, 2_000
 
 
 class Apart:
@@ -27,14 +30,11 @@ class Apart:
         problem: what is asked.
         groups: its groups.
         scale: units per time.
-        floor: units of the lowest target that will be asked for.
-        top: of the highest.
+        top: units of the highest target that will be asked for.
         stopped: whether to make no more cuts; what is not known then is taken to fit.
     """
 
-    def __init__(
-        self, problem: Problem, groups: Groups, scale: float, floor: int, top: int, stopped: Callable[[], bool]
-    ) -> None:
+    def __init__(self, problem: Problem, groups: Groups, scale: float, top: int, stopped: Callable[[], bool]) -> None:
         self._groups, self._top, self._stopped = groups, top, stopped
         self._sets: list[tuple[int, ...]] = []
         self.pins: list[tuple[int, ...]] = []
@@ -46,7 +46,7 @@ class Apart:
         self._low = np.zeros(len(self._sets), np.int64)
         self._high = np.full(len(self._sets), top, np.int64)
         self._ranks = _Ranks(problem, groups.n, self._around[0].work, arcs[0]) if _pipeline(problem, groups) else None
-        self._first_look(floor)
+        self._first_look(problem, scale)
 
     def _collect(self) -> None:
         """Number the pairs within tensors, and the tensors themselves."""
@@ -65,11 +65,31 @@ class Apart:
         self._sets = list(number)
         self._ends = np.array(pairs, np.int64).reshape(-1, 2)
 
-    def _first_look(self, floor: int) -> None:
-        """Settle what weighs too much by itself, and what one window of an order holds below the lowest target."""
-        del floor
-        for s, held in enumerate(self._sets):
-            self._low[s] = min(min(int(around.work[list(held)].sum()) for around in self._around), self._top)
+    def _first_look(self, problem: Problem, scale: float) -> None:
+        """Bound what sets cost: by their work from below, by the windows of some orders that hold them from above."""
+        work = np.min([around.work for around in self._around], axis=0)
+        self._low[:] = [min(int(work[list(held)].sum()), self._top) for held in self._sets]
+        graph, groups = problem.graph, self._groups
+        if groups.n < graph.n or graph.n > MOST_NODES or not self._sets:
+            return
+        first_pin = np.array([held[0] for held in self._sets])
+        for order in islice(orders(graph, groups.devices.tensor, seed=0), ORDERS):
+            if self._stopped():
+                return
+            place = np.empty(graph.n, np.int64)
+            place[groups.of[order]] = np.arange(graph.n)
+            first, last = place[first_pin], place[first_pin]
+            for i, held in enumerate(self._sets):
+                if len(held) > 2:
+                    first[i], last[i] = place[list(held)].min(), place[list(held)].max()
+            pairs = place[self._ends]
+            first[: len(pairs)], last[: len(pairs)] = pairs.min(axis=1), pairs.max(axis=1)
+            costs = SegmentCosts(graph, groups.devices, order)
+            for kind in range(len(groups.counts)):
+                window = np.minimum.accumulate(costs.on(kind), axis=0)
+                window = np.minimum.accumulate(window[:, ::-1], axis=1)[:, ::-1]
+                cheapest = np.minimum(window[first, last + 1] * scale + 1, self._top).astype(np.int64)
+                self._high = np.minimum(self._high, cheapest)
 
     def decide(self, target: int, wanted: Ints) -> None:
         """Make the cuts that tell which of the sets *wanted* no device holds below *target*."""

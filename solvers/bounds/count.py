@@ -20,6 +20,8 @@ from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 __all__ = ["Count"]
 
 ROUNDING = 1e-11
+MOST_CHECKED = 4_000
+"""With more groups of nodes a certificate would take too long to check."""
 CLOSE = 1e-3
 """Relative: targets closer to one that failed are not tried."""
 
@@ -56,7 +58,7 @@ class Count:
                 by="mtpp",
                 detail=f"{len(found.shared)} tensors are on several devices each below this, by minimum cuts in whole "
                 "units, rounded down; with them the devices cost more together than they may",
-                certificate=_certificate(problem, groups, found),
+                certificate=_certificate(problem, groups, found) if groups.n <= MOST_CHECKED else None,
             )
             progress.report_bound(bound)
         ended = progress.stopped or limits.remaining <= 0
@@ -96,7 +98,7 @@ class _Counting:
             def stopped() -> bool:
                 return progress.stopped or limits.remaining <= 0
 
-            self._apart = Apart(problem, groups, self._scale, self._floor, self._top, stopped)
+            self._apart = Apart(problem, groups, self._scale, self._top, stopped)
 
     def run(self) -> _Found | None:
         """Return the best target above the one known, or None."""

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Certificate, Result, Termination
-from mtpp_dsl.solvers.bounds.around import scale_for
+from mtpp_dsl.solvers.bounds.around import MOST_REACHED, scale_for
 from mtpp_dsl.solvers.bounds.groups import Groups, groups_of
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
@@ -68,7 +68,8 @@ def node_bound(groups: Groups, known: float, limits: Limits, progress: Progress)
     each time is set against one tensor only, so what they save adds up. In a plain graph that is
     ``w(v) + sum over inputs u of min(c(u), w(u)) + min(c(v), sum of w over readers of v)``, or more: other readers of u
     count as well. A pin that the device cannot take, or that does not fit beside v, leaves the tensor to be paid. What
-    v streams is added. The least over the kinds of device is a bound; on one that pays nothing it is the time.
+    v streams is added. The least over the kinds of device is a bound; on one that pays nothing it is the time. What
+    fits and what streams is left out of graphs of many groups, whose certificates are checked without.
 
     Returns:
         Nothing above *known*: that, and None.
@@ -93,7 +94,7 @@ class _Lines:
     """One line for each group."""
 
     def __init__(self, groups: Groups) -> None:
-        self._groups = groups
+        self._groups, self._close = groups, groups.n <= MOST_REACHED
         self._at: list[list[int]] = [[] for _ in range(groups.n)]
         for e, (pins, _) in sorted(enumerate(groups.tensors), key=lambda net: len(net[1][0])):
             for v in pins if len(pins) <= MOST_PINS else ():
@@ -114,7 +115,7 @@ class _Lines:
         rate = scale / devices.bandwidth
         excess = float(groups.params[v]) * rate * (1 - ULPS)
         free = float(devices.overflow[kind]) * rate
-        if free < inf:
+        if free < inf and self._close:
             free = -self._round(-free - abs(free) * ULPS, whole=whole)
             total += max(self._round(excess, whole=whole) - free, 0.0)
         left: dict[int, float] = {}
@@ -135,7 +136,7 @@ class _Lines:
     def _other(self, v: int, pin: int, kind: int, scale: float, *, whole: bool) -> float:
         """Return the time of another group beside *v*; ``inf`` where it cannot be there."""
         groups = self._groups
-        used = float(groups.memory[v] + groups.memory[pin])
+        used = float(groups.memory[v] + groups.memory[pin]) if self._close else 0.0
         if used > float(groups.devices.memory[kind]) * (1 + NEARLY) or not np.isfinite(groups.time[pin, kind]):
             return inf
         return self._round(float(groups.time[pin, kind]) * scale, whole=whole)

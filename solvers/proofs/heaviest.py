@@ -10,7 +10,7 @@ from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.errors import Refused
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, NO_FLOW, OUT
 from mtpp_dsl.solvers.proofs.reading import Kind, Reading, units_for
@@ -59,13 +59,13 @@ class Sets:
         arcs: between groups, of which every path between two groups of a set is in it.
 
     Raises:
-        Refused: there are too many groups.
+        UsageError: there are too many groups.
     """
 
     def __init__(self, reading: Reading, kind: Kind, target: float, arcs: Iterable[tuple[int, int]]) -> None:
         self.n = len(reading.members)
         if self.n > MOST_GROUPS:
-            raise Refused(f"{self.n} groups of nodes are too many for this check")
+            raise UsageError(f"{self.n} groups of nodes are too many to check the certificate")
         tensors = list(reading.tensors.items()) if kind.pays else []
         self._memory, self._limit = np.array(reading.memory, np.float64), kind.memory * (1 + NEARLY)
         for finer in (FINER, 1.0):
@@ -305,8 +305,8 @@ def closure(n: int, arcs: Ints) -> Bools:
     """Return [n, n] whether a path of one arc or more leads from a group to another, or back to itself."""
     reach = np.zeros((n, n), np.bool_)
     reach[arcs[:, 0], arcs[:, 1]] = True
-    for middle in range(n):
-        reach |= np.outer(reach[:, middle], reach[middle])
+    for middle in np.unique(arcs[:, 0]).tolist():
+        reach[np.flatnonzero(reach[:, middle])] |= reach[middle]
     return reach
 
 
