@@ -114,7 +114,7 @@ def test_sums_and_orders_stay_exact_move_by_move(seed: int, training: bool) -> N
     unit = float(max(1, loads_of(instance, state).max()))
     energy = energies(instance, state, 4, unit)
     best = Best(state.device.copy(), np.array([NO_LOAD]))
-    moves = Moves(worst=0.3, near=0.7, exchanges=0.3)
+    moves = Moves(worst=0.3, near=0.7, groups=0.5, exchanges=0.3)
     noise = random.random(300 * DRAWS)
     ORDERED.plain(noise, 300, 5.0, 0.5, 4, unit, moves, instance, state, arcs, order, energy, best)
     for ours, anew in zip(state, state_of(instance, state.device), strict=True):

@@ -16,8 +16,10 @@ from mtpp_dsl.solvers.ordered.order import Arcs, Order
 __all__ = ["DRAWS", "ORDERED", "Moves"]
 
 MOVES_WORTH_COMPILING = 1e4
-DRAWS = 5
+DRAWS = 6
 """Numbers that one move takes."""
+LARGEST = 8
+"""Classes that one move takes out of a device, at most."""
 COLD = 30.0
 """Changes of the energy beyond so many times the temperature are never taken."""
 
@@ -28,11 +30,13 @@ class Moves(NamedTuple):
     Attributes:
         worst: share of moves out of the device with the largest load.
         near: share of moves to where a pin of a net of the class is.
+        groups: share of moves in which all those go along that the order of the devices would tear apart.
         exchanges: share of moves in which the target device gives a class back.
     """
 
     worst: float
     near: float
+    groups: float
     exchanges: float
 
 
@@ -54,15 +58,15 @@ def _anneal(
     """Try *steps* moves, with :data:`DRAWS` numbers of *noise* (uniform in [0, 1)) each.
 
     The temperature falls geometrically from *hot* to *cold*. The energy of a device is ``(load / unit) ** power``, and
-    :data:`CHARGE` and more over a limit. A move takes a class from one device to another, and may take one from there
-    back. Where it goes against an order of the devices, that part of the order in which arcs now lead back is sorted
+    :data:`CHARGE` and more over a limit. A move takes a class from one device to another, alone or with all that come
+    after it (before it, on the way to an earlier device), and may take one from there back. Where it goes against an order of the devices, that part of the order in which arcs now lead back is sorted
     anew; a move after which that is impossible is undone.
     """
     n, k = instance.time.shape
     parts = len(arcs.after_at)
     device, inside, load, held = state.device, state.inside, state.load, state.held
     members, place = state.members, state.place
-    moved = np.empty(2, np.int64)
+    moved = np.empty(LARGEST + 1, np.int64)
     touched = np.empty(2, np.int64)
     fresh = np.empty(2, np.float64)
     begins = np.empty(parts, np.int64)
@@ -92,16 +96,42 @@ def _anneal(
             target = device[instance.pin[first + int(noise[at + 2] * (last - first))]]
         else:
             target = np.int64(noise[at + 2] * k)
-        if target == source or not instance.allowed[v, target]:
+        if target == source:
             continue
         moved[0] = v
         count = 1
-        draw = noise[at + 3]
-        if draw < moves.exchanges and held[target] > 0:
-            moved[1] = members[target, int(draw / moves.exchanges * held[target])]
-            count = 2
-            if not instance.allowed[moved[1], source]:
+        if noise[at + 3] < moves.groups:
+            i = 0
+            while i < count <= LARGEST:
+                c = moved[i]
+                i += 1
+                for p in range(parts):
+                    later = order.rank[p, target] > order.rank[p, source]
+                    starts = arcs.after_at if later else arcs.before_at
+                    others = arcs.after if later else arcs.before
+                    for j in range(starts[p, c], starts[p, c + 1]):
+                        u = others[j]
+                        if device[u] != source or count > LARGEST:
+                            continue
+                        known = False
+                        for q in range(count):
+                            known = known or moved[q] == u
+                        if not known:
+                            if count < LARGEST:
+                                moved[count] = u
+                            count += 1
+            if count > LARGEST:
                 continue
+        out = count
+        draw = noise[at + 4]
+        if draw < moves.exchanges and held[target] > 0:
+            moved[count] = members[target, int(draw / moves.exchanges * held[target])]
+            count += 1
+        possible = True
+        for i in range(count):
+            possible = possible and instance.allowed[moved[i], target if i < out else source]
+        if not possible:
+            continue
         touched[0] = source
         touched[1] = target
         accepted = False
@@ -110,8 +140,9 @@ def _anneal(
                 break
             for i in range(count):
                 c = moved[i]
-                a = touched[i ^ undo]
-                b = touched[1 - (i ^ undo)]
+                away = (i < out) == (undo == 0)
+                a = source if away else target
+                b = target if away else source
                 device[c] = b
                 load[a] -= instance.time[c, a]
                 load[b] += instance.time[c, b]
@@ -165,7 +196,7 @@ def _anneal(
                     value += CHARGE * (1.0 + state.clash[d])
                 fresh[i] = value
                 change += value - energy[d]
-            if change > 0.0 and (change > COLD * heat or noise[at + 4] >= np.exp(-change / heat)):
+            if change > 0.0 and (change > COLD * heat or noise[at + 5] >= np.exp(-change / heat)):
                 continue
             accepted = True
             for p in range(parts):
@@ -174,6 +205,7 @@ def _anneal(
                 end = -1
                 for i in range(count):
                     c = moved[i]
+                    home = source if i < out else target
                     for side in range(2):
                         starts = arcs.before_at if side == 0 else arcs.after_at
                         others = arcs.before if side == 0 else arcs.after
@@ -181,13 +213,14 @@ def _anneal(
                             u = others[j]
                             now = device[u]
                             was = now
-                            if u == v:
-                                if i == 1:
-                                    continue
-                                was = source
-                            elif count == 2 and u == moved[1]:
-                                was = target
-                            tail_was, head_was = (was, touched[i]) if side == 0 else (touched[i], was)
+                            counted = False
+                            for q in range(count):
+                                if moved[q] == u:
+                                    was = source if q < out else target
+                                    counted = q < i
+                            if counted:
+                                continue
+                            tail_was, head_was = (was, home) if side == 0 else (home, was)
                             tail, head = (now, device[c]) if side == 0 else (device[c], now)
                             if tail_was != head_was:
                                 quotient[tail_was, head_was] -= 1
@@ -235,6 +268,7 @@ def _anneal(
                 quotient = order.quotient[p]
                 for i in range(count):
                     c = moved[i]
+                    home = source if i < out else target
                     for side in range(2):
                         starts = arcs.before_at if side == 0 else arcs.after_at
                         others = arcs.before if side == 0 else arcs.after
@@ -242,13 +276,14 @@ def _anneal(
                             u = others[j]
                             now = device[u]
                             was = now
-                            if u == v:
-                                if i == 1:
-                                    continue
-                                was = source
-                            elif count == 2 and u == moved[1]:
-                                was = target
-                            tail_was, head_was = (was, touched[i]) if side == 0 else (touched[i], was)
+                            counted = False
+                            for q in range(count):
+                                if moved[q] == u:
+                                    was = source if q < out else target
+                                    counted = q < i
+                            if counted:
+                                continue
+                            tail_was, head_was = (was, home) if side == 0 else (home, was)
                             tail, head = (now, device[c]) if side == 0 else (device[c], now)
                             if tail_was != head_was:
                                 quotient[tail_was, head_was] += 1
@@ -260,8 +295,8 @@ def _anneal(
         energy[target] = fresh[1]
         for i in range(count):
             c = moved[i]
-            a = touched[i]
-            b = touched[1 - i]
+            a = source if i < out else target
+            b = target if i < out else source
             held[a] -= 1
             gone = members[a, held[a]]
             members[a, place[c]] = gone

@@ -17,6 +17,7 @@ COLD = (0.03, 0.02, 0.01)
 POWERS = (4, 6, 8)
 WORST = (0.6, 0.8, 0.95)
 NEAR = 0.8
+GROUPS = (0.2, 0.5, 0.8)
 EXCHANGES = (0.1, 0.3, 0.5)
 
 
@@ -41,5 +42,7 @@ def recipe(random: Generator) -> Recipe:
         hot=pick(HOT, random),
         cold=pick(COLD, random),
         power=pick(POWERS, random),
-        moves=Moves(worst=pick(WORST, random), near=NEAR, exchanges=pick(EXCHANGES, random)),
+        moves=Moves(
+            worst=pick(WORST, random), near=NEAR, groups=pick(GROUPS, random), exchanges=pick(EXCHANGES, random)
+        ),
     )
