@@ -57,10 +57,11 @@ def _anneal(
 ) -> None:
     """Try *steps* moves, with :data:`DRAWS` numbers of *noise* (uniform in [0, 1)) each.
 
-    The temperature falls geometrically from *hot* to *cold*. The energy of a device is ``(load / unit) ** power``, and
-    :data:`CHARGE` and more over a limit. A move takes a class from one device to another, alone or with all that come
-    after it (before it, on the way to an earlier device), and may take one from there back. Where it goes against an order of the devices, that part of the order in which arcs now lead back is sorted
-    anew; a move after which that is impossible is undone.
+    The temperature falls geometrically from *hot* to *cold*. The energy of a device is ``(load / unit) ** power``,
+    and :data:`CHARGE` and more over a limit. A move takes a class from one device to another, alone or with all
+    that come after it (before it, on the way to an earlier device), and may take one from there back. Where it goes
+    against an order of the devices, that part of the order in which arcs now lead back is sorted anew; a move after
+    which that is impossible is undone.
     """
     n, k = instance.time.shape
     parts = len(arcs.after_at)
