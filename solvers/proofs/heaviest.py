@@ -21,7 +21,7 @@ __all__ = ["NOT_ENOUGH", "Place", "Sets", "closure"]
 NOT_ENOUGH = "the time is not enough to check the certificate; give more with --time-limit"
 LARGEST = 1 << 58
 SHARPEST = 20
-MOST_CUTS = 8
+MOST_CUTS = 3
 MOST_GROUPS = 4_000
 FEW_GROUPS = 24
 """With more, loops are compiled."""
