@@ -36,19 +36,24 @@ class Node(NamedTuple):
 class Halves:
     """Ideals with some nodes in and others out, and what the larger of the two loads is at least.
 
-    For a multiplier a between -1 and 1, the larger load is at least (1 + a) / 2 times that of the ideal plus
-    (1 - a) / 2 times that of the rest: the tensors cut, plus a times the work of the ideal, plus (1 - a) / 2 times all
-    work. Its least value is a minimum cut. The best a is where a light ideal and a heavy one are both cheapest; one lies in the
-    other, and a node between them is put in, with all before it, then out, with all after it.
+    Let the ideal be split over the first j of k devices, and the rest over the others. The load of a set is no more
+    than those of its parts together, so the largest load T is at least that of the ideal over j, and that of the rest
+    over k - j; for two devices it is the larger of both. For a multiplier a between -1 and 1, (1 + a) / 2 times the
+    first load plus (1 - a) / 2 times the second is the tensors cut, plus a times the work of the ideal, plus
+    (1 - a) / 2 times all work, and at most T times (k + a (2j - k)) / 2. Its least value is a minimum cut. The best a
+    is where a light ideal and a heavy one are both cheapest; mostly one lies in the other, and a node between them is
+    put in, with all before it, then out, with all after it.
 
     Args:
-        problem: on two equal devices, without memory or overflow that matters.
+        problem: on equal devices; what their memory takes away or adds is left out.
+        first: how many devices the ideal is split over, the j above.
         unit: the time of a unit of loads.
         say: told when code has to be compiled.
         found: told of an ideal and its larger load, in units.
     """
 
     problem: Problem
+    first: int
     unit: float
     say: Callable[[str], None]
     found: Callable[[Bools, int], None]
@@ -56,6 +61,7 @@ class Halves:
     def __post_init__(self) -> None:
         graph, devices = self.problem.graph, classify(self.problem)
         n = graph.n
+        self._others = self.problem.k - self.first
         self._work = np.asarray(np.floor(devices.time[:, 0] / self.unit), np.int64)
         self._total = int(self._work.sum())
         tensor = devices.tensor if devices.pays[0] else np.zeros(n)
@@ -98,17 +104,20 @@ class Halves:
             higher = lower > best
             if higher:
                 best, chosen = lower, multiplier
-            if 2 * ideal.work <= self._total:
+            one, other = ideal.cut + ideal.work, ideal.cut + self._total - ideal.work
+            if one * self._others <= other * self.first:
                 light = ideal
-            if 2 * ideal.work >= self._total:
+            if one * self._others >= other * self.first:
                 heavy = ideal
             if light is None or heavy is None:
                 if abs(multiplier) == SCALE and (multiplier > 0) == (light is None):
                     return self._node(best, fixed, chosen, -1)  # the bound is the load of the ideal
                 multiplier = _farther(multiplier) if light is None else -_farther(-multiplier)
                 continue
-            if heavy.work == light.work:
+            if heavy is light:
                 return self._node(best, fixed, chosen, -1)
+            if heavy.work <= light.work:
+                break
             between = SCALE * (light.cut - heavy.cut) // (heavy.work - light.work)
             if between == multiplier or abs(between) > SCALE:
                 break
@@ -127,14 +136,17 @@ class Halves:
         )  # fmt: skip
         work = int(inside @ self._work)
         ideal = _Ideal(work, (value - multiplier * work) // SCALE, inside)
-        self.found(inside > 0, max(work, self._total - work) + ideal.cut)
-        return ideal, -((-2 * value - (SCALE - multiplier) * self._total) // (2 * SCALE))
+        one, other = ideal.cut + work, ideal.cut + self._total - work
+        self.found(inside > 0, max(-(-one // self.first), -(-other // self._others)))
+        part = self.problem.k * SCALE + multiplier * (self.first - self._others)
+        return ideal, -((-2 * value - (SCALE - multiplier) * self._total) // part)
 
     def _pick(self, fixed: Ints, light: _Ideal | None, heavy: _Ideal | None) -> int:
         """Return the free node between two ideals that decides most of the work between them, either way."""
         between = fixed == 0
         if light is not None and heavy is not None:
-            between &= (heavy.inside > 0) & (light.inside == 0)
+            apart = between & (heavy.inside > 0) & (light.inside == 0)
+            between = apart if apart.any() else between
         nodes = np.flatnonzero(between)
         work = np.where(between, self._work, 0)
         decided = np.minimum(self._before[nodes] @ work, self._after[nodes] @ work)

@@ -1,31 +1,45 @@
-"""One run of method ``branching`` on two devices."""
+"""One run of method ``branching`` on two devices, or on two parts of more devices than it can tell apart."""
 
 from __future__ import annotations
 
 import heapq
+from math import fsum
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.graph import Bools
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.branching.halves import Halves
 from mtpp_dsl.solvers.branching.holding import Holding
 from mtpp_dsl.solvers.branching.instance import unit_of
+from mtpp_dsl.solvers.combinatorial.devices import classify
 
-__all__ = ["HalvesRun"]
+__all__ = ["HalvesRun", "halved"]
 
 BITS = 38
 """All work and tensors sum to about this power of two of the units that loads are counted in."""
 STEP = 1e-4
 """Bounds are reported when they are better by this share."""
+PARTINGS = 3
+"""How many ways to part more than two devices are tried, the most even ones first."""
+ENDLESS = 1 << 62
 DETAIL = (
-    "no ideal and its rest have both loads below this: branch and bound over the nodes of the ideal, with minimum cuts "
-    "for the best multiplier between the two loads; all in whole numbers, loads rounded down"
+    "{first} of {k} devices hold an ideal and the others the rest, and no ideal leaves both below their share of this: "
+    "branch and bound over the nodes of the ideal, with minimum cuts for the best multiplier between the two loads; "
+    "all in whole numbers, loads rounded down"
 )
 
 
+def halved(problem: Problem) -> bool:
+    """Whether the best ideal and its rest are an optimal plan: over two devices, whose memory does not matter."""
+    devices, graph = classify(problem), problem.graph
+    binds = fsum(graph.memory) > devices.memory[0] or fsum(graph.params) > devices.overflow[0]
+    return problem.k == 2 and not binds
+
+
 class HalvesRun(Holding):
-    """Splits a graph over two equal devices, neither of whose memory matters.
+    """Splits a graph over two equal devices; over more, or with memory that matters, it bounds what others find.
 
     Args:
         problem: what is asked.
@@ -35,26 +49,50 @@ class HalvesRun(Holding):
 
     def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
         super().__init__(problem, limits, progress, unit_of(problem, BITS), rounding=2 * problem.graph.n + 4)
-        self._least = 1 << 62
+        self._exact = halved(problem)
+        self._least = ENDLESS
 
     def _search(self) -> None:
-        """Branch on the subproblem with the least bound, until that is the best plan's load."""
-        halves = Halves(self._problem, self._unit, self._progress.say, self._take)
+        """Part the devices in the most even ways; then look for better plans, where that was not all."""
+        k = self._problem.k
+        for first in sorted(range(1, k), key=lambda j: abs(2 * j - k))[:PARTINGS]:
+            self._part(first)
+        annealing = Annealing()
+        if not self._exact and not self._closed and annealing.accepts(self._problem) is None:
+            limits = self._limits.within(self._limits.remaining, start=self._plan)
+            found = annealing.solve(self._problem, limits, self._progress).plan
+            if found is not None:
+                self._keep(found)
+            self._pause()
+
+    def _part(self, first: int) -> None:
+        """Branch on the subproblem with the least bound, until that is reached by an ideal, or by the best plan."""
+        self._least = ENDLESS
+        halves = Halves(self._problem, first, self._unit, self._progress.say, self._take)
+        detail = DETAIL.format(first=first, k=self._problem.k)
         left = [halves.root()]
         while left and not self._closed:
             self._pause()
             node = heapq.heappop(left)
-            if node.bound >= self._below(1 << 62):
+            if node.bound >= self._enough:
                 break
             if self._bound is None or node.bound * self._unit > self._bound.cost * (1 + STEP):
-                self._raise(node.bound, DETAIL)
+                self._raise(node.bound, detail)
             for part in halves.children(node):
                 heapq.heappush(left, part)
         if not self._closed:
-            self._raise(self._below(1 << 62), DETAIL)
+            self._raise(self._enough, detail)
+
+    @property
+    def _enough(self) -> int:
+        """The bound of a subproblem that need not be looked into."""
+        below = self._below(ENDLESS)
+        return below if self._exact else min(below, self._least)
 
     def _take(self, inside: Bools, load: int) -> None:
-        """Keep the plan of an ideal, if it is better."""
-        if load < min(self._least, self._below(1 << 62)):
-            self._least = load
+        """Keep the plan of an ideal, if it is one and better."""
+        if load >= self._least:
+            return
+        self._least = load
+        if self._exact and load < self._below(ENDLESS):
             self._keep(Plan.create(self._problem, (~inside).astype(int)))
