@@ -20,12 +20,12 @@ from mtpp_dsl.solvers.mip.matrix import CoveringProgramme
 __all__ = ["Chain", "ChainProof"]
 
 UNCOVERED = 1.5
-MOST_ROUNDS, GROWN, REPEATS = 32, 320.0, 6
-FRESH = 16
+MOST_ROUNDS, GROWN, REPEATS = 160, 2000.0, 6
+FRESH = 50
 PULL = 0.6
 MOST_SOLVES = 3
 FEW_NODES, ENDLESS = 100, 2**62
-HOPE, LEAST = 0.4, 1e-4
+HOPE, LEAST = 0.3, 1e-4
 PATIENCE = 0.5
 BETTER = 1.25
 
@@ -56,6 +56,7 @@ class Chain:
         stopped: asked often.
         say: told what is being done.
         seed: of the heuristics.
+        hint: weights that were good for another target.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Chain:
         stopped: Callable[[], bool],
         say: Callable[[str], None],
         seed: int,
+        hint: Point | None = None,
     ) -> None:
         self._ordered, self._pool, self._places, self._target = ordered, pool, places, target
         self._stopped, self._say, self._seed = stopped, say, seed
@@ -80,13 +82,14 @@ class Chain:
         self._lp.add(1.0, np.arange(n, n + len(places)), self._counts)
         for v in range(n):
             self._lp.add(UNCOVERED, np.array([v]), np.ones(1))
-        self._centre = Point.at(np.zeros(n), np.ones(len(places)))
+        self.centre = Point.at(np.zeros(n), np.ones(len(places)))
+        self._hint = hint
         self._pricers = [Heavier(ordered, self.units, place, say) for place in places]
         self._provers = [Heavier(ordered, self.units, place, say) for place in places]
         self._claim: Point | None = None
         self._most: list[int] = []
         self._left: list[int] = []
-        self._rounds = max(min(int(GROWN * self._counts.sum() / n), MOST_ROUNDS), 6)
+        self._rounds = max(min(int(GROWN * self._counts.sum() / n), MOST_ROUNDS, n // 2), 4)
         self.proof: ChainProof | None = None
         self.theta = inf
         self.nodes = 0
@@ -97,14 +100,16 @@ class Chain:
         began = monotonic()
         self._deadline = began + seconds
         pull = 0.0
+        if self._hint is not None:
+            self._generate(self._hint, self._hint)
         while not self._late:
             out = self._solve()
             if self.theta <= 1 + 1e-7:
                 return "out of reach"
-            point = out if pull == 0.0 else out.towards(self._centre, pull)
+            point = out if pull == 0.0 else out.towards(self.centre, pull)
             fresh = self._generate(point, out)
             share = (monotonic() - began) * PATIENCE - self.spent["exact"]
-            if self._centre.estimate > 1 + max(HOPE * (self.theta - 1), LEAST) or not (fresh or pull):
+            if self.centre.estimate > 1 + max(HOPE * (self.theta - 1), LEAST) or not (fresh or pull):
                 verdict = self._certify(max(share, 0.0) if fresh or pull else max(share, 1.0))
                 if verdict == "proved":
                     return verdict
@@ -127,8 +132,8 @@ class Chain:
         self.spent["rounds"] += 1
         self._recentre()
         estimate = self._estimate(point)
-        if estimate > self._centre.estimate:
-            self._centre = replace(point, estimate=estimate)
+        if estimate > self.centre.estimate:
+            self.centre = replace(point, estimate=estimate)
         gain = weigh(self._pool.table[known:], out.whole)[:, None] > out.level * (1 + 1e-6)
         return int((gain & self._stands[known:]).any(axis=1).sum())
 
@@ -204,8 +209,8 @@ class Chain:
         """Go on with the search for sets that refute the best weights; none is a proof."""
         start = monotonic()
         point = self._claim
-        if point is None or (self._centre.estimate - 1) > BETTER * (point.estimate - 1):
-            point = self._claim = self._centre
+        if point is None or (self.centre.estimate - 1) > BETTER * (point.estimate - 1):
+            point = self._claim = self.centre
             total = int(point.whole.sum())
             held = max(float(self._counts @ point.level), 1e-9)
             self._most = [int(level * (total - 1) / held) for level in point.level.tolist()]
@@ -244,4 +249,4 @@ class Chain:
 
     def _recentre(self) -> None:
         """Take new sets into account in the estimate of the centre."""
-        self._centre = replace(self._centre, estimate=min(self._estimate(self._centre), self._centre.estimate))
+        self.centre = replace(self.centre, estimate=min(self._estimate(self.centre), self.centre.estimate))

@@ -17,7 +17,7 @@ from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Terminati
 from mtpp_dsl.solvers.bounds.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.attempt import Attempt, Proof
 from mtpp_dsl.solvers.bounds.columns import Columns
-from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.groups import Groups, dearest_plan, groups_of, sizes_at
 from mtpp_dsl.solvers.bounds.pipeline import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 from mtpp_dsl.solvers.mip.matrix import by
@@ -139,7 +139,7 @@ class _Run:
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
-        most = self._most()
+        most = dearest_plan(self._groups)
         tiny = TINY * most
         if self._plan_cost < inf:
             self._aim()
@@ -170,13 +170,6 @@ class _Run:
         if self._progress.stopped:
             return "interrupted"
         return "time_limit" if self._limits.remaining <= 0 else None
-
-    def _most(self) -> float:
-        """Return a cost that no plan is above."""
-        groups = self._groups
-        work = np.where(np.isfinite(groups.time), groups.time, 0.0).sum(axis=0).max(initial=0.0)
-        excess = np.maximum(groups.params.sum() - groups.devices.overflow, 0.0).max(initial=0.0)
-        return float(work + sum(cost for _, cost in groups.tensors) + excess / groups.devices.bandwidth) * (1 + 1e-9)
 
     def _try(self, target: float, share: float) -> bool:
         """Try to prove a target; report it if proved."""

@@ -15,7 +15,7 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
 from mtpp_dsl.verification import TOLERANCE
 
-__all__ = ["Groups", "Sizes", "groups_of", "sizes_at"]
+__all__ = ["Groups", "Sizes", "dearest_plan", "groups_of", "sizes_at"]
 
 BITS = 24
 """A target is about this power of two of the units that loads are counted in."""
@@ -165,6 +165,13 @@ def sizes_at(groups: Groups, target: float, *, bits: int = BITS, room: float = S
             )
         )
     return found
+
+
+def dearest_plan(groups: Groups) -> float:
+    """Return a cost that no plan is above."""
+    work = np.where(np.isfinite(groups.time), groups.time, 0.0).sum(axis=0).max(initial=0.0)
+    excess = np.maximum(groups.params.sum() - groups.devices.overflow, 0.0).max(initial=0.0)
+    return float(work + sum(cost for _, cost in groups.tensors) + excess / groups.devices.bandwidth) * (1 + 1e-9)
 
 
 def _near(problem: Problem) -> Problem:

@@ -9,6 +9,8 @@ from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 
 __all__ = ["GROW"]
 
+COMPILE_FROM = 5_000.0
+
 
 def _grow(
     weights: Floats,
@@ -222,4 +224,4 @@ def _grow(
         found[r] = best
 
 
-GROW = Kernel(_grow, 300_000.0)
+GROW = Kernel(_grow, COMPILE_FROM)

@@ -13,8 +13,9 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Certificate, Termination, relative_gap
 from mtpp_dsl.solvers.bounds.chain import Chain, ChainProof
-from mtpp_dsl.solvers.bounds.groups import Groups, sizes_at
+from mtpp_dsl.solvers.bounds.groups import Groups, dearest_plan, sizes_at
 from mtpp_dsl.solvers.bounds.ordered import BITS, Ordered, Place
+from mtpp_dsl.solvers.bounds.points import Point
 from mtpp_dsl.solvers.bounds.pool import Pool
 
 __all__ = ["Pipeline", "is_pipeline"]
@@ -28,7 +29,8 @@ FEW_DEVICES = 6
 """So many devices have a place each; with more, places say little, and all are one."""
 SMALL, NEAR = 60, 0.95
 """Graphs of so few nodes, or bounds so near: the cost of the best plan is tried."""
-SHARE, STEP, JUMP = 0.4, 0.5, 1.2
+SHARE, STEP, JUMP = 0.5, 0.4, 1.2
+TINY, LEAST = 1e-9, 1e-3
 LONGEST, SHORTEST = 300.0, 1.0
 """Seconds for one target where there is no limit, and at least."""
 DETAIL = (
@@ -71,6 +73,7 @@ class Pipeline:
         k = problem.k
         self._places = [Place(i, i, k) for i in range(1, k + 1)] if k <= FEW_DEVICES else [Place(1, k, k)]
         self._plan_cost, self._ceiling, self._tries = inf, inf, 0
+        self._hint: Point | None = None
         for v in range(groups.n):
             self._pool.add(np.arange(groups.n) == v)
         self._see(limits.start)
@@ -93,17 +96,17 @@ class Pipeline:
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
-        doubtful = inf
+        doubtful, most = inf, dearest_plan(self._groups)
         while self._ended is None:
             self._look()
             if self._closed:
                 return "gap"
-            known, hard = self.bound.cost, min(self._ceiling, self._goal)
-            if known >= hard * (1 - CLOSE) and self._aimed:
+            known, hard = self.bound.cost, min(self._ceiling, self._goal, most)
+            if hard - known <= max(CLOSE * hard if self._aimed else 0.0, TINY * most):
                 return "complete"
             if min(hard, doubtful) - known <= CLOSE * known:
                 doubtful = inf
-            target = self._next(known, min(hard, doubtful))
+            target = self._next(known, min(hard, doubtful), doubtful == inf)
             if not self._try(target):
                 doubtful = min(target, doubtful)
         return self._ended or "complete"
@@ -120,12 +123,12 @@ class Pipeline:
     def _aimed(self) -> bool:
         return self.bound.cost >= self._goal or self._ceiling <= self._goal
 
-    def _next(self, known: float, below: float) -> float:
+    def _next(self, known: float, below: float, hopeful: bool) -> float:
         """Return the target to try: the goal if it is near, else one between what is known and what failed."""
         goal = self._goal
-        if below == goal and (self._groups.n <= SMALL or known >= NEAR * goal):
+        if hopeful and below == goal < inf and (self._groups.n <= SMALL or known >= NEAR * goal):
             return goal
-        return JUMP * known if below > 2 * known else known + STEP * (below - known)
+        return max(JUMP * known, LEAST * below) if below > 2 * known else known + STEP * (below - known)
 
     @property
     def _closed(self) -> bool:
@@ -148,10 +151,12 @@ class Pipeline:
             stopped=lambda: self._progress.stopped,
             say=self._progress.say,
             seed=self._limits.seed + 1000 * self._tries,
+            hint=self._hint,
         )
         remaining = self._limits.remaining
         verdict = attempt.run(min(remaining, max(SHARE * remaining, SHORTEST), LONGEST))
         self._progress.say(f"target {target:.6g}: {verdict}")
+        self._hint = attempt.centre if attempt.centre.estimate > 0 else self._hint
         if verdict == "out of reach":
             self._ceiling = min(self._ceiling, target)
         if attempt.proof is None:
