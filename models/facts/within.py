@@ -21,6 +21,9 @@ __all__ = ["Facts", "facts_below", "facts_of"]
 MOST_NODES = 2000
 """For graphs of more nodes models do without: pairs are too many."""
 
+MOST_CUT = 600
+"""For graphs of more nodes sums have to do: two minimum cuts per node, and more, take longer than they are worth."""
+
 ROUNDS = 4
 """Nodes found apart make nets dearer, which tells more nodes apart; so often."""
 
@@ -117,13 +120,15 @@ class _State:
         self.between = [between(self.after, load) for load in self.loads]
         for total in self.between:
             self.apart |= total > ABOVE
-        self._cut_pairs()
+        if self.n <= MOST_CUT:
+            self._cut_pairs()
         self._spread()
         for u, net in enumerate(self.asked.nets):
             clique = _clique(net.pins, self.apart)
             if len(clique) > 1:
                 self.cliques[u], self.split[u] = clique, True
-        self._cut_nets()
+        if self.n <= MOST_CUT:
+            self._cut_nets()
         return self._known() > known
 
     def _known(self) -> int:
@@ -177,7 +182,7 @@ class _State:
         for load in self.loads:
             earliest = np.maximum(earliest, _further(load + load @ self.after))
             latest = np.minimum(latest, most - _further(load + self.after @ load))
-        if not self.split.all():
+        if self.n <= MOST_CUT and not self.split.all():
             first, last = (network(self.asked, self.work, self.split) for network in (cost_of_first, cost_of_last))
             before, behind = (
                 np.array([network.least([v]) for v in range(self.n)]) / self.asked.cost for network in (first, last)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,8 @@ from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.models.facts.within import Facts, facts_below
-from mtpp_dsl.models.merged import merged
-from mtpp_dsl.models.scaling import TARGET, floor_of, scale_of
+from mtpp_dsl.models.merged import Merged, Net, merged
+from mtpp_dsl.models.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem, Shared
 
@@ -95,16 +97,12 @@ def three_superblocks(
         cost: of a plan, if known.
         weights: [n] of the nodes, not negative; their work, where it is least, unless given.
     """
-    view = merged(problem)
+    view, scale, nets, facts = _read(problem, cost)
     fastest = view.least_work
-    everything = float(fastest.sum())  # all nodes in the middle, which no other constraint forbids here
-    scale = scale_of(problem, fastest, ceiling=1.1 * everything if everything else np.inf)
     model = pyo.ConcreteModel(name=name)
     model.cost_scale, model.cost_margin = scale.unit, scale.margin
-    nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
     graph_data(model, view.count, 3, view.edges(problem.graph.tails, problem.graph.heads), nets)
     on = prefixes(model)
-    facts = facts_below(problem, view, nets, scale.unit, cost)
     if facts is not None:
         _place(model, facts, shares)
     prefix_order(model)
@@ -129,6 +127,16 @@ def three_superblocks(
             for v in model.V:
                 model.y[v, 1 if part == BEFORE else 2].fix(0 if part == BEFORE else 1)
     return model
+
+
+@lru_cache(maxsize=1)
+def _read(problem: Problem, cost: float | None) -> tuple[Merged, Scale, Sequence[Net], Facts | None]:
+    """Return what the models of a family have in common."""
+    view = merged(problem)
+    everything = float(view.least_work.sum())  # all nodes in the middle, which no other constraint forbids here
+    scale = scale_of(problem, view.least_work, ceiling=1.1 * everything if everything else np.inf)
+    nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
+    return view, scale, nets, facts_below(problem, view, nets, scale.unit, cost)
 
 
 def _place(model: Any, facts: Facts, shares: Shares) -> None:
