@@ -246,6 +246,9 @@ def test_nothing_to_place_and_nothing_to_pay() -> None:
     assert solve(nothing).termination == "gap"
     alone = Problem.create(Graph.create("ab", [(0, 1)], work=1.0), [Device("x")], Shared(1.0), None, [Acyclic()])
     assert solve(alone).cost == 2.0
+    together_only = [Acyclic(), Colocate(nodes=(0, 1)), Pin(nodes=(0,), devices=(1,))]
+    pinned = Problem.create(Graph.create("ab", [(0, 1)], work=1.0), [Device("x"), Device("y")], Shared(1.0), None)
+    assert solve(pinned.with_constraints(together_only)).cost == 2.0
     graph = Graph.create("abc", [(0, 1), (1, 2)], work=[2.0, 3.0, 1.0], output=0.1)
     many = Problem.create(graph, [Device(f"d{i}") for i in range(9)], Shared(1.0), constraints=[Acyclic()])
     assert solve(many).cost == pytest.approx(optimum(many))

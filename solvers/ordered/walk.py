@@ -10,7 +10,7 @@ from mtpp_dsl.graph import Ints
 from mtpp_dsl.solvers.annealing.chain import energies
 from mtpp_dsl.solvers.annealing.instance import BITS, Instance
 from mtpp_dsl.solvers.annealing.kernel import Best
-from mtpp_dsl.solvers.annealing.state import state_of
+from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
 from mtpp_dsl.solvers.ordered.kernel import DRAWS, ORDERED
 from mtpp_dsl.solvers.ordered.order import Arcs, order_of
 from mtpp_dsl.solvers.ordered.recipes import Recipe
@@ -48,6 +48,10 @@ def anneal_in_order(
     state, order = state_of(instance, device), order_of(arcs, device, k)
     assert order is not None
     best = Best(known.device.copy(), known.load.copy())
+    peak = int(loads_of(instance, state).max(initial=0))
+    if peak < best.load[0] and not broken(instance, state):
+        best.device[:] = device
+        best.load[0] = peak
     unit = float(min(best.load[0], 2**BITS))
     energy = energies(instance, state, recipe.power, unit)
     scale = energy_alone(instance, recipe.power, unit)
