@@ -23,7 +23,9 @@ from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Run"]
 
-QUICK = ("mtpp_dsl.solvers.bounds.simple:Simple", "mtpp_dsl.solvers.bounds.anchor:Anchor")
+QUICK = tuple(
+    f"mtpp_dsl.solvers.bounds.{name}" for name in ("simple:Simple", "node:Node", "anchor:Anchor", "count:Count")
+)
 
 QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
 AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.1, 6.0, 5_000
@@ -208,9 +210,7 @@ class Run:
         ran = lanes(self.together, 1 if self.small else cores(self.limits))
         if not ran:
             return
-        modelled = self.rows <= MOST_ROWS and _formulation("exact").accepts(self.reduced.problem) is None
-        share = SMALL_SHARE if self.small else LARGE_SHARE if modelled else 1.0
-        limits = self.limits.within(share * self.limits.remaining, start=self.reduced.best_plan)
+        limits = self.limits.within(self.race_share * self.limits.remaining, start=self.reduced.best_plan)
         listener = self.counted()
         if len(ran) == 1:
             results = run_lane(self.together, ran[0], limits, listener)
@@ -219,6 +219,15 @@ class Run:
             self.notes += notes
         for result in results:
             self.take(result)
+
+    @property
+    def race_share(self) -> float:
+        """The share of the time left that the race may take: all, where the exact model is of no help after it."""
+        if self.rows > MOST_ROWS or _formulation("exact").accepts(self.reduced.problem) is not None:
+            return 1.0
+        if self.orderless:
+            return SMALL_SHARE if self.small else LARGE_SHARE
+        return LARGE_SHARE if self.small else 1.0
 
     def mend(self) -> None:
         """Search the ideals of a small problem of which the exact model has left a gap, by its tolerances."""
