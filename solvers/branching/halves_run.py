@@ -45,11 +45,12 @@ class HalvesRun(Holding):
         problem: what is asked.
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
+        alone: whether it looks for better plans to the end, as no other search follows.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, *, alone: bool = True) -> None:
         super().__init__(problem, limits, progress, unit_of(problem, BITS), rounding=2 * problem.graph.n + 4)
-        self._exact = halved(problem)
+        self._exact, self._alone = halved(problem), alone
         self._least = ENDLESS
 
     def _search(self) -> None:
@@ -58,7 +59,7 @@ class HalvesRun(Holding):
         for first in sorted(range(1, k), key=lambda j: abs(2 * j - k))[:PARTINGS]:
             self._part(first)
         annealing = Annealing()
-        if not self._exact and not self._closed and annealing.accepts(self._problem) is None:
+        if self._alone and not self._exact and not self._closed and annealing.accepts(self._problem) is None:
             limits = self._limits.within(self._limits.remaining, start=self._plan)
             found = annealing.solve(self._problem, limits, self._progress).plan
             if found is not None:

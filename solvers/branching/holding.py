@@ -12,7 +12,7 @@ from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.verification import verify
 
-__all__ = ["Holding"]
+__all__ = ["FEW", "Holding"]
 
 PLAN_SHARE, PLAN_SECONDS, PATIENCE = 0.1, 5.0, 3
 FEW = 12
@@ -48,12 +48,15 @@ class Holding:
     def _search(self) -> None:
         raise NotImplementedError
 
-    def result(self, known: Bound | None) -> Result:
-        """Search until done or stopped, and return what is known, the bound *known* included."""
+    def result(self, known: Bound | None, plan: Plan | None = None) -> Result:
+        """Search until done or stopped, and return what is known, the bound *known* and a good *plan* included."""
         self._bound = known
         termination: Termination = "complete"
         try:
-            self._begin()
+            if plan is None:
+                self._begin()
+            else:
+                self._keep(plan)
             self._search()
         except Ended:
             termination = "interrupted" if self._progress.stopped else "time_limit"

@@ -11,10 +11,10 @@ from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Result
+from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.branching.halves_run import HalvesRun, halved
-from mtpp_dsl.solvers.branching.holding import Holding
+from mtpp_dsl.solvers.branching.holding import FEW
 from mtpp_dsl.solvers.branching.instance import MOST_NODES
 from mtpp_dsl.solvers.branching.run import Run
 from mtpp_dsl.solvers.combinatorial.devices import classify
@@ -26,6 +26,8 @@ __all__ = ["Branching"]
 
 MOST_HALVED = 5_000
 """The ancestors of every node of a graph to be halved are kept as a matrix."""
+PART_SHARE = 0.2
+"""The share of the time for parting the devices in two, before the search that proves more."""
 HONOURS = (Acyclic, Contiguous, Memory, Colocate)
 
 
@@ -84,11 +86,11 @@ class Branching:
         known = Simple().solve(problem, limits, progress).bound
         small, lift = _reduced(problem)
         if lift is identity:
-            return _run(problem, limits, progress).result(known)
+            return _run(problem, limits, progress, known)
         if limits.start is not None:
             progress.report_plan(limits.start, evaluate(problem, limits.start).cost)
         outer = Reduced(problem, small, lift, progress)
-        result = _run(small, replace(limits, start=None), outer.listener()).result(known)
+        result = _run(small, replace(limits, start=None), outer.listener(), known)
         plan = progress.plan if result.plan is None else _better(problem, lift(result.plan), limits.start)
         return replace(
             result,
@@ -98,9 +100,18 @@ class Branching:
         )
 
 
-def _run(problem: Problem, limits: Limits, progress: Progress) -> Holding:
-    few = problem.graph.n <= MOST_NODES and not halved(problem)
-    return (Run if few else HalvesRun)(problem, limits, progress)
+def _run(problem: Problem, limits: Limits, progress: Progress, known: Bound | None) -> Result:
+    """Return the result for a problem that is as small as it gets, and the bound *known*."""
+    n = problem.graph.n
+    if n > MOST_NODES or halved(problem):
+        return HalvesRun(problem, limits, progress).result(known)
+    if n <= FEW:
+        return Run(problem, limits, progress).result(known)
+    first = limits.within(PART_SHARE * limits.remaining)
+    parted = HalvesRun(problem, first, progress, alone=False).result(known)
+    if parted.termination in ("gap", "interrupted"):
+        return parted
+    return Run(problem, limits, progress).result(parted.bound, parted.plan)
 
 
 def _reduced(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
