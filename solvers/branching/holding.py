@@ -14,7 +14,7 @@ from mtpp_dsl.verification import verify
 
 __all__ = ["FEW", "Holding"]
 
-PLAN_SHARE, PLAN_SECONDS, PATIENCE = 0.1, 5.0, 3
+PLAN_SHARE, PLAN_SECONDS, PATIENCE = 0.3, 3.0, 3
 FEW = 12
 """In graphs of so many nodes or fewer the search itself is faster than moving nodes."""
 EXACT = 1e-6
