@@ -16,6 +16,10 @@ __all__ = ["lanes"]
 TURN = 0.4
 """Of the time left, on one core, until it is the other's turn."""
 AROUND = 6
+SEARCH_SHARE = 0.2
+"""Of the time, what a search for plans has where a search of everything is sure to get far."""
+FEW_DEVICES, FEW_NODES = 4, 62
+"""It is in graphs of so few nodes, or with so few devices."""
 
 
 def lanes(problem: Problem, cores: int) -> list[list[Task]]:
@@ -30,7 +34,9 @@ def lanes(problem: Problem, cores: int) -> list[list[Task]]:
     if cores == 1:
         turns = [Task(method, TURN) for _ in range(AROUND) for method in (*plans, *bounds)]
         return [[*(Task(method, TURN) for method in (*plans, *whole)), *turns]]
-    first = [Task(method) for method in (*plans, *(whole if cores == 2 else ()))]
+    far = whole and (problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES)
+    first = [Task(method, SEARCH_SHARE if far and cores == 2 else 1.0) for method in plans]
+    first += [Task(method) for method in whole if cores == 2]
     second = [Task(method) for method in bounds]
     more = [[Task(method)] for method in whole]
     more += [[Task(method, seed=seed)] for seed in range(1, cores) for method in plans]
