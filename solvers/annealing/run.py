@@ -78,7 +78,7 @@ class Run:
             return "complete"
         quiet = number = 0
         rate = float("inf")
-        with ThreadPoolExecutor(min(CHAINS, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as pool:
             while quiet < self._patience and not self._ended and not self._closed(self._cost):
                 began, least = monotonic(), int(self._best.load[0])
                 steps = int(min(MOST, self._steps * 2 ** (number // 2), max(FEWEST, rate * self._limits.remaining)))
