@@ -196,6 +196,18 @@ def test_places_see_what_convex_sets_alone_do_not() -> None:
     assert thetas[1] > 1
 
 
+def test_weights_that_sets_known_do_not_refute_are_settled() -> None:
+    """Where the programme values one place at nothing, as on this star, the search ends long before its time."""
+    graph = Graph.create(list("abcd"), [(2, 0), (2, 1), (2, 3)], work=[1, 1, 1 / 3, 1], output=[0, 1, 0, 1])
+    problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()])
+    best = optimum(problem)
+    assert best == 2.0
+    result = solved(problem)
+    assert result.termination == "complete"
+    assert result.bound is not None
+    assert best * (1 - 1e-3) <= result.bound.cost <= best * (1 + 1e-9)
+
+
 @pytest.mark.parametrize(("k", "share"), [(2, 0.93), (8, 0.9)])
 def test_bounds_of_random_graphs_are_near(k: int, share: float) -> None:
     """On a look-alike of REGAL with 40 nodes the bound is near the best plan in seconds, by compiled code."""

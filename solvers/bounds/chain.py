@@ -211,10 +211,10 @@ class Chain:
         point = self._claim
         if point is None or (self.centre.estimate - 1) > BETTER * (point.estimate - 1):
             point = self._claim = self.centre
-            total = int(point.whole.sum())
-            held = max(float(self._counts @ point.level), 1e-9)
-            self._most = [int(level * (total - 1) / held) for level in point.level.tolist()]
-            self._left = np.argsort(-point.level, kind="stable").tolist()
+            total, heaviest = int(point.whole.sum()), self._heaviest(point)
+            held = max(float(self._counts @ heaviest), 1.0)
+            self._most = [int(weight * (total - 1) / held) for weight in heaviest.tolist()]
+            self._left = np.argsort(-heaviest, kind="stable").tolist()
             for p in self._left:
                 self._provers[p].begin(point.whole, self._most[p])
         verdict: Verdict = "tired"
