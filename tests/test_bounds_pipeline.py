@@ -181,6 +181,17 @@ def test_whole_numbers_prove_the_optimum_itself() -> None:
     assert result.termination == "gap"
 
 
+@pytest.mark.parametrize("most", [3e4, 3e6, 3e12])
+def test_streams_far_above_the_target_prove_nothing_false(most: float) -> None:
+    """Memories that take a million bottlenecks to fill, or more: what is free is never counted as less than it is."""
+    graph = Graph.create(list("abc"), [], work=[2, 0, 2], params=[most, most / 3, most])
+    devices = [Device(f"d{d}", memory=most) for d in range(4)]
+    problem = Problem.create(graph, devices, Shared(0.01, overflow=True), constraints=[Acyclic()])
+    bound = solved(problem).bound
+    assert bound is not None
+    assert optimum(problem) == bound.cost == 2.0
+
+
 def test_places_see_what_convex_sets_alone_do_not() -> None:
     """Between two heavy ends a light middle is no first block: with places the bound is higher than without."""
     graph = Graph.create(list("abc"), [(0, 1), (1, 2)], work=[1, 1, 1], output=[1, 1, 0])

@@ -307,6 +307,14 @@ def test_colocated_nodes_are_made_one() -> None:
     assert check(stages(graph, 3, Colocate(nodes=(1, 2)))) == "optimal"
 
 
+@pytest.mark.parametrize("memory", [1e12, 1e30, 1e300])
+def test_memories_of_any_size_stream_nothing(memory: float) -> None:
+    """A memory far larger than all parameters is one without a limit, however many units it has."""
+    graph = Graph.create(list("abc"), [(0, 1), (1, 2)], work=[2, 0, 2], output=1.0, params=[3, 1, 3])
+    result = solve(stages(graph, 3, memory=memory, overflow=True))
+    assert result.cost == optimum(stages(graph, 3))
+
+
 def test_it_says_what_it_cannot_honour() -> None:
     """Refused with the reason: other objectives and networks, unequal devices, other constraints, too many nodes."""
     graph = regal(6, "er", "own-memory", 1)

@@ -15,6 +15,8 @@ __all__ = ["Ordered", "Place", "Units"]
 
 BITS = 30
 LARGEST = 2**40
+MOST_FREE = 2.0**44
+"""Units: sums of what streams stay below the capacities of endless arcs."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,17 @@ def _memory(groups: Groups) -> tuple[Ints, int]:
 
 
 def _streams(groups: Groups, scale: float, capacity: int) -> tuple[Ints, int]:
-    """Return what streaming takes in units of the load, rounded down, and how much of it is free, rounded up."""
+    """Return what streaming takes in units of the load, rounded down, and how much of it is free, rounded up.
+
+    Where that is more than numbers hold, nothing is free, and every node streams what is too much of its own: a set
+    streams that, or more.
+    """
     if not groups.overflows(0):
         return np.zeros(groups.n, np.int64), 0
     rate = scale / groups.devices.bandwidth
-    free = ceil(min(groups.devices.overflow[0] * rate, 2.0**50))
+    sizes, kept = groups.params, float(groups.devices.overflow[0])
+    if kept * rate > MOST_FREE:
+        sizes, kept = np.maximum(sizes - kept, 0.0), 0.0
+    free = ceil(kept * rate)
     most = free + 2 * capacity + 2
-    return np.array([min(floor(min(size * rate, 2.0**51)), most) for size in groups.params.tolist()], np.int64), free
+    return np.array([min(floor(min(size * rate, 2.0**51)), most) for size in sizes.tolist()], np.int64), free

@@ -86,7 +86,7 @@ def instance_of(problem: Problem, unit: float) -> Instance:
         start=np.concatenate(([0], np.cumsum([len(row) for row in members]))).astype(np.int64),
         member=np.array([v for row in members for v in row], np.int64),
         room=room,
-        kept=NO_LIMIT if np.isinf(limit) else ceil(limit / devices.bandwidth / unit * (1 + 1e-12)),
+        kept=NO_LIMIT if limit >= fsum(graph.params) else ceil(limit / devices.bandwidth / unit * (1 + 1e-12)),
     )
 
 
@@ -102,4 +102,4 @@ def _memory(problem: Problem, limit: float) -> tuple[Ints, int]:
         return np.zeros(graph.n, np.int64), NO_LIMIT
     unit = ldexp(1.0, frexp(total)[1] - BITS)
     size = problem.devices[0].memory or 0.0
-    return _whole(graph.memory / unit), ceil((limit + 2 * TOLERANCE * size) / unit)
+    return _whole(graph.memory / unit), ceil(min((limit + 2 * TOLERANCE * size) / unit, NO_LIMIT))
