@@ -14,26 +14,24 @@ from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, Termination, relative_gap
+from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.chain import anneal
+from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
 from mtpp_dsl.solvers.annealing.instance import instance_of
 from mtpp_dsl.solvers.annealing.kernel import ANNEAL, Best
 from mtpp_dsl.solvers.annealing.recipes import CHAINS, Origin, recipe
 from mtpp_dsl.solvers.annealing.starts import along_order, ordered, scattered, sliced
 from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
-from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.together import colocated
 from mtpp_dsl.verification import verify
 
 __all__ = ["Run"]
 
-FEWEST, MOST_AT_FIRST, MOST = 1_000, 500_000, 32_000_000
-"""Moves that an annealing tries: at least, at most in the first round, at most."""
-NO_LOAD = np.iinfo(np.int64).max
-NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
+MOST = 32_000_000
+"""Moves that an annealing tries at most."""
 
 
-class Run:
+class Run(Holding):
     """Solves one problem.
 
     Args:
@@ -45,66 +43,34 @@ class Run:
     """
 
     def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
-        self._problem, self._limits, self._progress, self._patience = problem, limits, progress, patience
-        self._group = colocated(problem)
-        self._first = np.unique(self._group, return_index=True)[1]
-        self._steps = min(MOST_AT_FIRST, max(FEWEST, moves * len(self._first) * problem.k))
-        self._plan: Plan | None = None
-        self._cost = float("inf")
+        super().__init__(problem, limits, progress, colocated(problem), moves)
+        self._patience = patience
         self._lock = Lock()
-        self._notes: list[str] = []
-        simple = Simple()
-        proved = simple.solve(problem, Limits(), Progress()).bound if simple.accepts(problem) is None else None
-        self._simple = 0.0 if proved is None else proved.cost
 
     def result(self) -> Result:
         """Anneal until done or stopped, and return the best plan."""
-        termination = self._go()
-        plan = self._plan
-        return Result(
-            termination=termination,
-            plan=plan,
-            evaluation=None if plan is None else evaluate(self._problem, plan),
-            method="annealing",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
-            notes=tuple(self._notes if plan is not None else [*self._notes, NONE_FOUND]),
-        )
-
-    def _go(self) -> Termination:
         self._begin()
         if (~self._instance.allowed).all(axis=1).any():
-            return "complete"
+            return self._answer()
         quiet = number = 0
         rate = float("inf")
         with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as pool:
-            while quiet < self._patience and not self._ended and not self._closed(self._cost):
+            while quiet < self._patience and self._ended is None and not self._closed(self._cost):
                 began, least = monotonic(), int(self._best.load[0])
                 steps = int(min(MOST, self._steps * 2 ** (number // 2), max(FEWEST, rate * self._limits.remaining)))
                 self._round(pool, number, steps)
                 rate = steps / max(monotonic() - began, 1e-3)
                 number += 1
                 quiet = 0 if self._best.load[0] < least else quiet + 1
-        if self._closed(self._cost):
-            return "gap"
-        if self._ended:
-            return "interrupted" if self._progress.stopped else "time_limit"
-        return "complete"
+        return self._answer()
 
     def _begin(self) -> None:
         """Take the plan to start from and the best split along an order, and set up what the annealings share."""
-        start = self._limits.start
-        if start is not None:
-            faults = verify(self._problem, start)
-            if faults:
-                self._notes.append(f"the start was dropped, it is no plan: {faults[0]}")
-            else:
-                self._keep(start)
+        self._take_start()
         self._order = along_order(self._problem)
         if self._plan is None:
             self._slice()
-        done = self._ended or self._closed(self._cost)
+        done = self._ended is not None or self._closed(self._cost)
         found = None if done else ordered(self._problem, self._limits, self._progress)
         if found is not None and not verify(self._problem, found):
             self._keep(found)
@@ -144,7 +110,7 @@ class Run:
             if best.load[0] < least:
                 least = int(best.load[0])
                 self._report(best, chain)
-            return self._ended or self._closer <= chain
+            return self._ended is not None or self._closer <= chain
 
         best = anneal(self._instance, device, self._best, chosen, steps, random, self._progress.say, pause)
         pause(best)
@@ -170,18 +136,3 @@ class Run:
 
     def _plan_of(self, best: Best) -> Plan:
         return Plan.create(self._problem, best.device[self._group])
-
-    def _keep(self, plan: Plan) -> None:
-        cost = evaluate(self._problem, plan).cost
-        if cost < self._cost:
-            self._plan, self._cost = plan, cost
-            self._progress.report_plan(plan, cost)
-
-    def _closed(self, cost: float) -> bool:
-        proved = self._progress.bound
-        bound = max(self._simple, 0.0 if proved is None else proved.cost)
-        return relative_gap(cost, bound) <= self._limits.gap
-
-    @property
-    def _ended(self) -> bool:
-        return self._progress.stopped or self._limits.remaining <= 0

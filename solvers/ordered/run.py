@@ -7,16 +7,14 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, Termination, relative_gap
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
 from mtpp_dsl.solvers.annealing.instance import instance_of
 from mtpp_dsl.solvers.annealing.kernel import Best
-from mtpp_dsl.solvers.annealing.run import NO_LOAD, NONE_FOUND
 from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
-from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.ordered.order import arcs_of
 from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.starts import starts
@@ -26,11 +24,11 @@ from mtpp_dsl.verification import verify
 
 __all__ = ["OrderedRun"]
 
-FEWEST, MOST_AT_FIRST, MOST = 1_000, 500_000, 16_000_000
-"""Moves that an annealing tries: at least, at most in the first round, at most."""
+MOST = 16_000_000
+"""Moves that an annealing tries at most."""
 
 
-class OrderedRun:
+class OrderedRun(Holding):
     """Solves one problem.
 
     Args:
@@ -42,34 +40,12 @@ class OrderedRun:
     """
 
     def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
-        self._problem, self._limits, self._progress, self._patience = problem, limits, progress, patience
-        self._group = together(problem)
-        self._first = np.unique(self._group, return_index=True)[1]
+        super().__init__(problem, limits, progress, together(problem), moves)
+        self._patience = patience
         self._arcs = arcs_of(problem, self._group)
-        self._steps = min(MOST_AT_FIRST, max(FEWEST, moves * len(self._first) * problem.k))
-        self._plan: Plan | None = None
-        self._cost = float("inf")
-        self._notes: list[str] = []
-        simple = Simple()
-        proved = simple.solve(problem, Limits(), Progress()).bound if simple.accepts(problem) is None else None
-        self._simple = 0.0 if proved is None else proved.cost
 
     def result(self) -> Result:
         """Anneal until done or stopped, and return the best plan."""
-        termination = self._go()
-        plan = self._plan
-        return Result(
-            termination=termination,
-            plan=plan,
-            evaluation=None if plan is None else evaluate(self._problem, plan),
-            method="annealing",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
-            notes=tuple(self._notes if plan is not None else [*self._notes, NONE_FOUND]),
-        )
-
-    def _go(self) -> Termination:
         device = self._begin()
         quiet = number = 0
         rate = float("inf")
@@ -95,21 +71,11 @@ class OrderedRun:
                 device, quiet = self._best.device, 0
             else:
                 quiet += 1
-        if self._closed:
-            return "gap"
-        if self._ended:
-            return "interrupted" if self._progress.stopped else "time_limit"
-        return "complete"
+        return self._answer()
 
     def _begin(self) -> Ints | None:
         """Take the plan to start from, set up the instance, and return a state to start from, if there is any."""
-        start = self._limits.start
-        if start is not None:
-            faults = verify(self._problem, start)
-            if faults:
-                self._notes.append(f"the start was dropped, it is no plan: {faults[0]}")
-            else:
-                self._keep(start)
+        self._take_start()
         self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
         self._instance = instance_of(self._problem)
         device: Ints | None = None
@@ -136,22 +102,6 @@ class OrderedRun:
             self._best = Best(best.device.copy(), best.load.copy())
             self._keep(Plan.create(self._problem, best.device[self._group]))
 
-    def _keep(self, plan: Plan) -> None:
-        cost = evaluate(self._problem, plan).cost
-        if cost < self._cost:
-            self._plan, self._cost = plan, cost
-            self._progress.report_plan(plan, cost)
-
-    @property
-    def _closed(self) -> bool:
-        proved = self._progress.bound
-        bound = max(self._simple, 0.0 if proved is None else proved.cost)
-        return relative_gap(self._cost, bound) <= self._limits.gap
-
-    @property
-    def _ended(self) -> bool:
-        return self._progress.stopped or self._limits.remaining <= 0
-
     @property
     def _done(self) -> bool:
-        return self._ended or self._closed
+        return self._ended is not None or self._closed(self._cost)
