@@ -205,6 +205,19 @@ def test_a_start_is_never_made_worse() -> None:
     assert "dropped" in dropped.notes[0]
 
 
+def test_a_start_may_miss_a_memory_as_the_check_lets_it() -> None:
+    """A plan that is over a memory by less than the check's tolerance is a plan, and is improved."""
+    graph = Graph.create(list("abcd"), [], work=[2, 3, 4, 5], memory=[0.5, 0.5 + 4e-7, 0, 0])
+    devices = [Device(f"d{d}", memory=1.0) for d in range(2)]
+    problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Memory(), Colocate(nodes=(0, 1))])
+    start = Plan.create(problem, [0, 0, 0, 0])
+    assert not verify(problem, start)
+    result = solve(problem, start=start)
+    assert result.plan is not None
+    assert result.cost is not None
+    assert result.cost <= evaluate(problem, start).cost
+
+
 def test_it_ends_with_the_bound_the_time_or_a_stop() -> None:
     """A plan that meets the bound ends it, as do the end of the time and a stop, with the best plan so far."""
     problem = pipeline(60, 6)

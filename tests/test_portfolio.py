@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Timer
 from time import monotonic, sleep
 from typing import Any
@@ -73,6 +75,29 @@ def evaluate_all_on_one(problem: Problem) -> float:
 
 
 @dataclass(frozen=True)
+class Deaf(Sleeps):
+    """Lets no other thread of its process run, so that nothing sent to it is read."""
+
+    name: str = "deaf"
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        ctypes.PyDLL(None).sleep(120)
+        return Result("complete", method=self.name)
+
+
+@dataclass(frozen=True)
+class Talks(Sleeps):
+    """Reports more plans than a pipe holds."""
+
+    name: str = "talks"
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        for number in range(2000):
+            progress.report_plan(Plan.create(problem, [0] * problem.graph.n), 1e9 - number)
+        return Result("complete", method=self.name)
+
+
+@dataclass(frozen=True)
 class Breaks:
     """Fails in one of several ways."""
 
@@ -134,6 +159,26 @@ def test_a_closed_gap_ends_all() -> None:
     assert monotonic() - began < 30
     assert progress.bound is not None
     assert progress.cost == pytest.approx(progress.bound.cost)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sleeps by the C library")
+def test_one_that_does_not_read_holds_up_nobody() -> None:
+    """A process that reads none of what it is told, however much that is, is stopped with the others."""
+    progress, began = Progress(), monotonic()
+    results, _ = run_together(problem_of(), [[Task(Deaf())], [Task(Talks())]], Limits(time=6.0), progress)
+    assert monotonic() - began < 25
+    assert [result.method for result in results] == ["talks"]
+    assert progress.cost == 1e9 - 1999
+
+
+def test_files_of_the_working_folder_are_no_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is called like a module of the standard library does not stop the processes."""
+    (tmp_path / "random.py").write_text("raise SystemExit('not this one')", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    progress = Progress()
+    _, notes = run_together(problem_of(), [[Task(SliceGraph(orders=1))], [Task(Simple())]], Limits(time=60), progress)
+    assert notes == ()
+    assert progress.plan is not None
 
 
 def test_time_and_interrupts_end_it() -> None:

@@ -14,7 +14,7 @@ from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
 from mtpp_dsl.solvers.annealing.instance import instance_of
 from mtpp_dsl.solvers.annealing.kernel import Best
-from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
+from mtpp_dsl.solvers.annealing.state import loads_of, state_of
 from mtpp_dsl.solvers.ordered.order import arcs_of
 from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.starts import starts
@@ -89,7 +89,6 @@ class OrderedRun(Holding):
         self._instance = instance_of(self._problem, self._cost or 1.0)
         device = self._plan.assignment[self._first]
         state = state_of(self._instance, device)
-        assert not broken(self._instance, state)
         self._best = Best(device, loads_of(self._instance, state).max(initial=0, keepdims=True))
         return device
 

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from pickle import PicklingError
+from queue import SimpleQueue
 from tempfile import TemporaryFile
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -154,44 +156,47 @@ class _Worker:
 
     def __init__(self, team: _Team, job: object) -> None:
         self._team = team
-        self._lock = Lock()
+        self._outbox: SimpleQueue[object] = SimpleQueue()
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.settled = False
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", MODULE],
+                [sys.executable, "-P", "-m", MODULE],  # -P: nothing in the working folder is taken for a module
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
             )
         except BaseException:
             self._errors.close()
             raise
         try:
-            self._send(job)
+            assert self._process.stdin is not None
+            send(self._process.stdin, job)
         except BaseException:
             self._process.kill()
             self._process.wait()
             self._close()
             raise
         self._reader = Thread(target=self._listen, daemon=True)
+        self._writer = Thread(target=self._write, daemon=True)
         self._reader.start()
+        self._writer.start()
 
     @property
     def alive(self) -> bool:
         """Whether more is to be heard from it."""
         return self._reader.is_alive()
 
-    def _send(self, message: object) -> None:
-        assert self._process.stdin is not None
-        with self._lock:
-            send(self._process.stdin, message)
-
     def tell(self, kind: str, *values: Any) -> None:
-        """Send a message; to one that has ended, none."""
+        """Send a message, without waiting for it to be read; to one that has ended, none."""
+        self._outbox.put((kind, *values))
+
+    def _write(self) -> None:
+        assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):
-            self._send((kind, *values))
+            while (message := self._outbox.get()) is not None:
+                send(self._process.stdin, message)
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -217,7 +222,9 @@ class _Worker:
         self.settled = True
         self._process.kill()
         self._process.wait()
+        self._outbox.put(None)
         self._reader.join()
+        self._writer.join()
         self._close()
 
     def _close(self) -> None:
