@@ -13,34 +13,38 @@ from mtpp_dsl.solvers.portfolio.lane import Task
 
 __all__ = ["lanes"]
 
-TURN = 0.4
-"""Of the time left, on one core, until it is the other's turn."""
-AROUND = 6
-SEARCH_SHARE = 0.2
-"""Of the time, what a search for plans has where a search of everything is sure to get far."""
+TURN, AROUND = 0.4, 6
+"""Of the time left, on one core, until it is the other's turn; and how often."""
 FEW_DEVICES, FEW_NODES = 4, 62
-"""It is in graphs of so few nodes, or with so few devices."""
+"""With so few devices, or in graphs of so few nodes, a search of everything gets far."""
+FEW_SHARE, SHARE = 0.2, 0.4
+"""Of the time, what a search for plans has before a second proof takes its core: there, and elsewhere."""
 
 
 def lanes(problem: Problem, cores: int) -> list[list[Task]]:
-    """Return lanes of tasks, at most as many as there are cores: searches, proofs, then what else may help.
+    """Return lanes of tasks, at most as many as there are cores.
 
-    A search for plans ends when it finds nothing better; what searches everything takes its place. On one core they
-    take turns.
+    The first searches for plans, the second bounds. With two, a search of everything takes the place of the first
+    after a while, where the devices stand in an order: of a small problem; else a second bound, which goes by small
+    steps. With more they have lanes of their own; the rest search with other seeds. On one core they take turns.
     """
+    ordered = problem.acyclic or problem.contiguous
     plans = _accepting(problem, Annealing(), SliceGraph())[:1]
-    whole = _accepting(problem, Branching(), Ideals())[:1]
     bounds = _accepting(problem, Configuration())
+    whole = _accepting(problem, Branching(), Ideals())[:1] if ordered else []
+    sure = _accepting(problem, Configuration(step=0.15, share=0.25)) if ordered else []
     if cores == 1:
         turns = [Task(method, TURN) for _ in range(AROUND) for method in (*plans, *bounds)]
         return [[*(Task(method, TURN) for method in (*plans, *whole)), *turns]]
-    far = whole and (problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES)
-    first = [Task(method, SEARCH_SHARE if far and cores == 2 else 1.0) for method in plans]
-    first += [Task(method) for method in whole if cores == 2]
-    second = [Task(method) for method in bounds]
-    more = [[Task(method)] for method in whole]
-    more += [[Task(method, seed=seed)] for seed in range(1, cores) for method in plans]
-    return [lane for lane in (first, second, *more) if lane][:cores]
+    far = problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES
+    more = [*whole, *sure] if far else [*sure, *whole]
+    if cores == 2 and more:
+        share = FEW_SHARE if far else SHARE
+        found = [[*(Task(method, share) for method in plans), *map(Task, more)], [*map(Task, bounds)]]
+    else:
+        seeds = [Task(method, seed=seed) for seed in range(1, cores) for method in plans]
+        found = [[task] for task in (*map(Task, (*plans, *bounds, *more)), *seeds)]
+    return [lane for lane in found if lane][:cores]
 
 
 def _accepting(problem: Problem, *methods: Method) -> list[Method]:

@@ -28,9 +28,9 @@ QUICK = tuple(
 )
 
 QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
-AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.1, 6.0, 5_000
+AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.1, 3.0, 5_000
 """How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
-PLAN_SHARE, PLAN_SECONDS = 0.1, 5.0
+PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
 """How long a first plan is looked for: bounds need the cost of a good one to aim at."""
 QUICK_PATIENCE = 4
 SMALL = 40

@@ -46,11 +46,19 @@ class Configuration:
 
     For weights ``pi >= 0`` and a target T: if the devices, each with the heaviest set whose load is below T, hold less
     than all nodes weigh, no plan is below T. The best weights are dual values of a covering programme over such sets.
+
+    Args:
+        step: for equal devices in an order: how far from what is proved to what failed, or to the cost of a plan, the
+            next target lies; small steps are sure, large ones fast.
+        share: there, of the time left, for one target.
     """
 
     name = "configuration"
     gives: Gives = "bound"
     summary = "weights that refute every plan below a target: column generation with exact pricing, anytime"
+
+    def __init__(self, step: float = 0.4, share: float = 0.5) -> None:
+        self.step, self.share = step, share
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""
@@ -67,7 +75,8 @@ class Configuration:
         bound, dearest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
         termination: Termination = "limit"
         if is_pipeline(problem, groups):
-            pipeline = Pipeline(problem, groups, bound or simple.bound, limits, progress)
+            known = bound or simple.bound
+            pipeline = Pipeline(problem, groups, known, limits, progress, step=self.step, share=self.share)
             termination, bound = pipeline.search(), pipeline.bound
         elif groups.n <= MOST_GROUPS:
             run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)

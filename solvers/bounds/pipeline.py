@@ -29,7 +29,7 @@ FEW_DEVICES = 6
 """So many devices have a place each; with more, places say little, and all are one."""
 SMALL, NEAR = 60, 0.95
 """Graphs of so few nodes, or bounds so near: the cost of the best plan is tried."""
-SHARE, STEP, JUMP = 0.5, 0.4, 1.2
+JUMP = 1.2
 TINY, LEAST = 1e-9, 1e-3
 LONGEST, SHORTEST = 300.0, 1.0
 """Seconds for one target where there is no limit, and at least."""
@@ -59,14 +59,27 @@ class Pipeline:
         groups: its nodes.
         bound: the best one known.
         limits: how long.
-        progress: told of bounds; asked for plans.
+        progress: told of bounds; asked for plans and bounds of others.
+        step: how far from what is proved to what failed, or to the cost of a plan, the next target lies.
+        share: of the time left, for one target.
 
     Attributes:
         bound: the best one proved.
     """
 
-    def __init__(self, problem: Problem, groups: Groups, bound: Bound, limits: Limits, progress: Progress) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        groups: Groups,
+        bound: Bound,
+        limits: Limits,
+        progress: Progress,
+        *,
+        step: float,
+        share: float,
+    ) -> None:
         self._problem, self._groups, self._limits, self._progress = problem, groups, limits, progress
+        self._step, self._share = step, share
         self.bound = bound
         self._ordered = Ordered(groups)
         self._pool = Pool(self._ordered)
@@ -88,8 +101,10 @@ class Pipeline:
             self._pool.add(plan.assignment == d)
 
     def _look(self) -> None:
-        """See whether somebody has found a better plan."""
-        found = self._progress.incumbent
+        """See whether somebody has found a better plan or bound."""
+        found, proved = self._progress.incumbent, self._progress.bound
+        if proved is not None and proved.cost > self.bound.cost:
+            self.bound = proved
         if found is not None and found < self._plan_cost:
             self._see(self._progress.plan)
             self._plan_cost = min(self._plan_cost, found)
@@ -128,7 +143,7 @@ class Pipeline:
         goal = self._goal
         if hopeful and below == goal < inf and (self._groups.n <= SMALL or known >= NEAR * goal):
             return goal
-        return max(JUMP * known, LEAST * below) if below > 2 * known else known + STEP * (below - known)
+        return max(JUMP * known, LEAST * below) if below > 2 * known else known + self._step * (below - known)
 
     @property
     def _closed(self) -> bool:
@@ -148,13 +163,13 @@ class Pipeline:
             self._pool,
             self._places,
             target,
-            stopped=lambda: self._progress.stopped,
+            stopped=lambda: self._idle(target),
             say=self._progress.say,
             seed=self._limits.seed + 1000 * self._tries,
             hint=self._hint,
         )
         remaining = self._limits.remaining
-        verdict = attempt.run(min(remaining, max(SHARE * remaining, SHORTEST), LONGEST))
+        verdict = attempt.run(min(remaining, max(self._share * remaining, SHORTEST), LONGEST))
         self._progress.say(f"target {target:.6g}: {verdict}")
         self._hint = attempt.centre if attempt.centre.estimate > 0 else self._hint
         if verdict == "out of reach":
@@ -164,6 +179,13 @@ class Pipeline:
         self.bound = self._bound(attempt.proof)
         self._progress.report_bound(self.bound)
         return True
+
+    def _idle(self, target: float) -> bool:
+        """Return whether a target is of no use any more: somebody has proved more, or found a plan below it."""
+        progress = self._progress
+        proved, found = progress.bound, progress.incumbent
+        beaten = proved is not None and proved.cost >= target
+        return progress.stopped or beaten or (found is not None and found < target)
 
     def _bound(self, proof: ChainProof) -> Bound:
         names = self._problem.graph.names
