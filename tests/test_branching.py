@@ -315,6 +315,19 @@ def test_memories_of_any_size_stream_nothing(memory: float) -> None:
     assert result.cost == optimum(stages(graph, 3))
 
 
+@pytest.mark.parametrize("over", [0.9e-6, 1.0e-6, 1.5e-6, 2.5e-6])
+def test_memories_missed_by_a_tolerance(over: float) -> None:
+    """Where a split fits a memory but for a tolerance, the bound holds for the plans that do, and no plan is false."""
+    graph = Graph.create(list("abc"), [(0, 1), (1, 2)], work=[2, 1, 2], output=9.0, memory=[0.5 + over, 0.5, 1.0])
+    problem = stages(graph, 3, Memory(), memory=1.0)
+    result = solve(problem)
+    best = optimum(problem)
+    assert best is not None
+    assert result.bound is not None
+    assert result.bound.cost <= best * (1 + NEAR)
+    assert result.plan is None or result.cost == best
+
+
 def test_it_says_what_it_cannot_honour() -> None:
     """Refused with the reason: other objectives and networks, unequal devices, other constraints, too many nodes."""
     graph = regal(6, "er", "own-memory", 1)

@@ -12,7 +12,7 @@ from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.verification import verify
 
-__all__ = ["FEW", "Holding"]
+__all__ = ["FEW", "Doubtful", "Holding"]
 
 PLAN_SHARE, PLAN_SECONDS, PATIENCE = 0.3, 3.0, 3
 FEW = 12
@@ -23,6 +23,13 @@ EXACT = 1e-6
 
 class Ended(Exception):
     """Time is up, or somebody asked to stop."""
+
+
+class Doubtful(Exception):
+    """A split that is found does not fit a memory by less than the units it is counted in."""
+
+
+DOUBT = "a split misses a memory by less than memory is counted in here: the search ends with what it has proved so far"
 
 
 class Holding:
@@ -60,6 +67,8 @@ class Holding:
             self._search()
         except Ended:
             termination = "interrupted" if self._progress.stopped else "time_limit"
+        except Doubtful:
+            termination, self._notes = "limit", (*self._notes, DOUBT)
         if self._infeasibility is not None:
             termination = "infeasible"
         elif self._closed:

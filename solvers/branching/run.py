@@ -12,7 +12,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.branching.chains import Chains
-from mtpp_dsl.solvers.branching.holding import Holding
+from mtpp_dsl.solvers.branching.holding import Doubtful, Holding
 from mtpp_dsl.solvers.branching.instance import instance_of, unit_of
 from mtpp_dsl.solvers.branching.weights import Row, Spent, Weights
 
@@ -114,7 +114,8 @@ class Run(Holding):
         assignment = np.zeros(self._problem.graph.n, np.int64)
         for device, block in enumerate(blocks):
             assignment[[v for v in range(len(assignment)) if block >> v & 1]] = device
-        assert self._keep(Plan.create(self._problem, assignment)), "a split that is no plan, or no better one"
+        if not self._keep(Plan.create(self._problem, assignment)):
+            raise Doubtful
 
     def _learn(self, weights: Weights) -> None:
         """Tell of the blocks of the best plan."""
