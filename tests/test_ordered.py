@@ -218,6 +218,17 @@ def test_a_start_may_miss_a_memory_as_the_check_lets_it() -> None:
     assert result.cost <= evaluate(problem, start).cost
 
 
+@pytest.mark.parametrize("method", [QUICK, SliceGraph()])
+def test_a_reserve_may_leave_next_to_nothing_of_a_memory(method: Annealing | SliceGraph) -> None:
+    """Room for rounding is a share of what the reserve leaves, as in the check, not of the whole memory."""
+    graph = Graph.create(list("abcd"), [(0, 1), (0, 2)], work=1.0, memory=[1.0, 3e-7, 1e6, 0.0])
+    devices = [Device(f"d{d}", memory=1e6, reserve=1e6) for d in range(2)]
+    problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Memory(devices=(0,))])
+    plan = method.solve(problem, Limits(), Progress()).plan
+    assert plan is not None
+    assert not verify(problem, plan)
+
+
 def test_it_ends_with_the_bound_the_time_or_a_stop() -> None:
     """A plan that meets the bound ends it, as do the end of the time and a stop, with the best plan so far."""
     problem = pipeline(60, 6)
