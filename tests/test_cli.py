@@ -196,7 +196,7 @@ def test_start_and_model(toy: str, tmp_path: Path) -> None:
         model = tmp_path / f"m{suffix}"
         options = ["--start", str(answer), "--method", "exact", "-q", "--write-model", str(model)]
         assert run(["solve", toy, *options]) == 0
-        assert model.stat().st_size > 500
+        assert ("bounds" if suffix == ".lp" else "ROWS") in model.read_text(encoding="utf-8")
 
 
 def test_fmt(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ def test_a_start_that_is_no_plan_is_dropped_and_said() -> None:
 def test_an_interrupt_keeps_what_is_known(hard: Problem, formulation: Exact | Guess) -> None:
     """Law: asked to stop, a solve is back within seconds with plan and bound as they were."""
     progress = Progress()
-    timer = threading.Timer(2.0, progress.stop)
+    timer = threading.Timer(0.5, progress.stop)
     timer.start()
     began = monotonic()
     result = MipMethod(formulation, "highs").solve(hard, Limits(threads=1, start=slices(hard)), progress)
