@@ -158,6 +158,18 @@ def test_compiled_and_plain_walk_the_same_way(monkeypatch: pytest.MonkeyPatch) -
     assert found[0].load[0] == found[1].load[0] < known.load[0]
 
 
+def test_a_state_without_load_is_the_end() -> None:
+    """From a state that costs nothing, with no plan known, it returns that state, and divides by no load."""
+    graph = Graph.create(["a", "b"], [(0, 1)], work=0.0, output=[4.0, 1.0])
+    problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()])
+    arcs, random = arcs_of(problem, np.arange(2)), np.random.default_rng(0)
+    none, start = Best(np.zeros(2, np.int64), np.array([np.iinfo(np.int64).max])), np.zeros(2, np.int64)
+    found = anneal_in_order(
+        instance_of(problem), arcs, start, none, recipe(random), 1_000, random, lambda _: None, lambda _: False
+    )
+    assert found.load[0] == 0
+
+
 def test_equal_seeds_give_equal_plans() -> None:
     """The seed alone decides; another may find another plan."""
     problem = pipeline(60, 8)

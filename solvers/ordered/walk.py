@@ -52,7 +52,7 @@ def anneal_in_order(
     if peak < best.load[0] and not broken(instance, state):
         best.device[:] = device
         best.load[0] = peak
-    unit = float(min(best.load[0], 2**BITS))
+    unit = float(min(max(best.load[0], 1), 2**BITS))
     energy = energies(instance, state, recipe.power, unit)
     scale = energy_alone(instance, recipe.power, unit)
     run = ORDERED.pick(steps, say)
