@@ -24,9 +24,6 @@ COARSE = 1e-4
 FEASIBILITY = 1e-6
 """Solvers' tolerance of a row, and of a whole number."""
 
-ROOM = 1 + 1e-5
-"""Of a cut-off, above a plan's cost."""
-
 HARMLESS = (Acyclic, Contiguous, Colocate, Forbid, Memory, Pin)
 
 
@@ -54,14 +51,6 @@ class Scale:
         """Return [n] what one payment of each tensor is in the model."""
         cost: Floats = np.minimum(problem.tensor_time, self.ceiling) / self.unit
         return cost
-
-    def cutoff(self, cost: float | None) -> float | None:
-        """Return what a bottleneck need not exceed in the model where a plan of *cost* is known, or None.
-
-        It leaves room: for rounding and a solver's tolerances, and because HiGHS has fixed a variable between bounds
-        1e-7 apart at the wrong one.
-        """
-        return None if cost is None else max(cost, self.floor) / self.unit * ROOM + 2 * self.margin
 
     @property
     def margin(self) -> float:

@@ -100,3 +100,37 @@ def test_training_graphs_and_hosts_are_refused() -> None:
     assert Superblock().accepts(Problem.create(both, [Device("x")], Shared(1.0), constraints=[Acyclic()]))
     one = Graph.create("ab", [(0, 1)], work=1.0)
     assert Guess().accepts(Problem.create(one, [Device("x")], Host(1.0), constraints=[Acyclic()]))
+
+
+@pytest.mark.parametrize(
+    ("edges", "work", "output", "bandwidth", "k"),
+    [
+        (
+            [(1, 3), (1, 4), (1, 5), (6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (6, 5)],
+            [0, 1, 1, 0, 0, 1e6, 1],
+            [0, 1e6, 1e6, 0, 1e6, 0, 1],
+            1e9,
+            3,
+        ),
+        ([(2, 0), (2, 1), (2, 3)], [1e6, 7.3, 7.3, 1e6], [1, 1e-3, 5.1, 1e-3], 1e3, 2),
+        ([], [2e8, 3e8, 3e8, 3e8, 3e8, 2e8], [2, 7, 9, 7, 5, 2], 1.0, 3),
+    ],
+)
+def test_what_a_plan_costs_is_no_bound_on_a_variable(
+    edges: list[tuple[int, int]], work: list[float], output: list[float], bandwidth: float, k: int
+) -> None:
+    """With the bottleneck held between two bounds HiGHS found no solution here, or none below the upper one."""
+    graph = Graph.create([f"v{v}" for v in range(len(work))], edges, work=work, output=output)
+    devices = [Device(f"d{d}") for d in range(k)]
+    problem = Problem.create(graph, devices, Shared(bandwidth), constraints=[Acyclic()])
+    best = optimum(problem)
+    assert best is not None
+    members = Guess(best).members(problem)
+    found = [MipMethod(member, "highs").solve(problem, Limits(threads=1), Progress()) for member in members]
+    costs = [result.bound.cost for result in found if result.bound is not None]
+    assert min(costs) <= best * (1 + 1e-9)
+    for formulation in (Superblock(), Guess()):
+        result = MipMethod(formulation, "highs").solve(problem, Limits(threads=1), Progress())
+        assert result.bound is not None
+        assert result.bound.cost <= best * (1 + 1e-9)
+        assert result.infeasibility is None

@@ -21,24 +21,22 @@ def load_variables(model: Any, load: Loads) -> Loads:
     return lambda d: model.l[d]
 
 
-def bottleneck(
-    model: Any, load: Loads, floor: float, *, shares: Sequence[float] | None = None, most: float | None = None
-) -> Any:
+def bottleneck(model: Any, load: Loads, floor: float, *, shares: Sequence[float] | None = None) -> Any:
     """Add the bottleneck T, its rows and the objective; returns T.
 
     Formula: minimise T; ``shares[d] T >= load(d)``; ``T >= floor``.
     Source -> target: ``minimize bottleneck`` -> a variable and one row per part.
     Exact while nothing but the objective moves T (else add :func:`exactly`).
-    Reference: archer2024, eq. 5 and 6; with *shares*, 3.3.
+    Reference: archer2024, eq. 5 and 6; with *shares*, 3.3. T has no upper bound, whatever is known: between two bounds
+    HiGHS has called models infeasible that are not, and has called a T at the upper one optimal.
 
     Args:
         model: with ``D``.
         load: the load of a part.
         floor: a lower bound, all in the model's unit.
         shares: how many blocks a part stands for; 1 each unless given, a part of 0 is left out.
-        most: what T need not exceed, with room for a solver's tolerances.
     """
-    model.T = pyo.Var(bounds=(floor, most))
+    model.T = pyo.Var(bounds=(floor, None))
     counts = [1.0] * len(model.D) if shares is None else list(shares)
     model.counted = pyo.Set(initialize=[d for d, share in enumerate(counts) if share])
     model.share = pyo.Param(model.counted, initialize={d: counts[d] for d in model.counted})

@@ -149,7 +149,7 @@ class Exact:
         if problem.objective.parts == "together":
             compute = work(model, on, _kept(view.time / scale.unit))
             load = _named(model, problem, lambda d: compute(d) + cut(d) + over(d))
-            bottleneck(model, load, scale.floor / scale.unit, most=scale.cutoff(self.cost))
+            bottleneck(model, load, scale.floor / scale.unit)
             return load
         model.cost_margin *= 2  # a row for each part
         model.forward, model.backward = (

@@ -118,7 +118,6 @@ def three_superblocks(
         lambda d: compute(d) + cut(d),
         scale.floor / scale.unit,
         shares=[counts[part] or 0 for part in (BEFORE, MIDDLE, AFTER)],
-        most=scale.cutoff(cost),
     )
     _stream(model, problem, view.params, on, scale.unit, lambda d: compute(d) + cut(d))
     _heavy(model, fastest if weights is None else view.total(weights), problem.k, on)

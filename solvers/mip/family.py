@@ -52,16 +52,22 @@ class _Watch(Progress):
 
 
 def solve_family(
-    family: FormulationFamily, backend: Backend, problem: Problem, limits: Limits, progress: Progress
+    family: FormulationFamily,
+    backend: Backend,
+    problem: Problem,
+    limits: Limits,
+    progress: Progress,
+    enough: float = inf,
 ) -> FamilySolved:
     """Solve the members one after the other, each given an equal share of the time that is left.
 
-    A member is left as soon as its bound passes the least of those before it: it cannot be the least.
+    A member is left as soon as its bound passes the least of those before it: it cannot be the least. So it is when it
+    is *enough*, the cost of a plan.
     A member cut short by its time counts with its dual bound.
     """
     members = list(family.members(problem))
     solved: list[tuple[Formulation, Solved, bool]] = []
-    least = inf
+    least = enough
     for number, member in enumerate(members):
         watch = _Watch(progress)
         share = limits.remaining / (len(members) - number)

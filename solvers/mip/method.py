@@ -177,7 +177,14 @@ class _Run:
 
     def family(self) -> Result:
         """Solve every member of a family."""
-        solved = solve_family(self.formulation, self.backend, self.problem, self.inner, self.progress)
+        solved = solve_family(
+            self.formulation,
+            self.backend,
+            self.problem,
+            self.inner,
+            self.progress,
+            inf if self.cost is None else self.cost,
+        )
         self.scale = solved.scale
         self.written(solved.scale)
         phases = {"build": solved.build, "solve": solved.solve}
@@ -227,7 +234,7 @@ class _Run:
 
     def infeasible(self, phases: Mapping[str, float]) -> Result:
         """Say why there is no plan."""
-        if self.best() is not None:
+        if self.cost is not None or self.best() is not None:
             self.notes.append("the solver called the model infeasible, and a plan is known: a numerical failure")
             return self.result("error", time=phases)
         if self.formulation.role != "exact":
