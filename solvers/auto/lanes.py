@@ -17,33 +17,34 @@ TURN, AROUND = 0.4, 6
 """Of the time left, on one core, until it is the other's turn; and how often."""
 FEW_DEVICES, FEW_NODES = 4, 62
 """With so few devices, or in graphs of so few nodes, a search of everything gets far."""
-FEW_SHARE, SHARE = 0.2, 0.4
-"""Of the time, what a search for plans has before a second proof takes its core: there, and elsewhere."""
+SHARE = 0.4
+"""Of the time, what a search for plans has before a second proof takes its core."""
 
 
 def lanes(problem: Problem, cores: int) -> list[list[Task]]:
     """Return lanes of tasks, at most as many as there are cores.
 
-    The first searches for plans, the second bounds. With two, a search of everything takes the place of the first
-    after a while, where the devices stand in an order: of a small problem; else a second bound, which goes by small
-    steps. With more they have lanes of their own; the rest search with other seeds. On one core they take turns.
+    With two, the first searches for plans and the second bounds. Where the devices stand in an order, what searches
+    everything comes first, if the problem is small; else the search for plans gives way to it, or to a second bound,
+    which goes by small steps. With more they have lanes of their own, and the rest search with other seeds. On one core
+    they take turns.
     """
     ordered = problem.acyclic or problem.contiguous
     plans = _accepting(problem, Annealing(), SliceGraph())[:1]
     bounds = _accepting(problem, Configuration())
-    whole = _accepting(problem, Branching(), Ideals())[:1] if ordered else []
-    sure = _accepting(problem, Configuration(step=0.15, share=0.25)) if ordered else []
+    branching = _accepting(problem, Branching()) if ordered else []
+    whole = branching or (_accepting(problem, Ideals()) if ordered else [])
     if cores == 1:
         turns = [Task(method, TURN) for _ in range(AROUND) for method in (*plans, *bounds)]
         return [[*(Task(method, TURN) for method in (*plans, *whole)), *turns]]
-    far = problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES
-    more = [*whole, *sure] if far else [*sure, *whole]
-    if cores == 2 and more:
-        share = FEW_SHARE if far else SHARE
-        found = [[*(Task(method, share) for method in plans), *map(Task, more)], [*map(Task, bounds)]]
+    sure = [Configuration(step=0.15, share=0.25)] if branching and bounds else []
+    far = bool(branching) and (problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES)
+    if cores == 2 and whole:
+        first = [*whole, *plans, *sure] if far else [*plans, *(sure or whole)]
+        found = [[Task(method, SHARE if method in plans else 1.0) for method in first], [*map(Task, bounds)]]
     else:
         seeds = [Task(method, seed=seed) for seed in range(1, cores) for method in plans]
-        found = [[task] for task in (*map(Task, (*plans, *bounds, *more)), *seeds)]
+        found = [[task] for task in (*map(Task, (*plans, *bounds, *whole, *sure)), *seeds)]
     return [lane for lane in found if lane][:cores]
 
 

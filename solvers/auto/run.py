@@ -13,6 +13,7 @@ from mtpp_dsl.registry import FORMULATIONS, built_in, load
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.lanes import lanes
+from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.portfolio.lane import run_lane
@@ -222,12 +223,16 @@ class Run:
 
     @property
     def race_share(self) -> float:
-        """The share of the time left that the race may take: all, where the exact model is of no help after it."""
+        """The share of the time left that the race may take: most, where something in it searches everything.
+
+        Then the exact model would be no faster; all, where there is none.
+        """
+        searched = any(method.accepts(self.together) is None for method in (Branching(), Ideals()))
+        if searched and not self.orderless:
+            return LARGE_SHARE if self.small else 1.0
         if self.rows > MOST_ROWS or _formulation("exact").accepts(self.reduced.problem) is not None:
             return 1.0
-        if self.orderless:
-            return SMALL_SHARE if self.small else LARGE_SHARE
-        return LARGE_SHARE if self.small else 1.0
+        return SMALL_SHARE if self.small else LARGE_SHARE
 
     def mend(self) -> None:
         """Search the ideals of a small problem of which the exact model has left a gap, by its tolerances."""

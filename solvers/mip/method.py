@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
 from mtpp_dsl.solvers.mip.limits import check
-from mtpp_dsl.solvers.mip.one import Known, Proven, solve_one
+from mtpp_dsl.solvers.mip.one import Proven, solve_one
 from mtpp_dsl.solvers.mip.proof import certificate_of
 from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.verification import verify
@@ -163,17 +163,16 @@ class _Run:
             bound = self.bound(solved.proven, outcome.by)
         return self.result(outcome.termination, bound=bound, time=phases)
 
-    def known(self) -> Known | None:
-        """Return the bound and the cost that whoever calls has reported, for rows of an exact model.
+    def known(self) -> float | None:
+        """Return the bound that whoever calls has reported, for a row of an exact model that starts from a plan.
 
-        Both or neither: a bound alone leaves the search without direction (measured: up to three times slower), both
-        together close it early (up to three times faster).
+        Without a plan to start from it leaves the search without direction (measured: up to three times slower).
         """
-        bound, plan = self.progress.bound, self.best()
-        if self.formulation.role != "exact" or bound is None or plan is None:
+        bound = self.progress.bound
+        if self.formulation.role != "exact" or bound is None or self.best() is None:
             return None
         self.given = bound
-        return Known(bound.cost, evaluate(self.problem, plan).cost)
+        return bound.cost
 
     def family(self) -> Result:
         """Solve every member of a family."""

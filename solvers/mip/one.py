@@ -16,15 +16,14 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.mip.write import write_model
 
-__all__ = ["FEASIBILITY", "Known", "Proven", "Solved", "solve_one"]
+__all__ = ["FEASIBILITY", "Proven", "Solved", "solve_one"]
 
 FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
 PRUNED = 1e-6
 """In the unit of the model's objective: HiGHS leaves solutions out that are better than its incumbent by less."""
-ABOVE = 1 + 1e-5
-"""Of a plan's cost: rounding must not cut it off, and HiGHS has fixed a variable between bounds 1e-7 apart at the wrong
-one."""
+RELATIVE = 2.5e-7
+"""Of a bound: so near to its incumbent HiGHS has called it optimal, whatever gap was asked for."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +39,6 @@ class Proven:
     cost: float
     by_solver: bool
     margin: float = FEASIBILITY
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the optimum before a solver starts, in the problem's unit.
-
-    Attributes:
-        bound: no plan costs less.
-        cost: some plan costs this.
-    """
-
-    bound: float
-    cost: float
 
 
 @dataclass(frozen=True)
@@ -84,11 +70,12 @@ def solve_one(
     limits: Limits,
     progress: Progress,
     tell: Callable[[float | None, Proven | None], None],
-    known: Known | None = None,
+    known: float | None = None,
 ) -> Solved:
     """Build and solve *formulation*; *tell* hears the incumbent's cost and the bound as they improve.
 
-    What is *known* becomes rows of the model that is solved, not of the one that is written.
+    A bound that is *known*, in the problem's unit, becomes a row of the model that is solved, not of the one that is
+    written.
     """
     began = monotonic()
     model = formulation.build(problem)
@@ -100,7 +87,7 @@ def solve_one(
         write_model(model, limits.write_model)
     floor = _floor(model, scale)
     if known is not None:
-        _between(model, scale, margin, known)
+        _above(model, scale, margin, known)
     tell(None, floor)
     built = monotonic()
 
@@ -119,23 +106,24 @@ def solve_one(
     return Solved(outcome, plan, proven, scale, built - began, solved - built, margin * scale)
 
 
-def _between(model: Any, scale: float, margin: float, known: Known) -> None:
+def _above(model: Any, scale: float, margin: float, known: float) -> None:
     """Add what is known of the optimum.
 
-    Formula: ``objective >= bound - margin`` and ``objective <= cost (1 + 1e-5) + margin``, in the model's unit.
-    Source -> target: a proven bound and a plan's cost -> two rows.
-    Exact where the model's optimum is the problem's: the bound is below it, and a plan of that cost above.
+    Formula: ``objective >= bound - margin``, in the model's unit.
+    Source -> target: a proven bound -> one row.
+    Exact where the model's optimum is the problem's. The cost of a plan is no row beside it: of an objective held
+    between two bounds HiGHS has called feasible models infeasible.
     """
     objective = next(model.component_data_objects(Objective, active=True, descend_into=True))
-    part = model.known = Block(concrete=True)
-    part.least = Constraint(expr=objective.expr >= known.bound / scale - margin)
-    part.most = Constraint(expr=objective.expr <= known.cost / scale * ABOVE + margin)
+    model.known = Block(concrete=True)
+    model.known.least = Constraint(expr=objective.expr >= known / scale - margin)
 
 
 def _proven(bound: float | None, scale: float, margin: float, floor: Proven | None) -> Proven | None:
     """Return the better of a dual bound, less the margin, and *floor*."""
     if bound is None:
         return floor
+    margin = max(margin, RELATIVE * abs(bound))
     cost = (bound - margin) * scale
     return Proven(cost, True, margin) if floor is None or cost > floor.cost else floor
 
