@@ -1,0 +1,74 @@
+"""What auto runs at the same time."""
+
+from __future__ import annotations
+
+import pytest
+
+from mtpp_dsl.constraints import Acyclic, Linear, Load
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.solvers.auto.lanes import lanes
+from mtpp_dsl.solvers.bounds.configuration import Configuration
+
+
+def names(problem: Problem, cores: int) -> list[list[str]]:
+    return [[task.method.name for task in lane] for lane in lanes(problem, cores)]
+
+
+def problem_of(nodes: int, k: int, *constraints: object, unequal: bool = False) -> Problem:
+    devices = [Device(f"d[{i}]", speed=2.0 if unequal and i == 0 else 1.0) for i in range(k)]
+    return Problem.create(regal(nodes, "ws"), devices, Shared(1.0), constraints=list(constraints))
+
+
+@pytest.mark.parametrize(
+    ("problem", "first"),
+    [
+        (problem_of(100, 16, Acyclic()), ["annealing", "configuration"]),
+        (problem_of(100, 2, Acyclic()), ["branching", "annealing", "configuration"]),
+        (problem_of(50, 16, Acyclic()), ["branching", "annealing", "configuration"]),
+        (problem_of(100, 16, Acyclic(), unequal=True), ["annealing", "ideals"]),
+        (problem_of(100, 16), ["annealing"]),
+    ],
+)
+def test_two_cores(problem: Problem, first: list[str]) -> None:
+    """One searches, and then proves what it can; the other bounds."""
+    assert names(problem, 2) == [first, ["configuration"]]
+
+
+def test_one_core_takes_turns() -> None:
+    """Search and proof both have their turns on one core."""
+    (lane,) = names(problem_of(100, 16, Acyclic()), 1)
+    assert lane[:2] == ["annealing", "branching"]
+    assert lane.count("configuration") > 1
+    assert lane.count("annealing") > 1
+
+
+def test_more_cores_have_more_lanes() -> None:
+    """Every method has a core of its own, and searches with other seeds have the rest."""
+    found = lanes(problem_of(100, 16, Acyclic()), 6)
+    assert [[task.method.name for task in lane] for lane in found] == [
+        ["annealing"],
+        ["configuration"],
+        ["branching"],
+        ["configuration"],
+        ["annealing"],
+        ["annealing"],
+    ]
+    assert len({task.seed for lane in found for task in lane if task.method.name == "annealing"}) == 3
+
+
+def test_constraints_that_only_models_honour_leave_the_bounds() -> None:
+    """A row over loads is honoured by no search: what is left bounds the problem without it."""
+    row = Linear(label="l", terms=((Load(0), 1.0),), sense="<=", rhs=1e9)
+    assert {name for lane in names(problem_of(50, 3, Acyclic(), row), 2) for name in lane} <= {"configuration"}
+
+
+def test_a_bound_takes_what_others_know() -> None:
+    """A configuration bound goes on from a better bound of somebody else, and drops targets below it."""
+    problem, progress = problem_of(30, 4, Acyclic()), Progress()
+    Configuration().solve(problem, Limits(time=3.0), progress)
+    assert progress.bound is not None
+    again = Configuration().solve(problem, Limits(time=0.5), progress)
+    assert again.bound is not None
+    assert again.bound.cost >= progress.bound.cost * (1 - 1e-12)
