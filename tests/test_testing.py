@@ -35,7 +35,7 @@ class OneDevice:
         plain = plain and all(type(c) is Acyclic for c in problem.constraints) and problem.allowed.all()
         return None if plain else "one-device honours acyclic and nothing else"
 
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:  # noqa: ARG002
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         plan = Plan.create(problem, [0] * problem.graph.n)
         return Result("complete", plan, evaluation=evaluate(problem, plan), method=self.name)
 
