@@ -301,6 +301,9 @@ class Backend(Protocol):
     Attributes:
         name: how ``--solver`` calls it.
         features: what it honours; asking for another is refused, not ignored.
+
+    One whose bounds may be above the optimum by a share of themselves, whatever gap is asked for, says so with
+    ``slack``, which is taken off them.
     """
 
     name: str

@@ -22,8 +22,6 @@ FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
 PRUNED = 1e-6
 """In the unit of the model's objective: HiGHS leaves solutions out that are better than its incumbent by less."""
-RELATIVE = 2.5e-7
-"""Of a bound: so near to its incumbent HiGHS has called it optimal, whatever gap was asked for."""
 
 
 @dataclass(frozen=True)
@@ -85,21 +83,29 @@ def solve_one(
         formulation.start(problem, model, limits.start)
     if limits.write_model is not None:
         write_model(model, limits.write_model)
+    slack = float(getattr(backend, "slack", 0.0))
     floor = _floor(model, scale)
     if known is not None:
         _above(model, scale, margin, known)
     tell(None, floor)
     built = monotonic()
 
+    def taken(bound: float | None) -> float:
+        return max(margin, slack * abs(bound or 0.0))
+
     def on_bound(incumbent: float | None, bound: float | None) -> None:
-        tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, margin, floor))
+        tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, taken(bound), floor))
 
     if progress.stopped:
         outcome = Outcome("interrupted", None, None, by=backend.name)
     else:
         outcome = backend.solve(model, limits, progress, on_bound)
     solved = monotonic()
-    proven = Proven(inf, True) if outcome.termination == "infeasible" else _proven(outcome.bound, scale, margin, floor)
+    proven = (
+        Proven(inf, True)
+        if outcome.termination == "infeasible"
+        else _proven(outcome.bound, scale, taken(outcome.bound), floor)
+    )
     plan = None
     if outcome.objective is not None and formulation.role != "relaxation":
         plan = formulation.extract(problem, model)
@@ -123,7 +129,6 @@ def _proven(bound: float | None, scale: float, margin: float, floor: Proven | No
     """Return the better of a dual bound, less the margin, and *floor*."""
     if bound is None:
         return floor
-    margin = max(margin, RELATIVE * abs(bound))
     cost = (bound - margin) * scale
     return Proven(cost, True, margin) if floor is None or cost > floor.cost else floor
 
