@@ -46,7 +46,7 @@ PUBLISHED = {  # archer2024, Table 3: bound / best plan, an hour of Gurobi, on g
     "exact": (0.9804, 0.9579, 0.9407, 0.8929, 0.5910, 0.3810),
 }
 QUICK = ("simple", "node", "anchor", "count")
-HIERARCHY = ("superblock", "guess", "plain")
+HIERARCHY = ("superblock", "guess", "fig3")
 METHODS = {"auto": ("auto",), "quick": QUICK, "brkga": ("brkga",), "hierarchy": HIERARCHY, "bound": ("configuration",)}
 FIELDS = ("graph", "nodes", "edges", "k", "method", "seconds", "cost", "bound", "by", "first")
 
