@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
 
 from mtpp_dsl.constraints import Constraint, Linear, Load, On
+from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 
-__all__ = ["interchangeable"]
+__all__ = ["interchangeable", "numbered"]
 
 
 def interchangeable(problem: Problem) -> list[tuple[int, ...]]:
@@ -28,6 +30,23 @@ def interchangeable(problem: Problem) -> list[tuple[int, ...]]:
         else:
             classes.append([d])
     return [tuple(members) for members in classes]
+
+
+def numbered(problem: Problem, plan: Plan, classes: Sequence[Sequence[int]]) -> Plan:
+    """Return *plan* with the devices of each class numbered in the order in which data flow.
+
+    Args:
+        problem: whose plan it is.
+        plan: one without an order, or with replicas, is returned as it is.
+        classes: of :func:`interchangeable`.
+    """
+    if plan.order is None or plan.replicas:
+        return plan
+    place = np.argsort(np.array(plan.order))
+    to = np.arange(problem.k)
+    for members in classes:
+        to[sorted(members, key=lambda d: int(place[d]))] = sorted(members)
+    return Plan.create(problem, to[plan.assignment], to[list(plan.order)].tolist())
 
 
 def _alike(problem: Problem, a: int, b: int) -> bool:

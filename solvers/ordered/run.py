@@ -19,6 +19,7 @@ from mtpp_dsl.solvers.ordered.order import arcs_of
 from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.starts import starts
 from mtpp_dsl.solvers.ordered.walk import anneal_in_order
+from mtpp_dsl.symmetry import interchangeable, numbered
 from mtpp_dsl.together import together
 from mtpp_dsl.verification import verify
 
@@ -43,6 +44,7 @@ class OrderedRun(Holding):
         super().__init__(problem, limits, progress, together(problem), moves)
         self._patience = patience
         self._arcs = arcs_of(problem, self._group)
+        self._alike = interchangeable(problem)
 
     def result(self) -> Result:
         """Anneal until done or stopped, and return the best plan."""
@@ -99,7 +101,8 @@ class OrderedRun(Holding):
     def _take(self, best: Best) -> None:
         if best.load[0] < self._best.load[0]:
             self._best = Best(best.device.copy(), best.load.copy())
-            self._keep(Plan.create(self._problem, best.device[self._group]))
+            plan = Plan.create(self._problem, best.device[self._group])
+            self._keep(numbered(self._problem, plan, self._alike))
 
     @property
     def _done(self) -> bool:
