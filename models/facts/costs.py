@@ -47,33 +47,30 @@ def cost_of_first(asked: Asked, work: Floats, split: Bools) -> Network:
         work: [nodes] with what they pay for split nets in any case.
         split: [nets] counted in *work*.
     """
-    network = Network(len(work), 2 * asked.k * asked.cost)
-    for v, cost in enumerate(work.tolist()):
-        network.weight(v, cost)
-    for u, v in asked.edges:
-        network.arc(v, u, ENDLESS)
-    for net, apart in zip(asked.nets, split.tolist(), strict=True):
-        if not apart:
-            producer, *consumers = net.pins
-            all_held = network.vertex()
-            network.arc(producer, all_held, net.cost)
-            for v in consumers:
-                network.arc(all_held, v, ENDLESS)
-    return network
+    return _cost_of_end(asked, work, split, last=False)
 
 
 def cost_of_last(asked: Asked, work: Floats, split: Bools) -> Network:
     """Return the network of what the last blocks cost together: some consumer's block pays for a producer before."""
+    return _cost_of_end(asked, work, split, last=True)
+
+
+def _cost_of_end(asked: Asked, work: Floats, split: Bools, *, last: bool) -> Network:
+    """Return the network of one end of a plan; that of the last blocks has all arcs the other way round."""
     network = Network(len(work), 2 * asked.k * asked.cost)
+
+    def arc(tail: int, head: int, cost: float) -> None:
+        network.arc(*((head, tail) if last else (tail, head)), cost)
+
     for v, cost in enumerate(work.tolist()):
         network.weight(v, cost)
     for u, v in asked.edges:
-        network.arc(u, v, ENDLESS)
+        arc(v, u, ENDLESS)
     for net, apart in zip(asked.nets, split.tolist(), strict=True):
         if not apart:
             producer, *consumers = net.pins
-            some_held = network.vertex()
-            network.arc(some_held, producer, net.cost)
+            all_held = network.vertex()
+            arc(producer, all_held, net.cost)
             for v in consumers:
-                network.arc(v, some_held, ENDLESS)
+                arc(all_held, v, ENDLESS)
     return network

@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.baselines.common import Ended
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
-from mtpp_dsl.solvers.genetic.evolution import Recipe, evolve
+from mtpp_dsl.solvers.genetic.evolution import Bred, evolve
 from mtpp_dsl.solvers.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.genetic.search import Run, merged, refuses
 
@@ -75,7 +75,7 @@ class Arrangements:
         return lengths
 
 
-class Mla:
+class Mla(Bred):
     """Method ``mla``: one optimal slice of an order in which the edges are short together.
 
     The order is bred by a biased random-key genetic algorithm, without a look at devices or costs.
@@ -88,16 +88,6 @@ class Mla:
     gives: Gives = "plan"
     baseline = True
     summary = "the best slice of a minimum linear arrangement (archer2024, C.1)"
-
-    def __init__(
-        self,
-        population: int = 100,
-        generations: int = 100,
-        elites: float = 0.2,
-        mutants: float = 0.1,
-        bias: float = 0.7,
-    ) -> None:
-        self.recipe = Recipe(population, generations, elites, mutants, bias)
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why slices cannot honour the problem, or None."""

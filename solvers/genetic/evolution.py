@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 
-__all__ = ["Fitness", "Recipe", "evolve"]
+__all__ = ["Bred", "Fitness", "Recipe", "evolve"]
 
 Fitness: TypeAlias = Callable[[Floats, float], Floats]
 """From [count, genes] keys and a limit to [count] costs, of which those not below the limit may be ``inf``."""
@@ -57,6 +57,24 @@ class Recipe:
     def evaluations(self) -> int:
         """How many chromosomes are decoded: elites keep their cost."""
         return self.population + (self.generations - 1) * (self.population - self.counts[0])
+
+
+class Bred:
+    """A method with the parameters of the algorithm.
+
+    Args:
+        population, generations, elites, mutants, bias: see :class:`Recipe`.
+    """
+
+    def __init__(
+        self,
+        population: int = 100,
+        generations: int = 100,
+        elites: float = 0.2,
+        mutants: float = 0.1,
+        bias: float = 0.7,
+    ) -> None:
+        self.recipe = Recipe(population, generations, elites, mutants, bias)
 
 
 def evolve(

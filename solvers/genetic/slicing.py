@@ -11,7 +11,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended
-from mtpp_dsl.solvers.genetic.evolution import Recipe, evolve
+from mtpp_dsl.solvers.genetic.evolution import Bred, evolve
 from mtpp_dsl.solvers.genetic.search import Run, Slices, merged, refuses, too_large
 
 __all__ = ["Brkga", "Random"]
@@ -57,7 +57,7 @@ class Random:
         return run.result()
 
 
-class Brkga:
+class Brkga(Bred):
     """Method ``brkga``: a biased random-key genetic algorithm over the priorities (archer2024, Algorithm 2).
 
     Args:
@@ -68,16 +68,6 @@ class Brkga:
     gives: Gives = "plan"
     baseline = True
     summary = "slices of orders bred by a biased random-key genetic algorithm (archer2024, Algorithm 2)"
-
-    def __init__(
-        self,
-        population: int = 100,
-        generations: int = 100,
-        elites: float = 0.2,
-        mutants: float = 0.1,
-        bias: float = 0.7,
-    ) -> None:
-        self.recipe = Recipe(population, generations, elites, mutants, bias)
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why slices cannot honour the problem, or None."""
