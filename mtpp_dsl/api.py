@@ -93,7 +93,7 @@ def solve(
         solver: MIP back end, for the methods that use one.
         time_limit: seconds; None for no limit.
         gap: stop when ``(cost - bound) / cost`` is at most this.
-        threads: of the solver; None leaves it to the solver.
+        threads: of the solver, and processes of ``auto``; None leaves it to the solver and to the cores there are.
         seed: of everything random: the same seed gives the same answer, time limits aside.
         start: a plan to start from.
         solver_options: passed to the solver; one it does not know is an error.

@@ -49,7 +49,7 @@ class Limits:
     Attributes:
         time: seconds, None for no limit.
         gap: stop when ``(cost - bound) / cost`` is at most this.
-        threads: None leaves it to the solver.
+        threads: of a solver, or processes of a portfolio; None leaves it to the solver, or the cores of the machine.
         seed: of everything random.
         solver: name of the MIP back end, for methods that use one.
         solver_options: passed through to it; an unknown one is an error.

@@ -51,7 +51,8 @@ def solve(
     ] = "60s",
     gap: Annotated[str, typer.Option(metavar="SHARE", help="Stop within this of the bound: 1% or 0.01.")] = "0",
     threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads of the solver.", show_default=False)
+        int | None,
+        typer.Option(min=1, metavar="N", help="Threads of the solver; processes of auto.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of everything random.")] = 0,
     start: Annotated[

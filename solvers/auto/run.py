@@ -13,6 +13,10 @@ from mtpp_dsl.registry import FORMULATIONS, built_in, load
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.lanes import lanes
+from mtpp_dsl.solvers.bounds.anchor import Anchor
+from mtpp_dsl.solvers.bounds.count import Count
+from mtpp_dsl.solvers.bounds.node import Node
+from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
@@ -24,11 +28,9 @@ from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Run"]
 
-QUICK = tuple(
-    f"mtpp_dsl.solvers.bounds.{name}" for name in ("simple:Simple", "node:Node", "anchor:Anchor", "count:Count")
-)
-
+QUICK: tuple[type[Method], ...] = (Simple, Node, Anchor, Count)
 QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
+"""Bounds that cost next to nothing, and how long each may take in large graphs all the same."""
 AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.1, 3.0, 5_000
 """How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
 PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
@@ -153,7 +155,7 @@ class Run:
     def quick(self) -> None:
         """Take the bounds that cost next to nothing."""
         for bound in QUICK:
-            method = built_in(bound)()
+            method = bound()
             if not self.closed and method.accepts(self.problem) is None:
                 limits = self.limits.within(min(QUICK_SECONDS, QUICK_SHARE * self.limits.remaining))
                 self.take(method.solve(self.problem, limits, self.progress))
@@ -223,9 +225,10 @@ class Run:
 
     @property
     def race_share(self) -> float:
-        """The share of the time left that the race may take: most, where something in it searches everything.
+        """The share of the time left that the race may take.
 
-        Then the exact model would be no faster; all, where there is none.
+        All where something in it searches everything, so that the exact model would be no faster, or where there is no
+        such model; in small graphs there is always time for it.
         """
         searched = any(method.accepts(self.together) is None for method in (Branching(), Ideals()))
         if searched and not self.orderless:
