@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mtpp needs Python 3.11 or later: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip setuptools
-	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --group dev --editable '.[gurobi,scip]'
+	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --group dev --editable '.[cp-sat,gurobi,plots,scip]'
 	touch $@
 
 demo: install

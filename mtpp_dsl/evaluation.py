@@ -1,4 +1,4 @@
-"""What a plan costs, from the problem alone (MATH: archer2024 eq. 1-3, tarnawski2020 section 3).
+"""What a plan costs, from the problem alone (archer2024 eq. 1-3, tarnawski2020 section 3, zhang2023 section III).
 
 Nothing here knows of models or solvers.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.errors import Refused
+from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
@@ -33,6 +33,8 @@ class Evaluation:
         forward, backward: the parts of the load: nodes by their own part, tensors by that of their producer,
             overflow with the forward part (tarnawski2020, 5.3).
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
+        makespan: when the last node ends, where that is the objective; input and output are then the times for which
+            tensors arrive and leave, beside the work, which alone is the load.
     """
 
     work: Floats
@@ -46,6 +48,7 @@ class Evaluation:
     forward: Floats
     backward: Floats
     separate: bool = False
+    makespan: float | None = None
 
     @property
     def bottleneck(self) -> float:
@@ -54,23 +57,30 @@ class Evaluation:
 
     @property
     def cost(self) -> float:
-        """The minimised quantity: the bottleneck, or that of the forward part plus that of the backward part."""
+        """The minimised quantity: the bottleneck, the sum of those of both parts, or the makespan."""
+        if self.makespan is not None:
+            return self.makespan
         if self.separate:
             return float(self.forward.max() + self.backward.max())
         return self.bottleneck
 
 
 def evaluate(problem: Problem, plan: Plan) -> Evaluation:
-    """Return the loads of *plan* on ``shared`` and ``host`` interconnects.
+    """Return what *plan* costs.
 
-    A tensor is written once by its producer's device if anybody elsewhere reads it, and read
-    once by every other device with a consumer, however many consumers there are. Replicas share the time.
+    On ``shared`` and ``host`` interconnects a tensor is written once by its producer's device if anybody elsewhere
+    reads it, and read once by every other device with a consumer, however many consumers there are. Replicas share
+    the time.
+    A makespan is read off the schedule; whether that is one, :func:`mtpp_dsl.verification.verify` says.
 
     Raises:
-        Refused: the objective is a makespan, or the interconnect ``links``.
+        Refused: the objective is a bottleneck and the interconnect ``links``, or that of a batch.
+        UsageError: the objective is a makespan, and the plan has no schedule.
     """
-    if problem.objective.quantity == "makespan" or isinstance(problem.interconnect, Links):
-        raise Refused(f"cannot evaluate a {problem.objective.quantity} on {problem.interconnect.keyword} yet")
+    if problem.objective.quantity == "makespan":
+        return _scheduled(problem, plan)
+    if isinstance(problem.interconnect, Links):
+        raise Refused("a bottleneck on links is not defined: transfers take no device's time; minimize makespan")
     k, device, graph = problem.k, plan.assignment, problem.graph
     time = problem.time[np.arange(graph.n), device]
     work = _per_device(device, time, k)
@@ -99,6 +109,32 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
         forward=forward[lead] * share + overflow,
         backward=backward[lead] * share,
         separate=problem.objective.parts == "separate",
+    )
+
+
+def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
+    """Return what is known of a plan with a schedule."""
+    if problem.objective.batch is not None:
+        raise Refused("cannot evaluate the throughput of a batch yet")
+    if plan.schedule is None:
+        raise UsageError("the plan says where every node runs and not when: it has no makespan")
+    k, device, graph = problem.k, plan.assignment, problem.graph
+    work = _per_device(device, problem.time[np.arange(graph.n), device], k)
+    moved = np.flatnonzero(~np.isnan(plan.schedule.sent))
+    carried = (plan.schedule.arrived - plan.schedule.sent)[moved]
+    nothing = np.zeros(k)
+    return Evaluation(
+        work=work,
+        input=_per_device(device[graph.heads[moved]], carried, k),
+        output=_per_device(device[graph.tails[moved]], carried, k),
+        overflow=nothing,
+        memory=_per_device(device, graph.memory, k),
+        params=_per_device(device, graph.params, k),
+        sync=nothing,
+        load=work,
+        forward=_per_device(device, np.where(graph.backward, 0.0, problem.time[np.arange(graph.n), device]), k),
+        backward=_per_device(device, np.where(graph.backward, problem.time[np.arange(graph.n), device], 0.0), k),
+        makespan=plan.schedule.makespan,
     )
 
 

@@ -1,4 +1,4 @@
-"""An answer: which node on which device."""
+"""An answer: which node on which device, and for a makespan when."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Ints, frozen
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.split import assignment_of_split, is_split
 
 __all__ = ["Plan", "device_order", "quotient_order"]
@@ -19,18 +20,20 @@ __all__ = ["Plan", "device_order", "quotient_order"]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Which device every node is on.
+    """Which device every node is on, and for a makespan when it runs.
 
     Attributes:
         assignment: [n] device number of every node.
         order: device numbers such that every edge goes from an earlier or the same device to a
             later one; None when there is no such order or nobody asked.
         replicas: for every device whose nodes run on further devices too, all of these, itself first.
+        schedule: when every node and transfer starts and ends; None where the objective is no makespan, or nobody said.
     """
 
     assignment: Ints
     order: tuple[int, ...] | None = None
     replicas: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    schedule: Schedule | None = None
 
     @classmethod
     def create(
@@ -39,6 +42,7 @@ class Plan:
         assignment: Sequence[int] | Ints,
         order: Sequence[int] | None = None,
         replicas: Mapping[int, Sequence[int]] | None = None,
+        schedule: Schedule | None = None,
     ) -> Plan:
         """Check the shape and ranges of a plan; where *order* is not given, find one if there is one.
 
@@ -51,7 +55,7 @@ class Plan:
         if array.size and not (array.min() >= 0 and array.max() < problem.k):
             raise UsageError(f"the plan names a device outside 0..{problem.k - 1}")
         order = device_order(problem, array) if order is None else tuple(order)
-        return cls(array, order, MappingProxyType(dict(_replicas(replicas or {}, problem))))
+        return cls(array, order, MappingProxyType(dict(_replicas(replicas or {}, problem))), schedule)
 
     def leads(self, k: int) -> Ints:
         """Return [k] which device's nodes every device runs: its own, or those of the one it is a replica of."""
@@ -67,8 +71,8 @@ class Plan:
             "assignment": {name: names[d] for name, d in zip(problem.graph.names, self.assignment, strict=True)},
             "order": None if self.order is None else [names[d] for d in self.order],
             "replicas": {names[d]: [names[e] for e in members] for d, members in self.replicas.items()} or None,
-            "schedule": None,
-            "transfers": None,
+            "schedule": None if self.schedule is None else self.schedule.to_json(problem, self.assignment),
+            "transfers": None if self.schedule is None else self.schedule.transfers_to_json(problem, self.assignment),
         }
 
     @classmethod
@@ -79,7 +83,7 @@ class Plan:
 
         Raises:
             UsageError: not such a mapping; a node missing, unknown, or on an unknown device; replicas that are no
-                mapping of a device to devices.
+                mapping of a device to devices; a schedule that is none.
         """
         assignment = assignment_of_split(problem, data) if is_split(data) else _assignment_of(data)
         graph = problem.graph
@@ -92,7 +96,7 @@ class Plan:
             if node not in graph.index:
                 raise UsageError(f"the plan places {node!r}, which is no node{did_you_mean(node, graph.names)}")
             devices[graph.index[node]] = _device(problem, device, f"puts {node!r} on")
-        return cls.create(problem, devices, replicas=_replicas_of(problem, data))
+        return cls.create(problem, devices, replicas=_replicas_of(problem, data), schedule=_schedule_of(problem, data))
 
 
 def _device(problem: Problem, device: object, what: str) -> int:
@@ -100,6 +104,14 @@ def _device(problem: Problem, device: object, what: str) -> int:
         hint = did_you_mean(str(device), problem.device_index)
         raise UsageError(f"the plan {what} {device!r}, which is no device{hint}")
     return problem.device_index[device]
+
+
+def _schedule_of(problem: Problem, data: object) -> Schedule | None:
+    if isinstance(data, Mapping) and "plan" in data:
+        data = data["plan"]
+    if not isinstance(data, Mapping) or "assignment" not in data or data.get("schedule") is None:
+        return None
+    return Schedule.from_json(problem, data["schedule"], data.get("transfers"))
 
 
 def _replicas_of(problem: Problem, data: object) -> dict[int, list[int]]:

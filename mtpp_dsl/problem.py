@@ -22,7 +22,8 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.replication import check_groups, check_replicas
-from mtpp_dsl.soundness import check_devices, check_magnitudes, check_members, settled_objective
+from mtpp_dsl.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
+from mtpp_dsl.transfers import Transfers, transfers
 
 __all__ = [
     "Device",
@@ -200,6 +201,8 @@ class Problem:
         devices = tuple(devices)
         channel = None if isinstance(interconnect, Links) else interconnect
         check_devices(devices, channel, graph)
+        if isinstance(interconnect, Links):
+            check_links(interconnect, graph, len(devices))
         for constraint in constraints:
             check_members(constraint, graph.n, len(devices))
         check_magnitudes(graph, devices, channel)
@@ -312,6 +315,13 @@ class Problem:
         for forbid in self.of(Forbid):
             allowed[np.ix_(np.array(forbid.nodes), np.array(forbid.devices))] = False
         return frozen(allowed, np.bool_)
+
+    @cached_property
+    def transfers(self) -> Transfers:
+        """What edges take between devices; of ``links`` only."""
+        if not isinstance(self.interconnect, Links):
+            raise UsageError(f"only links carry edges; {self.interconnect.keyword} carries tensors")
+        return transfers(self.interconnect, self.graph)
 
     @cached_property
     def tensor_time(self) -> Floats:

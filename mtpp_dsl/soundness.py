@@ -10,13 +10,13 @@ import numpy as np
 
 from mtpp_dsl.constraints import Bottleneck, Constraint, Linear, Replicate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.graph import Floats, Graph
 from mtpp_dsl.units import format_quantity
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem import Device, Host, Objective, Shared
+    from mtpp_dsl.problem import Device, Host, Links, Objective, Shared
 
-__all__ = ["LARGEST", "check_devices", "check_magnitudes", "check_members", "settled_objective"]
+__all__ = ["LARGEST", "check_devices", "check_links", "check_magnitudes", "check_members", "settled_objective"]
 
 LARGEST = 1e100
 """Larger times, sizes and their sums are refused: no solver computes with them."""
@@ -46,6 +46,32 @@ def check_devices(devices: Sequence[Device], channel: Shared | Host | None, grap
         if device.memory is not None and device.reserve > device.memory:
             reserve, memory = (format_quantity(x, graph.memory_unit) for x in (device.reserve, device.memory))
             raise DeviceError(f"device {device.name!r} reserves {reserve} of a memory of {memory}", device.name)
+
+
+def check_links(links: Links, graph: Graph, k: int) -> None:
+    """Check the tables of links against the graph and the number of devices.
+
+    Raises:
+        UsageError: a wrong shape, a negative time, no number, or times that add up to more than :data:`LARGEST`.
+    """
+    tables: list[tuple[str, Floats, tuple[int, ...]]] = [
+        ("bandwidth", links.bandwidth, (k, k)),
+        ("latency", links.latency, (k, k)),
+    ]
+    if links.transfers is not None:
+        tables.append(("transfers", links.transfers, (graph.m, k, k)))
+    for what, table, shape in tables:
+        if table.shape != shape:
+            raise UsageError(f"the {what} of links has the shape {table.shape}; {shape} is expected")
+        if not (table >= 0).all():
+            raise UsageError(f"the {what} of links has an entry that is negative or no number")
+    finite = links.latency[np.isfinite(links.latency)].sum() * max(graph.m, 1)
+    if links.transfers is not None:
+        finite += links.transfers[np.isfinite(links.transfers)].sum()
+    elif (links.bandwidth > 0).any():
+        finite += graph.sizes.sum() / links.bandwidth[links.bandwidth > 0].min()
+    if not finite <= LARGEST:
+        raise UsageError(f"the times of transfers add up to {finite:g}; more than {LARGEST:g} is refused")
 
 
 def settled_objective(

@@ -18,20 +18,26 @@ from mtpp_dsl.constraints import (
     Constraint,
     Contiguous,
     Decision,
+    ExclusiveLinks,
+    Finish,
     Forbid,
     Linear,
     Load,
+    Makespan,
     Memory,
     On,
     Pin,
     Replicate,
     Separate,
+    Start,
 )
-from mtpp_dsl.errors import Refused, VerificationError
+from mtpp_dsl.errors import Refused, UsageError, VerificationError
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.problem import Host, Links, Problem, Shared
 from mtpp_dsl.replicas import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.result import Result
+from mtpp_dsl.schedule import Schedule
+from mtpp_dsl.schedule_check import broken_times
 
 __all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "verify"]
 
@@ -56,27 +62,39 @@ def verify(problem: Problem, plan: Plan) -> list[Violation]:
     Raises:
         Refused: the problem has a constraint or an objective that this version cannot check.
     """
-    if problem.objective.quantity == "makespan":
-        raise Refused(f"cannot verify a plan for {problem.objective.quantity} yet: schedules come with a later version")
-    unknown = next((c for c in problem.constraints if type(c) not in _CHECKS and not isinstance(c, Replicate)), None)
+    _refuse_unknown(problem)
+    unknown = next((c for c in problem.constraints if type(c) not in _CHECKS), None)
     if unknown is not None:
         raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
     device = [int(d) for d in plan.assignment]
     broken = [Violation("replicas", message) for message in faults(problem, plan.replicas, device)]
+    if problem.objective.quantity == "makespan":
+        broken += [Violation(what, message) for what, message in broken_times(problem, plan)]
     if broken:
         return broken
-    found = [violation for copy in copies(plan.replicas, device) for violation in _check(problem, copy)]
+    found = [v for copy in copies(plan.replicas, device) for v in _check(problem, copy, plan.schedule)]
     for constraint in problem.of(Acyclic) if problem.hierarchical else ():
         messages = _acyclic_groups(problem, plan.replicas, device, constraint)
         found += (Violation(str(constraint), message) for message in messages)
     return list(dict.fromkeys(found))
 
 
-def _check(problem: Problem, device: list[int]) -> Iterator[Violation]:
+def _refuse_unknown(problem: Problem) -> None:
+    """Refuse what no check is written for."""
+    makespan = problem.objective.quantity == "makespan"
+    if problem.objective.batch is not None:
+        raise Refused("cannot verify a plan for the throughput of a batch yet")
+    if makespan != isinstance(problem.interconnect, Links):
+        raise Refused(f"cannot verify a plan for {problem.objective.quantity} on {problem.interconnect.keyword} yet")
+
+
+def _check(problem: Problem, device: list[int], schedule: Schedule | None) -> Iterator[Violation]:
     """Yield what breaks a constraint, with every node on one device."""
     yield from _support(problem, device)
     for constraint in problem.constraints:
-        if isinstance(constraint, Replicate):  # it takes no plan away
+        if isinstance(constraint, Linear):
+            for message in _linear(problem, device, constraint, schedule):
+                yield Violation(str(constraint), message)
             continue
         for message in _CHECKS[type(constraint)](problem, device, constraint):
             yield Violation(str(constraint), message)
@@ -116,7 +134,15 @@ def _rounding(problem: Problem) -> float:
 
 
 def cost_of(problem: Problem, plan: Plan) -> float:
-    """Return what is minimised: the largest load, or that of the forward part plus that of the backward part."""
+    """Return what is minimised: the largest load, that of the forward part plus that of the backward part, or the end.
+
+    Raises:
+        UsageError: the objective is a makespan, and the plan has no schedule.
+    """
+    if problem.objective.quantity == "makespan":
+        if plan.schedule is None:
+            raise UsageError("the plan says where every node runs and not when: it has no makespan")
+        return max(plan.schedule.end.tolist(), default=0.0)
     device = [int(d) for d in plan.assignment]
     if problem.objective.parts == "separate":
         return sum(max(loads(problem, device, backward)) for backward in (False, True))
@@ -129,9 +155,11 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
     A tensor belongs to the part of its producer, overflow to the forward part (tarnawski2020, 5.3).
     """
     link = problem.interconnect
-    if not isinstance(link, (Shared, Host)):
-        raise Refused(f"cannot verify loads on {link.keyword} yet")
     total = [0.0] * problem.k
+    if isinstance(link, Links):  # transfers take no device's time
+        for v, d in enumerate(device):
+            total[d] += float(problem.time[v, d])
+        return total
     params = [0.0] * problem.k
     graph = problem.graph
     counts = [backward is None or back == backward for back in graph.backward.tolist()]
@@ -256,8 +284,9 @@ def _forbid(problem: Problem, device: list[int], constraint: Forbid) -> Iterator
             yield f"{problem.graph.names[v]} is on {problem.devices[device[v]].name}"
 
 
-def _linear(problem: Problem, device: list[int], constraint: Linear) -> Iterator[str]:
+def _linear(problem: Problem, device: list[int], constraint: Linear, schedule: Schedule | None) -> Iterator[str]:
     total = loads(problem, device)
+    makespan = problem.objective.quantity == "makespan"
 
     def value(decision: Decision) -> float:
         match decision:
@@ -267,6 +296,12 @@ def _linear(problem: Problem, device: list[int], constraint: Linear) -> Iterator
                 return total[d]
             case Bottleneck() if problem.objective.parts == "together":
                 return max(total)
+            case Start(node) if schedule is not None:
+                return float(schedule.start[node])
+            case Finish(node) if schedule is not None:
+                return float(schedule.end[node])
+            case Makespan() if schedule is not None and makespan:
+                return max(schedule.end.tolist(), default=0.0)
             case _:
                 raise Refused(f"cannot verify {type(decision).__name__.lower()} in a constraint yet")
 
@@ -286,7 +321,9 @@ _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str
     Separate: _separate,
     Pin: _pin,
     Forbid: _forbid,
-    Linear: _linear,
+    Linear: lambda *_: (),  # checked with the schedule
+    Replicate: lambda *_: (),  # it takes no plan away
+    ExclusiveLinks: lambda *_: (),  # checked with the times
 }
 
 

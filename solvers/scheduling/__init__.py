@@ -1,0 +1,1 @@
+"""Schedules on links: instances, timing, list schedulers and what they share."""

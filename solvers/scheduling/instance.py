@@ -1,0 +1,86 @@
+"""A makespan problem on links as arrays: what every scheduler works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
+from mtpp_dsl.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.together import colocated
+from mtpp_dsl.transfers import Transfers
+
+__all__ = ["HONOURS", "Instance", "why_not"]
+
+HONOURS = (Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
+"""What an :class:`Instance` carries; a scheduler that minds all of its fields honours these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Arrays of a makespan problem on links.
+
+    Attributes:
+        problem: where it came from.
+        graph: the graph; edges are numbered as there.
+        time: [n, k] running time of every node on every device; ``inf`` where it may not go (support, pin, forbid).
+        transfers: what edges take between devices; ``inf`` where no way leads.
+        exclusive: whether transfers that leave one device, or reach one, must not overlap.
+        memory: [n] what each node takes. limit: [k] what a device holds; ``inf`` without a limit.
+        together: [n] number of the colocated class of each node, the same for nodes that must share a device.
+        apart: lists of nodes of which no two may share a device.
+    """
+
+    problem: Problem
+    graph: Graph
+    time: Floats
+    transfers: Transfers
+    exclusive: bool
+    memory: Floats
+    limit: Floats
+    together: Ints
+    apart: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Instance:
+        """Return the instance of a problem that :func:`why_not` has nothing against."""
+        return cls(
+            problem=problem,
+            graph=problem.graph,
+            time=frozen(np.where(problem.allowed, problem.time, np.inf), np.float64),
+            transfers=problem.transfers,
+            exclusive=any(problem.of(ExclusiveLinks)),
+            memory=problem.graph.memory,
+            limit=problem.memory_limit,
+            together=colocated(problem),
+            apart=tuple(constraint.nodes for constraint in problem.of(Separate)),
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return self.graph.n
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return self.graph.m
+
+    @property
+    def k(self) -> int:
+        """Number of devices."""
+        return self.problem.k
+
+
+def why_not(problem: Problem, name: str, honours: tuple[type, ...] = HONOURS) -> str | None:
+    """Return why method *name*, which schedules on links and honours these constraints, cannot honour *problem*."""
+    if problem.objective.quantity != "makespan":
+        return f"{name} minimises a makespan, not a {problem.objective.quantity}"
+    if problem.objective.batch is not None:
+        return f"{name} schedules one sample, not a batch of {problem.objective.batch}"
+    if not isinstance(problem.interconnect, Links):
+        return f"{name} schedules on links, not on a {problem.interconnect.keyword} interconnect"
+    other = next((c for c in problem.constraints if not isinstance(c, honours)), None)
+    return None if other is None else f"{name} cannot honour constraint {other}"

@@ -1,0 +1,108 @@
+"""The earliest times for a given assignment and order: what turns decisions into a schedule."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.schedule import Schedule
+from mtpp_dsl.solvers.scheduling.instance import Instance
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["compressed", "timed"]
+
+
+def timed(instance: Instance, assignment: ArrayLike, priority: ArrayLike, sending: ArrayLike | None = None) -> Plan:
+    """Return the plan in which nodes and transfers, taken in the order of their priorities, start as early as they can.
+
+    Whatever has its predecessors behind it may come next; of these the one of least priority does, and starts when
+    its predecessors and its device (of exclusive transfers: the sender and the receiver) let it. So the order on every
+    device is one that precedence allows, whatever the priorities are. Given the starts of a valid schedule it
+    returns one that is no longer, in the same order.
+
+    Args:
+        instance: the problem.
+        assignment: [n] device of every node.
+        priority: [n] of nodes, such as starts; least first, ties by the topological order.
+        sending: [m] of transfers; None: as their heads. Used where links are exclusive.
+
+    Raises:
+        UsageError: a node on a device that cannot run it, or a transfer between devices that nothing joins.
+    """
+    device = np.asarray(assignment, np.int64)
+    priority = np.asarray(priority, np.float64)
+    sending = priority[instance.graph.heads] if sending is None else np.asarray(sending, np.float64)
+    takes = instance.time[np.arange(instance.n), device]
+    tails, heads = device[instance.graph.tails], device[instance.graph.heads]
+    carry = np.where(tails == heads, 0.0, instance.transfers.along(np.arange(instance.m), tails, heads))
+    if not (np.isfinite(takes).all() and np.isfinite(carry).all()):
+        raise UsageError("no schedule: a node is where it cannot run, or two devices have no link")
+    start, end, sent, arrived = _run(instance, device, priority, sending, takes, carry)
+    moved = tails != heads
+    schedule = Schedule.create(
+        instance.graph, start, end, np.where(moved, sent, np.nan), np.where(moved, arrived, np.nan)
+    )
+    return Plan.create(instance.problem, device, schedule=schedule)
+
+
+def compressed(instance: Instance, plan: Plan) -> Plan:
+    """Return *plan* with everything as early as its own order on devices and links allows: exact times, never later."""
+    schedule = plan.schedule
+    assert schedule is not None
+    sending = np.where(np.isnan(schedule.sent), schedule.end[instance.graph.tails], schedule.sent)
+    return timed(instance, plan.assignment, schedule.start, sending)
+
+
+def _run(
+    instance: Instance, device: Ints, priority: Floats, sending: Floats, takes: Floats, carry: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return starts and ends of nodes and of transfers."""
+    graph, n, k = instance.graph, instance.n, instance.k
+    exclusive = instance.exclusive
+    topological = np.empty(n, np.int64)
+    topological[graph.topological_order] = np.arange(n)
+    waiting = np.diff(graph.offsets_in)
+    ready = np.zeros(n)
+    free, sends, receives = [0.0] * k, [0.0] * k, [0.0] * k
+    start, end = np.zeros(n), np.zeros(n)
+    sent, arrived = np.zeros(graph.m), np.zeros(graph.m)
+    queue: list[tuple[float, int, int]] = []  # priority, place in the order, node; a transfer as n + edge
+
+    def arrive(e: int, at: float) -> None:
+        head = int(graph.heads[e])
+        ready[head] = max(ready[head], at)
+        waiting[head] -= 1
+        if waiting[head] == 0:
+            heappush(queue, (float(priority[head]), int(topological[head]), head))
+
+    for v in np.flatnonzero(waiting == 0).tolist():
+        heappush(queue, (float(priority[v]), int(topological[v]), v))
+    while queue:
+        _, _, item = heappop(queue)
+        if item >= n:
+            e = item - n
+            d, f = int(device[graph.tails[e]]), int(device[graph.heads[e]])
+            sent[e] = max(end[graph.tails[e]], sends[d], receives[f])
+            arrived[e] = sends[d] = receives[f] = sent[e] + carry[e]
+            arrive(e, float(arrived[e]))
+            continue
+        d = int(device[item])
+        start[item] = max(ready[item], free[d])
+        end[item] = free[d] = start[item] + takes[item]
+        for e in range(int(graph.offsets[item]), int(graph.offsets[item + 1])):
+            head = int(graph.heads[e])
+            if device[head] == d:
+                arrive(e, float(end[item]))
+            elif exclusive and carry[e] > 0:
+                heappush(queue, (float(sending[e]), int(topological[head]), n + e))
+            else:
+                sent[e], arrived[e] = end[item], end[item] + carry[e]
+                arrive(e, float(arrived[e]))
+    return start, end, sent, arrived
