@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from math import inf, nan
 
 import numpy as np
 
@@ -32,11 +33,14 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.schedule import Schedule
+from mtpp_dsl.schedule_check import travel
 from mtpp_dsl.verification import cost_of, loads, verify
 
 __all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "plans", "small", "verifiable"]
 
 ACYCLIC = Acyclic()
+MAKESPAN = Objective("makespan")
 MORE_THAN_VERIFIED = frozenset({"subgraphs"})
 """Problems whose plans this version cannot verify; their constraints only take plans away, so a bound may drop them."""
 
@@ -65,12 +69,72 @@ def optimum(name: str) -> float | None:
 
 
 def plans(problem: Problem) -> Iterator[Plan]:
-    """Yield every plan that satisfies every constraint, with every choice of replicas."""
+    """Yield every plan that satisfies every constraint, with every choice of replicas.
+
+    For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
+    earlier in its place: without labelled constraints on times, no schedule is shorter.
+    """
     for assignment in product(range(problem.k), repeat=problem.graph.n):
+        if problem.objective.quantity == "makespan":
+            found = _shortest(problem, assignment)
+            if found is not None and not verify(problem, found):
+                yield found
+            continue
         for replicas in _replicas(problem, set(assignment)):
             plan = Plan.create(problem, assignment, replicas=replicas)
             if not verify(problem, plan):
                 yield plan
+
+
+def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
+    """Return the plan with the shortest schedule of an assignment, by trying every order of nodes and transfers."""
+    graph = problem.graph
+    edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+    takes = [float(problem.time[v, d]) for v, d in enumerate(assignment)]
+    carry = [0.0 if assignment[u] == assignment[v] else travel(problem, e, assignment[u], assignment[v])
+             for e, (u, v) in enumerate(edges)]  # fmt: skip
+    if inf in takes or inf in carry:
+        return None
+    exclusive = any(problem.of(ExclusiveLinks))
+    uses = [[("runs", d)] for d in assignment]  # the resources of each node, then of each edge
+    uses += [
+        [("sends", assignment[u]), ("receives", assignment[v])] if exclusive and carry[e] > 0 else []
+        for e, (u, v) in enumerate(edges)
+    ]
+    needs = [{graph.n + e for e, (_, head) in enumerate(edges) if head == v} for v in range(graph.n)]
+    needs += [{u} for u, _ in edges]
+    time = takes + carry
+    best: tuple[float, dict[int, float]] = (inf, {})
+    seen: set[tuple[tuple[int, float], ...]] = set()
+
+    def extend(ends: dict[int, float], free: dict[tuple[str, int], float]) -> None:
+        nonlocal best
+        key = tuple(sorted(ends.items()))
+        if key in seen or max(ends.values(), default=0.0) >= best[0]:
+            return
+        seen.add(key)
+        if len(ends) == len(time):
+            best = max(ends.values(), default=0.0), ends
+            return
+        for item in range(len(time)):
+            if item not in ends and needs[item] <= ends.keys():
+                ready = max([0.0, *(ends[other] for other in needs[item]), *(free.get(r, 0.0) for r in uses[item])])
+                end = ready + time[item]
+                extend({**ends, item: end}, {**free, **dict.fromkeys(uses[item], end)})
+                if not uses[item]:  # it is in nobody's way: no other item need come before it
+                    return
+
+    extend({}, {})
+    ends = [best[1][item] for item in range(len(time))]
+    moved = [assignment[u] != assignment[v] for u, v in edges]
+    schedule = Schedule.create(
+        graph,
+        [end - takes[v] for v, end in enumerate(ends[: graph.n])],
+        ends[: graph.n],
+        [ends[graph.n + e] - carry[e] if moved[e] else nan for e in range(graph.m)],
+        [ends[graph.n + e] if moved[e] else nan for e in range(graph.m)],
+    )
+    return Plan.create(problem, assignment, schedule=schedule)
 
 
 def _replicas(problem: Problem, busy: set[int]) -> Iterator[dict[int, tuple[int, ...]]]:
@@ -83,6 +147,8 @@ def _replicas(problem: Problem, busy: set[int]) -> Iterator[dict[int, tuple[int,
 
 def verifiable(problem: Problem) -> bool:
     """Return whether this version can verify plans of *problem*."""
+    if isinstance(problem.interconnect, Links) and problem.objective.quantity == "bottleneck":
+        return False
     try:
         plan = Plan.create(problem, [0] * problem.graph.n)
         verify(problem, plan)
@@ -176,6 +242,10 @@ def _unusual() -> dict[str, Problem]:
     mixed = [Device("gpu", "fast"), Device("cpu", speed=0.5, pays_io=False)]
     pair = np.ones((2, 2))
     links = Links(bandwidth=pair, latency=pair)
+    line = np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
+    relay = Links(bandwidth=line, latency=0.25 * np.ones((3, 3)))
+    small = [Device("d[0]", memory=24.0), Device("d[1]", memory=14.0)]
+    apart_and_together = [Separate(nodes=(0, 5)), Colocate(nodes=(1, 4)), Forbid(nodes=(2,), devices=(0,))]
     two = [replace(device, group=group) for device, group in zip(_devices(3), "xxy", strict=True)]
     three = [replace(device, group=group) for device, group in zip(_devices(3), "xyz", strict=True)]
     spread = Replicate(most=3, sync="weights")
@@ -190,7 +260,12 @@ def _unusual() -> dict[str, Problem]:
         "separate parts": Problem.create(training, _devices(3), Shared(4.0), apart, [ACYCLIC, ends]),
         "unsupported": Problem.create(unsupported, mixed, Shared(1.0), constraints=[ACYCLIC]),
         "host": Problem.create(unsupported, mixed, Host(1.0), constraints=[ACYCLIC]),
-        "makespan": Problem.create(_diamond(), _devices(2), links, Objective("makespan"), [ExclusiveLinks()]),
+        "makespan": Problem.create(_diamond(), _devices(2), links, MAKESPAN),
+        "exclusive links": Problem.create(_diamond(), _devices(2), links, MAKESPAN, [ExclusiveLinks()]),
+        "makespan and memory": Problem.create(_diamond(), small, links, MAKESPAN, [ExclusiveLinks(), Memory()]),
+        "unequal devices": Problem.create(unsupported, mixed, links, MAKESPAN),
+        "no link": Problem.create(crossed, _devices(2), Links(0 * pair, 0 * pair), MAKESPAN),
+        "makespan together": Problem.create(_diamond(), _devices(3), relay, MAKESPAN, apart_and_together),
         "groups": Problem.create(_diamond(), two, Shared(4.0, between=1.0), constraints=[ACYCLIC]),
         "replicas in groups": Problem.create(training, three, Shared(4.0, between=2.0), constraints=[ACYCLIC, spread]),
         "batch throughput": Problem.create(_diamond(), _devices(2), links, Objective("throughput", batch=4)),
