@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.solvers.scheduling.kernel import TIME, Times
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,45 +64,29 @@ def _run(
     instance: Instance, device: Ints, priority: Floats, sending: Floats, takes: Floats, carry: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return starts and ends of nodes and of transfers."""
-    graph, n, k = instance.graph, instance.n, instance.k
-    exclusive = instance.exclusive
-    topological = np.empty(n, np.int64)
-    topological[graph.topological_order] = np.arange(n)
-    waiting = np.diff(graph.offsets_in)
-    ready = np.zeros(n)
-    free, sends, receives = [0.0] * k, [0.0] * k, [0.0] * k
-    start, end = np.zeros(n), np.zeros(n)
-    sent, arrived = np.zeros(graph.m), np.zeros(graph.m)
-    queue: list[tuple[float, int, int]] = []  # priority, place in the order, node; a transfer as n + edge
+    graph, n, m = instance.graph, instance.n, instance.m
+    place = np.empty(n, np.int64)
+    place[graph.topological_order] = np.arange(n)
+    item = np.lexsort((np.arange(n + m), np.append(place, place[graph.heads]), np.append(priority, sending)))
+    rank = np.empty(n + m, np.int64)
+    rank[item] = np.arange(n + m)
+    times = Times.empty(n, m)
+    run = TIME.pick(n + m, _silent)
+    run(
+        graph.offsets,
+        graph.heads,
+        graph.tails,
+        rank,
+        item,
+        device,
+        takes,
+        carry,
+        instance.exclusive,
+        instance.k,
+        times,
+    )
+    return times
 
-    def arrive(e: int, at: float) -> None:
-        head = int(graph.heads[e])
-        ready[head] = max(ready[head], at)
-        waiting[head] -= 1
-        if waiting[head] == 0:
-            heappush(queue, (float(priority[head]), int(topological[head]), head))
 
-    for v in np.flatnonzero(waiting == 0).tolist():
-        heappush(queue, (float(priority[v]), int(topological[v]), v))
-    while queue:
-        _, _, item = heappop(queue)
-        if item >= n:
-            e = item - n
-            d, f = int(device[graph.tails[e]]), int(device[graph.heads[e]])
-            sent[e] = max(end[graph.tails[e]], sends[d], receives[f])
-            arrived[e] = sends[d] = receives[f] = sent[e] + carry[e]
-            arrive(e, float(arrived[e]))
-            continue
-        d = int(device[item])
-        start[item] = max(ready[item], free[d])
-        end[item] = free[d] = start[item] + takes[item]
-        for e in range(int(graph.offsets[item]), int(graph.offsets[item + 1])):
-            head = int(graph.heads[e])
-            if device[head] == d:
-                arrive(e, float(end[item]))
-            elif exclusive and carry[e] > 0:
-                heappush(queue, (float(sending[e]), int(topological[head]), n + e))
-            else:
-                sent[e], arrived[e] = end[item], end[item] + carry[e]
-                arrive(e, float(arrived[e]))
-    return start, end, sent, arrived
+def _silent(message: str) -> None:
+    """Say nothing: a schedule is timed in an instant."""
