@@ -96,7 +96,7 @@ def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
     if inf in takes or inf in carry:
         return None
     exclusive = any(problem.of(ExclusiveLinks))
-    uses = [[("runs", d)] for d in assignment]  # the resources of each node, then of each edge
+    uses = [[("runs", d)] if takes[v] > 0 else [] for v, d in enumerate(assignment)]  # of each node, then of each edge
     uses += [
         [("sends", assignment[u]), ("receives", assignment[v])] if exclusive and carry[e] > 0 else []
         for e, (u, v) in enumerate(edges)

@@ -72,8 +72,11 @@ def reference(instance: Instance, device: list[int], priority: list[float], send
             arrive(e, arrived[e])
             continue
         d = device[item]
-        start[item] = max(ready[item], free.get(("run", d), 0.0))
-        end[item] = free["run", d] = start[item] + float(instance.time[item, d])
+        takes = float(instance.time[item, d])
+        start[item] = max(ready[item], free.get(("run", d), 0.0)) if takes > 0 else ready[item]
+        end[item] = start[item] + takes
+        if takes > 0:
+            free["run", d] = end[item]
         for e in range(graph.m):
             if graph.tails[e] == item:
                 v = int(graph.heads[e])

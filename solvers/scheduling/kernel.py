@@ -118,11 +118,12 @@ def sweep(instance: Arrays, order: Ints, device: Ints, times: Times, free: Float
                 at = at + carry
             times.arrived[e] = at
             ready = max(ready, at)
-        ready = max(ready, free[f])
+        if instance.time[v, f] > 0:
+            ready = max(ready, free[f])
+            free[f] = ready + instance.time[v, f]
         times.start[v] = ready
-        free[f] = ready + instance.time[v, f]
-        times.end[v] = free[f]
-        makespan = max(makespan, free[f])
+        times.end[v] = ready + instance.time[v, f]
+        makespan = max(makespan, times.end[v])
     return makespan
 
 
@@ -139,13 +140,16 @@ def _time(
     k: int,
     times: Times,
 ) -> None:
-    """Time nodes (items 0..n-1) and transfers (n..n+m-1) by rank, each as soon as what it needs lies behind it."""
+    """Time nodes (items 0..n-1) and transfers (n..n+m-1) by rank, each as soon as what it needs lies behind it.
+
+    No node before what ``times.start`` says when called.
+    """
     start, end, sent, arrived = times
     n = len(takes)
     waiting = np.zeros(n, np.int64)
     for e in range(len(heads)):
         waiting[heads[e]] += 1
-    ready = np.zeros(n)
+    ready = start.copy()
     free, sends, receives = np.zeros(k), np.zeros(k), np.zeros(k)
     queue = [rank[v] for v in range(n) if waiting[v] == 0]
     heapify(queue)
@@ -158,9 +162,11 @@ def _time(
             first, last = offsets[v], offsets[v + 1]
             u = v
             d = device[v]
-            start[v] = max(ready[v], free[d])
+            start[v] = ready[v]
+            if takes[v] > 0:
+                start[v] = max(ready[v], free[d])
+                free[d] = start[v] + takes[v]
             end[v] = start[v] + takes[v]
-            free[d] = end[v]
         d = device[u]
         for e in range(first, last):
             head = heads[e]

@@ -19,19 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["compressed", "timed"]
 
 
-def timed(instance: Instance, assignment: ArrayLike, priority: ArrayLike, sending: ArrayLike | None = None) -> Plan:
+def timed(
+    instance: Instance,
+    assignment: ArrayLike,
+    priority: ArrayLike,
+    sending: ArrayLike | None = None,
+    release: ArrayLike | None = None,
+) -> Plan:
     """Return the plan in which nodes and transfers, taken in the order of their priorities, start as early as they can.
 
     Whatever has its predecessors behind it may come next; of these the one of least priority does, and starts when
     its predecessors and its device (of exclusive transfers: the sender and the receiver) let it. So the order on every
     device is one that precedence allows, whatever the priorities are. Given the starts of a valid schedule it
-    returns one that is no longer, in the same order.
+    returns one that is no longer, in the same order. A node that takes no time does not wait for its device.
 
     Args:
         instance: the problem.
         assignment: [n] device of every node.
         priority: [n] of nodes, such as starts; least first, ties by the topological order.
         sending: [m] of transfers; None: as their heads. Used where links are exclusive.
+        release: [n] when every node may start at the earliest; None: at once.
 
     Raises:
         UsageError: a node on a device that cannot run it, or a transfer between devices that nothing joins.
@@ -44,7 +51,8 @@ def timed(instance: Instance, assignment: ArrayLike, priority: ArrayLike, sendin
     carry = np.where(tails == heads, 0.0, instance.transfers.along(np.arange(instance.m), tails, heads))
     if not (np.isfinite(takes).all() and np.isfinite(carry).all()):
         raise UsageError("no schedule: a node is where it cannot run, or two devices have no link")
-    start, end, sent, arrived = _run(instance, device, priority, sending, takes, carry)
+    ready = np.zeros(instance.n) if release is None else np.array(release, np.float64)
+    start, end, sent, arrived = _run(instance, device, priority, sending, takes, carry, ready)
     moved = tails != heads
     schedule = Schedule.create(
         instance.graph, start, end, np.where(moved, sent, np.nan), np.where(moved, arrived, np.nan)
@@ -61,9 +69,9 @@ def compressed(instance: Instance, plan: Plan) -> Plan:
 
 
 def _run(
-    instance: Instance, device: Ints, priority: Floats, sending: Floats, takes: Floats, carry: Floats
+    instance: Instance, device: Ints, priority: Floats, sending: Floats, takes: Floats, carry: Floats, ready: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return starts and ends of nodes and of transfers."""
+    """Return starts and ends of nodes and of transfers; *ready* is when nodes may start."""
     graph, n, m = instance.graph, instance.n, instance.m
     place = np.empty(n, np.int64)
     place[graph.topological_order] = np.arange(n)
@@ -71,6 +79,7 @@ def _run(
     rank = np.empty(n + m, np.int64)
     rank[item] = np.arange(n + m)
     times = Times.empty(n, m)
+    times.start[:] = ready
     run = TIME.pick(n + m, _silent)
     run(
         graph.offsets,
