@@ -126,6 +126,8 @@ def solve(
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
+    if start is not None and start.schedule is None and problem.objective.quantity == "makespan":
+        start = _timed(problem, start)
     if getattr(chosen, "needs_start", False):
         _check_given(problem, chosen, start)
     start, notes = _take_start(problem, start, progress)
@@ -172,6 +174,15 @@ def _take_start(problem: Problem, start: Plan | None, progress: Progress) -> tup
         return None, (f"the start was dropped, it is no plan: {broken[0]}",)
     progress.report_plan(start, evaluate(problem, start).cost)
     return start, ()
+
+
+def _timed(problem: Problem, start: Plan) -> Plan:
+    """Return a plan that says where nodes run with a schedule that says when; as it is where there can be none."""
+    try:
+        timed: Plan = registry.built_in("mtpp_dsl.solvers.listing.complete:complete")(problem, start)
+    except UsageError:
+        return start
+    return timed
 
 
 def _honest(result: Result, gap: float) -> Result:

@@ -55,7 +55,7 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
         elif sent[e] < end[u] - slack or start[v] < arrived[e] - slack or abs(arrived[e] - sent[e] - takes) > slack:
             given = f"it is sent from {sent[e]:.6g} to {arrived[e]:.6g}"
             yield "precedence", f"{edge} takes {takes:.6g} after {end[u]:.6g} and before {start[v]:.6g}; {given}"
-        else:
+        elif takes > 0:
             moves.append((device[u], device[v], sent[e], arrived[e], edge))
     for constraint in problem.of(ExclusiveLinks):
         leaving = ((d, a, b, edge) for d, _, a, b, edge in moves)
@@ -69,19 +69,21 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
 def _overlaps(
     intervals: Iterable[tuple[int, float, float, str]], problem: Problem, what: str, slack: float
 ) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of neighbours of which one begins before the other has ended, on one device each."""
+    """Yield the pairs of which one begins before the other has ended, on one device each.
+
+    An interval without length may lie at the ends of another, not inside it.
+    """
     on: dict[int, list[tuple[float, float, str]]] = {}
     for d, a, b, name in intervals:
-        if b - a > slack:
-            on.setdefault(d, []).append((a, b, name))
+        on.setdefault(d, []).append((a, b, name))
     for d, busy in on.items():
         busy.sort()
-        last, holder = -inf, ""
+        first, last, holder = -inf, -inf, ""
         for a, b, name in busy:
-            if a < last - slack:
+            if a < last - slack and b > first + slack:
                 yield "schedule", f"{holder} and {name} {what} {problem.devices[d].name}"
             if b > last:
-                last, holder = b, name
+                first, last, holder = a, b, name
 
 
 def travel(problem: Problem, e: int, d: int, f: int) -> float:

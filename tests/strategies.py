@@ -8,9 +8,18 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from mtpp_dsl.constraints import Acyclic, Memory
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Colocate,
+    Constraint,
+    ExclusiveLinks,
+    Forbid,
+    Memory,
+    Pin,
+    Separate,
+)
 from mtpp_dsl.graph import Graph
-from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 
 WEIGHTS = st.one_of(st.integers(0, 10).map(float), st.floats(0, 10, width=32), st.sampled_from([0.0, 1.0, 100.0]))
 
@@ -86,3 +95,49 @@ def mixed_graph(
         backward=backward,
         times={"cpu": work * random.choice([1.0, 2.0, 5.0], n) + random.choice([0.0, 0.3], n)},
     )
+
+
+@st.composite
+def link_problems(draw: st.DrawFn, most: int = 4, most_devices: int = 3) -> Problem:
+    """Draw a makespan on links: unequal and unsupported times, missing links, explicit transfers, constraints."""
+    graph = draw(graphs(most))
+    n, k = graph.n, draw(st.integers(1, most_devices))
+    times = {
+        f"d{d}": draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.5, 7.0]), min_size=n, max_size=n)) for d in range(k)
+    }
+    if draw(st.booleans()):
+        v, d = draw(st.integers(0, n - 1)), draw(st.integers(0, k - 1))
+        times[f"d{d}"][v] = float("inf")
+    graph = Graph.create(
+        graph.names,
+        zip(graph.tails.tolist(), graph.heads.tolist(), strict=True),
+        work=graph.work,
+        output=graph.output,
+        params=graph.params,
+        times=times,
+    )
+    table = np.array(draw(st.lists(st.sampled_from([0.0, 1.0, 1.0, 4.0]), min_size=k * k, max_size=k * k)))
+    late = np.array(draw(st.lists(st.sampled_from([0.0, 0.5, 2.0]), min_size=k * k, max_size=k * k)))
+    explicit = None
+    if draw(st.booleans()):
+        steps = draw(st.lists(st.integers(0, 5), min_size=graph.m * k * k, max_size=graph.m * k * k))
+        explicit = np.array(steps, float).reshape(graph.m, k, k) * (1 - np.eye(k))
+    links = Links(table.reshape(k, k) * (1 - np.eye(k)), late.reshape(k, k), explicit)
+    total = float(graph.memory.sum())
+    room = draw(st.sampled_from([None, total, total / 2, total / k]))
+    constraints: list[Constraint] = []
+    for chosen in draw(st.sets(st.sampled_from(["exclusive", "memory", "together", "apart", "pin", "forbid"]))):
+        some = tuple(sorted(draw(st.sets(st.integers(0, n - 1), min_size=1, max_size=2))))
+        where = (draw(st.integers(0, k - 1)),)
+        constraints.append(
+            {
+                "exclusive": ExclusiveLinks(),
+                "memory": Memory(),
+                "together": Colocate(nodes=some),
+                "apart": Separate(nodes=some),
+                "pin": Pin(nodes=some, devices=where),
+                "forbid": Forbid(nodes=some, devices=where),
+            }[chosen]
+        )
+    devices = [Device(f"d{d}", memory=room) for d in range(k)]
+    return Problem.create(graph, devices, links, Objective("makespan"), constraints)

@@ -68,6 +68,13 @@ def solve(
     write_model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the MIP as .lp or .mps.", show_default=False)
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the schedule as a trace for Perfetto.", show_default=False),
+    ] = None,
+    gantt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the schedule: .svg, .png or .pdf.", show_default=False)
+    ] = None,
     include: Include = [],  # noqa: B006
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
     verbose: Annotated[
@@ -97,6 +104,8 @@ def solve(
             solver_option=solver_option,
             json=json,
             write_model=write_model,
+            trace=trace,
+            gantt=gantt,
             quiet=quiet,
             verbose=verbose,
         )

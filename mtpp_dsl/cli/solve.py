@@ -44,6 +44,8 @@ class SolveCall:
     solver_option: list[str]
     json: Path | None
     write_model: Path | None
+    trace: Path | None
+    gantt: Path | None
     quiet: bool
     verbose: bool
 
@@ -53,11 +55,12 @@ def solve_and_report(call: SolveCall) -> int:
     if call.quiet and call.verbose:
         raise UsageError("--quiet and --verbose exclude each other")
     limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
-    _check_writable(call.json)
-    _check_writable(call.write_model)
+    for path in (call.json, call.write_model, call.trace, call.gantt):
+        _check_writable(path)
     began = monotonic()
     problem = read_problem(call.spec, call.define, call.include)
     read = monotonic() - began
+    _check_schedule(call, problem)
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     start = None if call.start is None else read_plan(problem, call.start)
@@ -107,6 +110,18 @@ def _check_writable(path: Path | None) -> None:
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
 
 
+def _check_schedule(call: SolveCall, problem: Problem) -> None:
+    """Complain about a picture of a schedule where there will be none."""
+    asked = {"--trace": call.trace, "--gantt": call.gantt}
+    for option, path in asked.items():
+        if path is not None and problem.objective.quantity != "makespan":
+            raise UsageError(f"{option} shows a schedule, and a plan to {problem.objective} has none")
+    if call.gantt is not None:
+        from mtpp_dsl.report.picture import check_picture
+
+        check_picture(call.gantt)
+
+
 @contextmanager
 def _stop_on_interrupt(progress: Progress) -> Iterator[None]:
     """Make the first Ctrl-C ask for what there is, and the second one leave."""
@@ -132,6 +147,8 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> N
         sys.stdout.write(dumps(data))
     elif call.json is not None:
         call.json.write_text(dumps(data), encoding="utf-8")
+    if result.plan is not None and result.plan.schedule is not None:
+        _show_schedule(call, problem, result.plan)
     if not call.quiet and not to_stdout:
         from rich.console import Console
 
@@ -142,6 +159,18 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> N
             console.print(summary(problem, result))
         if captured is not None:
             sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
+
+
+def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> None:
+    """Write the trace and the picture that were asked for."""
+    if call.trace is not None:
+        from mtpp_dsl.report.trace import trace
+
+        call.trace.write_text(dumps(trace(problem, plan)), encoding="utf-8")
+    if call.gantt is not None:
+        from mtpp_dsl.report.picture import draw
+
+        draw(problem, plan, call.gantt)
 
 
 def _exit_code(result: Result, progress: Progress, *, only_bounds: bool) -> int:

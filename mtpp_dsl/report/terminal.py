@@ -12,6 +12,8 @@ from rich.text import Text
 from mtpp_dsl.evaluation import Evaluation
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.activities import Timeline
+from mtpp_dsl.report.gantt import critical_path, gantt
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.units import format_quantity
 
@@ -37,9 +39,14 @@ def summary(problem: Problem, result: Result) -> RenderableType:
     parts: list[RenderableType] = [_heading(problem), ""]
     if result.infeasibility is not None:
         parts += _why_infeasible(result)
-    if result.plan is not None and result.evaluation is not None:
+    timeline = None
+    if result.plan is not None and result.evaluation is not None and result.plan.schedule is not None:
+        timeline = Timeline(problem, result.plan)
+        memory = [_memory(problem, result.evaluation, d) for d in range(problem.k)]
+        parts += [gantt(problem, timeline, memory), ""]
+    elif result.plan is not None and result.evaluation is not None:
         parts += [_devices(problem, result, result.evaluation), _legend(result.evaluation), ""]
-    parts.append(_facts(problem, result))
+    parts.append(_facts(problem, result, timeline))
     return Group(*parts)
 
 
@@ -135,7 +142,7 @@ def _memory(problem: Problem, evaluation: Evaluation, d: int) -> str:
     return used if limit is None else f"{used} of {format_quantity(limit, unit)}"
 
 
-def _facts(problem: Problem, result: Result) -> Table:
+def _facts(problem: Problem, result: Result, timeline: Timeline | None) -> Table:
     objective, unit = problem.objective, problem.objective.unit(problem.time_unit)
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="dim")
@@ -144,6 +151,8 @@ def _facts(problem: Problem, result: Result) -> Table:
         table.add_row(objective.name, Text(format_quantity(objective.value(result.cost), unit), "bold"))
     if result.evaluation is not None and result.evaluation.separate:
         table.add_row("parts", _parts(problem, result.evaluation))
+    if timeline is not None:
+        table.add_row("critical path", critical_path(problem, timeline))
     if result.bound is not None:
         table.add_row("bound", _bound(problem, result.bound))
     if result.gap is not None:
