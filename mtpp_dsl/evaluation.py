@@ -14,6 +14,8 @@ from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.replication import synchronises
+from mtpp_dsl.schedule import Schedule
+from mtpp_dsl.subgraphs import traffic
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -34,7 +36,7 @@ class Evaluation:
             overflow with the forward part (tarnawski2020, 5.3).
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
         makespan: when the last node ends, where that is the objective; input and output are then the times for which
-            tensors arrive and leave, beside the work, which alone is the load.
+            tensors arrive and leave; on links that is beside the work, which alone is the load.
     """
 
     work: Floats
@@ -120,22 +122,36 @@ def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
         raise UsageError("the plan says where every node runs and not when: it has no makespan")
     k, device, graph = problem.k, plan.assignment, problem.graph
     work = _per_device(device, problem.time[np.arange(graph.n), device], k)
-    moved = np.flatnonzero(~np.isnan(plan.schedule.sent))
-    carried = (plan.schedule.arrived - plan.schedule.sent)[moved]
+    reads, writes = _carried(problem, plan, plan.schedule)
     nothing = np.zeros(k)
+    links = isinstance(problem.interconnect, Links)
     return Evaluation(
         work=work,
-        input=_per_device(device[graph.heads[moved]], carried, k),
-        output=_per_device(device[graph.tails[moved]], carried, k),
+        input=reads,
+        output=writes,
         overflow=nothing,
         memory=_per_device(device, graph.memory, k),
         params=_per_device(device, graph.params, k),
         sync=nothing,
-        load=work,
+        load=work if links else work + reads + writes,
         forward=_per_device(device, np.where(graph.backward, 0.0, problem.time[np.arange(graph.n), device]), k),
         backward=_per_device(device, np.where(graph.backward, problem.time[np.arange(graph.n), device], 0.0), k),
         makespan=plan.schedule.makespan,
     )
+
+
+def _carried(problem: Problem, plan: Plan, schedule: Schedule) -> tuple[Floats, Floats]:
+    """Return for how long tensors reach every device, and leave it; those between its own subgraphs count, too."""
+    k, device, graph = problem.k, plan.assignment, problem.graph
+    if isinstance(problem.interconnect, Links):
+        moved = np.flatnonzero(~np.isnan(schedule.sent))
+        carried = (schedule.arrived - schedule.sent)[moved]
+        return _per_device(device[graph.heads[moved]], carried, k), _per_device(device[graph.tails[moved]], carried, k)
+    if schedule.piece is None:
+        raise UsageError("the schedule names no subgraphs: it has no latency")
+    home, reads, writes = traffic(problem, device, schedule.piece)
+    first = np.unique(home, return_index=True)[1]
+    return _per_device(device[first], reads, k), _per_device(device[first], writes, k)
 
 
 def _per_device(device: Ints, weights: Floats, k: int) -> Floats:

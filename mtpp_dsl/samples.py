@@ -28,13 +28,14 @@ from mtpp_dsl.constraints import (
     Separate,
     Subgraphs,
 )
-from mtpp_dsl.errors import Refused
+from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.schedule_check import travel
+from mtpp_dsl.subgraphs import most_subgraphs, scheduled
 from mtpp_dsl.verification import cost_of, loads, verify
 
 __all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "plans", "small", "verifiable"]
@@ -72,13 +73,16 @@ def plans(problem: Problem) -> Iterator[Plan]:
     """Yield every plan that satisfies every constraint, with every choice of replicas.
 
     For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
-    earlier in its place: without labelled constraints on times, no schedule is shorter.
+    earlier in its place: without labelled constraints on times, no schedule is shorter. Likewise, on ``host`` and
+    ``shared``, of every way to part nodes into subgraphs.
     """
     for assignment in product(range(problem.k), repeat=problem.graph.n):
         if problem.objective.quantity == "makespan":
-            found = _shortest(problem, assignment)
-            if found is not None and not verify(problem, found):
-                yield found
+            if isinstance(problem.interconnect, Links):
+                found = _shortest(problem, assignment)
+                yield from [found] if found is not None and not verify(problem, found) else []
+            else:
+                yield from _by_subgraphs(problem, assignment)
             continue
         for replicas in _replicas(problem, set(assignment)):
             plan = Plan.create(problem, assignment, replicas=replicas)
@@ -135,6 +139,20 @@ def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
         [ends[graph.n + e] if moved[e] else nan for e in range(graph.m)],
     )
     return Plan.create(problem, assignment, schedule=schedule)
+
+
+def _by_subgraphs(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
+    """Yield the earliest schedule of every way to part each device's nodes into subgraphs, in every order."""
+    choices = [range(int(most)) if most else (0,) for most in most_subgraphs(problem)[list(assignment)]]
+    if inf in (problem.time[v, d] for v, d in enumerate(assignment)):
+        return
+    for piece in product(*choices):
+        try:
+            plan = scheduled(problem, assignment, piece)
+        except UsageError:  # subgraphs that wait for each other
+            continue
+        if not verify(problem, plan):
+            yield plan
 
 
 def _replicas(problem: Problem, busy: set[int]) -> Iterator[dict[int, tuple[int, ...]]]:
@@ -248,6 +266,8 @@ def _unusual() -> dict[str, Problem]:
     apart_and_together = [Separate(nodes=(0, 5)), Colocate(nodes=(1, 4)), Forbid(nodes=(2,), devices=(0,))]
     two = [replace(device, group=group) for device, group in zip(_devices(3), "xxy", strict=True)]
     three = [replace(device, group=group) for device, group in zip(_devices(3), "xyz", strict=True)]
+    beside = [*_devices(2, 12.0), Device("cpu", speed=0.3, pays_io=False)]
+    fixed = Pin(nodes=(0,), devices=(1,))
     spread = Replicate(most=3, sync="weights")
     ends = Colocate(nodes=(0, 5))
     apart = Objective("bottleneck", parts="separate")
@@ -266,6 +286,9 @@ def _unusual() -> dict[str, Problem]:
         "unequal devices": Problem.create(unsupported, mixed, links, MAKESPAN),
         "no link": Problem.create(crossed, _devices(2), Links(0 * pair, 0 * pair), MAKESPAN),
         "makespan together": Problem.create(_diamond(), _devices(3), relay, MAKESPAN, apart_and_together),
+        "latency": Problem.create(_diamond(), beside, Host(2.0), MAKESPAN, [Contiguous(), Memory()]),
+        "latency on shared": Problem.create(_diamond(), _devices(2), Shared(4.0), MAKESPAN, [Contiguous(), fixed]),
+        "latency by pieces": Problem.create(crossed, beside, Host(1.0), MAKESPAN, [Subgraphs(most=2), pairs[0]]),
         "groups": Problem.create(_diamond(), two, Shared(4.0, between=1.0), constraints=[ACYCLIC]),
         "replicas in groups": Problem.create(training, three, Shared(4.0, between=2.0), constraints=[ACYCLIC, spread]),
         "batch throughput": Problem.create(_diamond(), _devices(2), links, Objective("throughput", batch=4)),

@@ -30,6 +30,7 @@ from mtpp_dsl.constraints import (
     Replicate,
     Separate,
     Start,
+    Subgraphs,
 )
 from mtpp_dsl.errors import Refused, UsageError, VerificationError
 from mtpp_dsl.plan import Plan
@@ -38,6 +39,8 @@ from mtpp_dsl.replicas import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.result import Result
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.schedule_check import broken_times
+from mtpp_dsl.subgraph_check import broken_subgraphs, subgraph_loads
+from mtpp_dsl.subgraphs import undefined
 
 __all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "verify"]
 
@@ -69,7 +72,8 @@ def verify(problem: Problem, plan: Plan) -> list[Violation]:
     device = [int(d) for d in plan.assignment]
     broken = [Violation("replicas", message) for message in faults(problem, plan.replicas, device)]
     if problem.objective.quantity == "makespan":
-        broken += [Violation(what, message) for what, message in broken_times(problem, plan)]
+        check = broken_subgraphs if _by_subgraphs(problem) else broken_times
+        broken += [Violation(what, message) for what, message in check(problem, plan)]
     if broken:
         return broken
     found = [v for copy in copies(plan.replicas, device) for v in _check(problem, copy, plan.schedule)]
@@ -84,8 +88,18 @@ def _refuse_unknown(problem: Problem) -> None:
     makespan = problem.objective.quantity == "makespan"
     if problem.objective.batch is not None:
         raise Refused("cannot verify a plan for the throughput of a batch yet")
-    if makespan != isinstance(problem.interconnect, Links):
+    if isinstance(problem.interconnect, Links) and not makespan:
         raise Refused(f"cannot verify a plan for {problem.objective.quantity} on {problem.interconnect.keyword} yet")
+    reason = undefined(problem) if _by_subgraphs(problem) else None
+    if reason is not None:
+        raise Refused(f"cannot verify a plan: {reason}")
+    if any(problem.of(Subgraphs)) and not _by_subgraphs(problem):
+        raise Refused("cannot verify 'constraint subgraphs' yet: it speaks of a makespan on host or shared")
+
+
+def _by_subgraphs(problem: Problem) -> bool:
+    """Whether the objective is a latency by subgraphs (tarnawski2020, section 4)."""
+    return problem.objective.quantity == "makespan" and not isinstance(problem.interconnect, Links)
 
 
 def _check(problem: Problem, device: list[int], schedule: Schedule | None) -> Iterator[Violation]:
@@ -231,6 +245,8 @@ def _contiguous(problem: Problem, device: list[int], constraint: Contiguous) -> 
         for u, v in _edges(problem, nodes):
             after[u].append(v)
         for d in _devices(problem, constraint.devices):
+            if _by_subgraphs(problem) and not (isinstance(problem.interconnect, Shared) or problem.devices[d].pays_io):
+                continue  # it runs single nodes, not subgraphs
             left = [v for v in nodes if device[v] == d for v in after[v] if device[v] != d]
             seen = set(left)
             while left:
@@ -285,7 +301,10 @@ def _forbid(problem: Problem, device: list[int], constraint: Forbid) -> Iterator
 
 
 def _linear(problem: Problem, device: list[int], constraint: Linear, schedule: Schedule | None) -> Iterator[str]:
-    total = loads(problem, device)
+    if _by_subgraphs(problem) and schedule is not None and schedule.piece is not None:
+        total = subgraph_loads(problem, device, schedule.piece.tolist())
+    else:
+        total = loads(problem, device)
     makespan = problem.objective.quantity == "makespan"
 
     def value(decision: Decision) -> float:
@@ -324,6 +343,7 @@ _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str
     Linear: lambda *_: (),  # checked with the schedule
     Replicate: lambda *_: (),  # it takes no plan away
     ExclusiveLinks: lambda *_: (),  # checked with the times
+    Subgraphs: lambda *_: (),  # checked with the times
 }
 
 

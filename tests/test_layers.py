@@ -29,6 +29,7 @@ DATA = {
     "soundness",
     "source",
     "split",
+    "subgraphs",
     "symmetry",
     "together",
     "transfers",
@@ -37,12 +38,13 @@ DATA = {
 BELOW = {  # what a part of the core may import beside the data and itself
     "registry": set(),
     "schedule_check": set(),
-    "verification": {"schedule_check"},
+    "subgraph_check": set(),
+    "verification": {"schedule_check", "subgraph_check"},
     "infeasible": {"verification"},
     "report": {"registry", "verification"},
     "formats": {"registry"},
     "generators": {"registry"},
-    "samples": {"generators", "verification"},
+    "samples": {"generators", "schedule_check", "verification"},
     "testing": {"registry", "formats", "generators", "samples", "verification"},
     "language": {"registry", "formats", "generators"},
 }
