@@ -69,10 +69,7 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
 def _overlaps(
     intervals: Iterable[tuple[int, float, float, str]], problem: Problem, what: str, slack: float
 ) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of which one begins before the other has ended, on one device each.
-
-    An interval without length may lie at the ends of another, not inside it.
-    """
+    """Yield the pairs of which one begins before the other has ended, on one device each."""
     on: dict[int, list[tuple[float, float, str]]] = {}
     for d, a, b, name in intervals:
         on.setdefault(d, []).append((a, b, name))
