@@ -49,6 +49,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "language": {"registry", "formats", "generators"},
 }
 TOP = {"", "__main__", "api", "builder", "cli"}  # may import all of the core; nothing below imports them
+CP_SAT = {"mtpp_dsl.solvers.cpsat.model", "mtpp_dsl.solvers.cpsat.worker"}
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 
 
@@ -121,8 +122,14 @@ def test_models_import_no_solver(name: str) -> None:
 def test_solvers_import_no_model(name: str) -> None:
     """Solvers take any formulation by contract; Pyomo and MIP packages appear in solvers/mip alone."""
     assert set(ours(name)) <= DATA | {"solvers", "registry", "verification", "infeasible"}
-    if not name.startswith("mtpp_dsl.solvers.mip"):
+    if not name.startswith("mtpp_dsl.solvers.mip") and name not in CP_SAT:
         assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
+
+
+def test_ortools_stays_in_its_process() -> None:
+    """What imports ortools, which cannot be in one process with highspy, is imported by CP-SAT's own process alone."""
+    assert {name for name in MODULES if any(other.split(".")[0] == "ortools" for other in IMPORTS[name])} == CP_SAT
+    assert {name for name in MODULES if CP_SAT & set(IMPORTS[name])} <= CP_SAT
 
 
 def test_every_part_has_a_layer() -> None:

@@ -1,0 +1,1 @@
+"""Scheduling by CP-SAT, in processes of its own."""

@@ -1,0 +1,305 @@
+"""Processes of CP-SAT: started once, asked many times."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, version
+from math import inf
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from tempfile import TemporaryFile
+from threading import Lock, Thread
+from time import monotonic
+from types import TracebackType
+from typing import IO, Any
+
+from mtpp_dsl.contracts import Availability
+from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
+from mtpp_dsl.solvers.cpsat.request import Answer, Effort, Request, Solution
+from mtpp_dsl.solvers.portfolio.wire import receive, send
+
+__all__ = ["INSTALL", "Engine", "Pool", "availability", "by"]
+
+INSTALL = "pip install 'mtpp-dsl[cp-sat]'"
+MODULE = "mtpp_dsl.solvers.cpsat.worker"
+LOOK = 0.05
+"""Seconds between looks at the clock and at whether somebody asked to stop."""
+AGAIN = 0.5
+GRACE = 5.0
+"""Seconds that CP-SAT may go on after its time, or after it was asked to stop."""
+
+News = Callable[[int | None, Solution | None, int | None], None]
+"""Hears of a solution (its value and itself) or of a bound, as they are found."""
+
+
+def availability() -> Availability:
+    """Return whether ortools is installed, without importing it."""
+    try:
+        return Availability(ok=True, version=version("ortools"), install=INSTALL)
+    except PackageNotFoundError:
+        return Availability(ok=False, install=INSTALL)
+
+
+def by() -> str:
+    """Return the name of the solver and its version, for bounds."""
+    return f"cp-sat {availability().version}".rstrip()
+
+
+class Engine:
+    """One process of CP-SAT, started when first asked; use it as a context, or close it.
+
+    Not for two threads at a time; see :class:`Pool`.
+    """
+
+    def __init__(self) -> None:
+        self._process: _Process | None = None
+        self._number = 0
+
+    def solve(
+        self,
+        request: Request,
+        effort: Effort | None = None,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        news: News | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Return the answer to a request.
+
+        Args:
+            request: what is asked.
+            effort: limits; None for none, on one thread.
+            stopped: asked many times a second whether to stop with what there is.
+            news: hears of solutions and bounds as they are found.
+            log: hears the lines of CP-SAT's log.
+
+        Raises:
+            SolverError: ortools is not installed, or its process died.
+            UsageError: an option of *effort* that CP-SAT does not have, or whose value it refuses.
+        """
+        effort = effort or Effort()
+        if self._process is None or not self._process.alive:
+            self.close()
+            self._process = _Process()
+        self._number += 1
+        wait = _Wait(self._process, self._number, request, effort, stopped, news, log)
+        answer = wait.answer()
+        if wait.killed:
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """End the process; the next request starts another."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class _Wait:
+    """Waits for one answer."""
+
+    def __init__(
+        self,
+        process: _Process,
+        number: int,
+        request: Request,
+        effort: Effort,
+        stopped: Callable[[], bool],
+        news: News | None,
+        log: Callable[[str], None] | None,
+    ) -> None:
+        self._process, self._number, self._request = process, number, request
+        self._stopped, self._news, self._log = stopped, news, log
+        self._until = monotonic() + effort.seconds + GRACE
+        self._best: tuple[int, Solution] | None = None
+        self._bound = request.at_least
+        self.killed = False
+        process.tell("solve", number, request, effort, log is not None)
+
+    def answer(self) -> Answer:
+        """Return the answer, or what is known when it does not come in time."""
+        again = inf
+        while True:
+            message = self._process.hear(LOOK)
+            if message is not None and message[1] == self._number:
+                found = self._take(*message)
+                if found is not None:
+                    return found
+            if again == inf and self._stopped():
+                again, self._until = monotonic(), min(self._until, monotonic() + GRACE)
+            if monotonic() >= again:  # more than once: one that comes while CP-SAT is about to begin is lost
+                again = monotonic() + AGAIN
+                self._process.tell("stop", self._number)
+            if message is None and monotonic() > self._until:
+                self.killed = True
+                value, solution = self._best or (None, None)
+                return Answer("unknown" if value is None else "feasible", value, self._bound, solution)
+
+    def _take(self, kind: str, _: int, *values: Any) -> Answer | None:
+        """Take a message; return the answer if it is that."""
+        match kind:
+            case "done":
+                answer: Answer = values[0]
+                return answer
+            case "plan":
+                value, solution = values
+                self._best = value, solution
+                if self._news is not None:
+                    self._news(value, solution, None)
+            case "bound":
+                self._bound = max(self._bound, values[0])
+                if self._news is not None:
+                    self._news(None, None, values[0])
+            case "log" if self._log is not None:
+                self._log(values[0])
+            case "wrong":
+                text, _, known = values[0].partition("|")
+                word = text.split("'")[1]
+                raise UsageError(f"{text}{did_you_mean(word, known.split())}")
+            case "failed":
+                raise SolverError(f"CP-SAT failed: {values[0].strip().splitlines()[-1]}")
+        return None
+
+
+class _Process:
+    """A process and the threads that read from it and write to it.
+
+    Raises:
+        SolverError: ortools is not installed, or no process can be started.
+    """
+
+    def __init__(self) -> None:
+        if not availability().ok:
+            raise SolverError(f"solver 'cp-sat' is not installed; install it with: {INSTALL}")
+        self._inbox: SimpleQueue[Any] = SimpleQueue()
+        self._outbox: SimpleQueue[Any] = SimpleQueue()
+        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", MODULE],  # -P: nothing in the working folder is taken for a module
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+            )
+        except OSError as error:
+            self._errors.close()
+            raise SolverError(f"no process could be started for CP-SAT: {error}") from error
+        self._threads = [Thread(target=self._read, daemon=True), Thread(target=self._write, daemon=True)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def tell(self, *message: Any) -> None:
+        """Send a message, without waiting for it to be read."""
+        self._outbox.put(message)
+
+    def hear(self, seconds: float) -> Any:
+        """Return the next message, or None if there is none within *seconds*.
+
+        Raises:
+            SolverError: the process has died.
+        """
+        with contextlib.suppress(Empty):
+            message = self._inbox.get(timeout=seconds)
+            if message is not None:
+                return message
+            raise SolverError(f"the process of CP-SAT died: {self._last_words()}")
+        return None
+
+    def _write(self) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):
+            while (message := self._outbox.get()) is not None:
+                send(self._process.stdin, message)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(EOFError, OSError, ValueError):
+            while True:
+                self._inbox.put(receive(self._process.stdout))
+        self._inbox.put(None)
+
+    def _last_words(self) -> str:
+        code = self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip().splitlines()
+        if code == -9:
+            return "it was killed, as the system does where memory runs out; try fewer --threads or a smaller problem"
+        return said[-1] if said else f"it ended with code {code}"
+
+    def end(self) -> None:
+        """Kill the process."""
+        self._process.kill()
+        self._process.wait()
+        self._outbox.put(None)
+        for thread in self._threads:
+            thread.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._errors.close()
+
+
+class Pool:
+    """Several processes of CP-SAT, for requests from several threads; use it as a context, or close it.
+
+    Args:
+        size: how many run at once; each is started when it is first needed.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._engines = [Engine() for _ in range(size)]
+        self._idle = list(self._engines)
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(size)
+        self._closed = False
+
+    def submit(
+        self,
+        request: Request,
+        effort: Effort | None = None,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        news: News | None = None,
+    ) -> Future[Answer]:
+        """Return the answer to come; requests wait their turn. What :meth:`Engine.solve` raises, its result does."""
+        return self._threads.submit(self._solve, request, effort, stopped, news)
+
+    def _solve(self, request: Request, effort: Effort | None, stopped: Callable[[], bool], news: News | None) -> Answer:
+        with self._lock:
+            engine = self._idle.pop()
+        try:
+            return engine.solve(request, effort, stopped=lambda: self._closed or stopped(), news=news)
+        finally:
+            with self._lock:
+                self._idle.append(engine)
+
+    def close(self) -> None:
+        """Stop what runs, drop what waits, end the processes."""
+        self._closed = True
+        self._threads.shutdown(cancel_futures=True)
+        for engine in self._engines:
+            engine.close()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,185 @@
+"""What CP-SAT is asked, and what it answers: whole numbers, of a whole problem, a module or a window alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+
+__all__ = ["NEVER", "Answer", "Effort", "Request", "Row", "Solution", "Status", "Term", "request"]
+
+NEVER = 1 << 50
+"""A duration, or the time of a transfer, that cannot be; every time that counts is far below."""
+
+Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
+Term: TypeAlias = tuple[Literal["on", "start", "end", "makespan", "bottleneck"], int, int]
+"""A decision: ("on", task, device), ("start", task, 0), ("end", task, 0), ("makespan", 0, 0), ("bottleneck", 0, 0)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """``lower <= sum(coefficient * decision) <= upper``; None for no limit on that side."""
+
+    terms: tuple[tuple[Term, int], ...]
+    lower: int | None
+    upper: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where and when every task runs.
+
+    Attributes:
+        device, start: [n].
+        sent: [m] start of the transfer of every edge; of use only where links are exclusive and the edge leaves its
+            device.
+    """
+
+    device: Ints
+    start: Ints
+    sent: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Tasks to be placed on devices and timed, so that the last ends as early as possible: make it by :func:`request`.
+
+    Attributes:
+        duration: [n, k] of every task on every device; ``NEVER`` where it may not run.
+        tails, heads: [m] of the edges.
+        row, table: [m], [rows, k, k]: edge e takes ``table[row[e], d, f]`` from d to f; ``NEVER`` where no way leads,
+            zero within a device.
+        exclusive: whether transfers that leave one device, or reach one, must not overlap; those of no time do not.
+        cutoff: the answer is to end by then; also what everything is pruned by.
+        at_least: what is known that no answer can end before.
+        size, capacity: [n], [k]: what tasks take and devices hold.
+        together: [n] class of every task; those of a class share a device.
+        apart: lists of tasks of which no two may share a device.
+        head: [n, k] a task does not start before on that device.
+        tail: [n, k] and the end of everything is no sooner after its end.
+        latest: [n] it does not start after.
+        sequences: lists of tasks that run one after another, whatever devices they are on.
+        rows: further constraints.
+        hint: where to look first; need not be feasible.
+    """
+
+    duration: Ints
+    tails: Ints
+    heads: Ints
+    row: Ints
+    table: Ints
+    exclusive: bool
+    cutoff: int
+    at_least: int
+    size: Ints
+    capacity: Ints
+    together: Ints
+    apart: tuple[tuple[int, ...], ...]
+    head: Ints
+    tail: Ints
+    latest: Ints
+    sequences: tuple[tuple[int, ...], ...]
+    rows: tuple[Row, ...]
+    hint: Solution | None
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.duration)
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return len(self.tails)
+
+    @property
+    def k(self) -> int:
+        """Number of devices."""
+        return int(self.duration.shape[1])
+
+
+def request(
+    duration: Ints,
+    tails: Ints,
+    heads: Ints,
+    row: Ints,
+    table: Ints,
+    *,
+    cutoff: int,
+    exclusive: bool = False,
+    at_least: int = 0,
+    size: Ints | None = None,
+    capacity: Ints | None = None,
+    together: Ints | None = None,
+    apart: tuple[tuple[int, ...], ...] = (),
+    head: Ints | None = None,
+    tail: Ints | None = None,
+    latest: Ints | None = None,
+    sequences: tuple[tuple[int, ...], ...] = (),
+    rows: tuple[Row, ...] = (),
+    hint: Solution | None = None,
+) -> Request:
+    """Return a request; what is left out constrains nothing. See :class:`Request`."""
+    n, k = duration.shape
+    return Request(
+        duration=np.minimum(duration, NEVER),
+        tails=tails,
+        heads=heads,
+        row=row,
+        table=np.minimum(table, NEVER),
+        exclusive=exclusive,
+        cutoff=cutoff,
+        at_least=at_least,
+        size=np.zeros(n, np.int64) if size is None else size,
+        capacity=np.full(k, NEVER) if capacity is None else capacity,
+        together=np.arange(n) if together is None else together,
+        apart=apart,
+        head=np.zeros((n, k), np.int64) if head is None else head,
+        tail=np.zeros((n, k), np.int64) if tail is None else tail,
+        latest=np.full(n, NEVER) if latest is None else latest,
+        sequences=sequences,
+        rows=rows,
+        hint=hint,
+    )
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try.
+
+    Attributes:
+        seconds: ``inf`` for no limit.
+        threads: of CP-SAT; 0 for one per core.
+        seed: of everything random.
+        gap: stop when ``(value - bound) / value`` is at most this.
+        options: parameters of CP-SAT by name.
+    """
+
+    seconds: float = float("inf")
+    threads: int = 1
+    seed: int = 0
+    gap: float = 0.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What CP-SAT says.
+
+    Attributes:
+        status: "optimal" within the gap asked for; "infeasible": nothing ends by the cutoff.
+        value: when the best solution ends; None without one.
+        bound: no answer ends before; one more than the cutoff if nothing ends by it.
+        solution: the best; None without one.
+        seconds: spent in the process.
+    """
+
+    status: Status
+    value: int | None
+    bound: int
+    solution: Solution | None
+    seconds: float = 0.0

@@ -1,0 +1,160 @@
+"""The process that runs CP-SAT: ``python -m mtpp_dsl.solvers.cpsat.worker``, requests on its standard input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from traceback import format_exc
+from typing import Any, BinaryIO
+
+from ortools.sat.python import cp_model
+
+from mtpp_dsl.solvers.cpsat.model import Model
+from mtpp_dsl.solvers.cpsat.paths import narrowed
+from mtpp_dsl.solvers.cpsat.request import Answer, Effort, Request, Status
+from mtpp_dsl.solvers.portfolio.wire import receive, send
+
+__all__ = ["main"]
+
+STATUS: dict[int, Status] = {
+    cp_model.OPTIMAL: "optimal",
+    cp_model.FEASIBLE: "feasible",
+    cp_model.INFEASIBLE: "infeasible",
+}
+
+
+class _Worker:
+    """Answers requests one after another; hears in between that it should stop."""
+
+    def __init__(self, source: BinaryIO, out: BinaryIO) -> None:
+        self._source, self._out = source, out
+        self._jobs: SimpleQueue[tuple[int, Request, Effort, bool]] = SimpleQueue()
+        self._sending, self._lock = Lock(), Lock()
+        self._cancelled = -1
+        self._current: tuple[int, Any] = (-1, None)
+
+    def run(self) -> None:
+        """Answer until standard input ends."""
+        Thread(target=self._listen, daemon=True).start()
+        while True:
+            number, request, effort, wordy = self._jobs.get()
+            try:
+                self._tell("done", number, self._answer(number, request, effort, wordy))
+            except _Unknown as error:
+                self._tell("wrong", number, str(error))
+            except Exception:
+                self._tell("failed", number, format_exc())
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                kind, number, *job = receive(self._source)
+                if kind == "solve":
+                    request, effort, wordy = job
+                    self._jobs.put((number, request, effort, wordy))
+                else:
+                    self._cancel(number)
+        except EOFError:
+            os._exit(0)  # whoever started us has gone
+
+    def _cancel(self, number: int) -> None:
+        with self._lock:
+            self._cancelled = max(self._cancelled, number)
+            current, solver = self._current
+        if current <= number and solver is not None:
+            solver.stop_search()
+
+    def _tell(self, kind: str, number: int, *values: Any) -> None:
+        with self._sending:
+            try:
+                send(self._out, (kind, number, *values))
+            except OSError:
+                os._exit(0)
+
+    def _answer(self, number: int, request: Request, effort: Effort, wordy: bool) -> Answer:
+        began = monotonic()
+        solver = cp_model.CpSolver()
+        _set(solver.parameters, effort, wordy)
+        least = narrowed(request)
+        if least is None:
+            return Answer("infeasible", None, request.cutoff + 1, None, monotonic() - began)
+        model = Model(least)
+        solver.parameters.max_time_in_seconds = max(0.0, effort.seconds - (monotonic() - began))
+        solver.best_bound_callback = lambda bound: self._tell("bound", number, round(bound))
+        if wordy:
+            solver.log_callback = lambda line: self._tell("log", number, line)
+        with self._lock:
+            self._current = number, solver
+            cancelled = self._cancelled >= number
+        if cancelled:
+            return Answer("unknown", None, request.at_least, None, monotonic() - began)
+        status = solver.solve(model.model, _Listener(self, number, model))
+        with self._lock:
+            self._current = -1, None
+        if status == cp_model.MODEL_INVALID:
+            raise RuntimeError(f"CP-SAT calls the model invalid: {model.model.validate()}")
+        return _read(solver, status, model, monotonic() - began)
+
+    def found(self, number: int, model: Model, value: int, callback: Any) -> None:
+        """Pass a solution on."""
+        self._tell("plan", number, value, model.read(callback.value))
+
+
+class _Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+    def __init__(self, worker: _Worker, number: int, model: Model) -> None:
+        super().__init__()
+        self._worker, self._number, self._model = worker, number, model
+
+    def on_solution_callback(self) -> None:
+        self._worker.found(self._number, self._model, round(self.objective_value), self)
+
+
+class _Unknown(Exception):
+    """A parameter that CP-SAT does not have, or does not take."""
+
+
+def _set(parameters: Any, effort: Effort, wordy: bool) -> None:
+    parameters.num_workers = effort.threads
+    parameters.random_seed = effort.seed % 2**31
+    parameters.relative_gap_limit = effort.gap
+    parameters.log_search_progress = wordy
+    parameters.log_to_stdout = False
+    known = [name for name in dir(parameters) if name.islower() and name[0] != "_"]
+    known = [name for name in known if not callable(getattr(parameters, name))]
+    for name, value in effort.options.items():
+        if name not in known:
+            raise _Unknown(f"CP-SAT has no parameter {name!r}|{' '.join(known)}")
+        if not _accepted(parameters, name, value):
+            raise _Unknown(f"CP-SAT refuses {value!r} for parameter {name!r}")
+
+
+def _accepted(parameters: Any, name: str, value: object) -> bool:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return any(parameters.parse_text_format(f"{name}: {form}") for form in (text, f'"{text}"'))
+
+
+def _read(solver: Any, status: int, model: Model, seconds: float) -> Answer:
+    word = STATUS.get(status, "unknown")
+    cutoff, at_least = model.request.cutoff, model.request.at_least
+    if word == "infeasible":
+        return Answer(word, None, cutoff + 1, None, seconds)
+    bound = max(at_least, round(solver.best_objective_bound))
+    if word == "unknown":
+        return Answer(word, None, min(bound, cutoff), None, seconds)
+    return Answer(word, round(solver.objective_value), bound, model.read(solver.value), seconds)
+
+
+def main() -> None:
+    """Answer requests; what is printed on the way goes to the standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the process that started us, which tells us
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    _Worker(sys.stdin.buffer, out).run()
+
+
+if __name__ == "__main__":
+    main()
