@@ -20,6 +20,7 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
 
     Every node runs for its time without a break, one at a time on every device; what it reads has arrived; a
     transfer starts after its producer and takes its time; exclusive transfers do not overlap at a sender or receiver.
+    A node or a transfer that takes no time is in nobody's way.
     """
     schedule = plan.schedule
     if schedule is None:
@@ -34,9 +35,8 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
         takes = float(problem.time[v, d])
         if start[v] < -slack or not abs(end[v] - start[v] - takes) <= slack:
             yield "schedule", f"{names[v]} takes {takes:.6g}, and is given {start[v]:.6g} to {end[v]:.6g}"
-    yield from _overlaps(
-        ((device[v], start[v], end[v], names[v]) for v in range(graph.n)), problem, "at once on", slack
-    )
+    runs = [(d, start[v], end[v], names[v]) for v, d in enumerate(device) if problem.time[v, d] > 0]
+    yield from _overlaps(runs, problem, "at once on", slack)
     moves: list[tuple[int, int, float, float, str]] = []
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         edge = f"{names[u]} -> {names[v]}"

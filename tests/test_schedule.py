@@ -102,12 +102,13 @@ def test_overlaps_are_found() -> None:
     assert verify(plain, Plan.create(plain, [0, 0, 2, 3], schedule=late)) == []
 
 
-def test_nothing_runs_inside_another() -> None:
-    """A node that takes no time has its place before or after the others of its device, not inside one."""
-    graph = Graph.create("ab", [], work=[4, 0])
-    problem = Problem.create(graph, [Device("x")], Links(np.zeros((1, 1)), np.zeros((1, 1))), Objective("makespan"))
-    for at, valid in ((0.0, True), (2.0, False), (4.0, True)):
-        plan = Plan.create(problem, [0, 0], schedule=Schedule.create(graph, [0, at], [4, at]))
+def test_what_takes_no_time_is_in_nobodys_way() -> None:
+    """A node that takes no time may lie inside another on its device; one that takes any may not."""
+    nowhere = Links(np.zeros((1, 1)), np.zeros((1, 1)))
+    for takes, at, valid in ((0.0, 2.0, True), (1e-6, 2.0, False), (1e-6, 4.0, True)):
+        graph = Graph.create("ab", [], work=[4, takes])
+        problem = Problem.create(graph, [Device("x")], nowhere, Objective("makespan"))
+        plan = Plan.create(problem, [0, 0], schedule=Schedule.create(graph, [0, at], [4, at + takes]))
         assert (verify(problem, plan) == []) == valid
 
 
