@@ -17,6 +17,7 @@ $(STAMP): pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip setuptools
 	PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --group dev --editable '.[cp-sat,gurobi,plots,scip]'
+	$(PIP) --no-deps anrg-saga pysmt z3-solver  # a second HEFT to compare with; its other dependencies want compilers
 	touch $@
 
 demo: install
