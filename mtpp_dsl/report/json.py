@@ -109,7 +109,7 @@ def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
 def versions() -> dict[str, str]:
     """Return the versions of what takes part in an answer, without importing any of it."""
     found = {"python": platform.python_version()}
-    for package in ("mtpp-dsl", "pyomo", "highspy", "numpy"):
+    for package in ("mtpp-dsl", "pyomo", "highspy", "numpy", "ortools"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
