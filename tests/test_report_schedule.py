@@ -7,6 +7,7 @@ from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ from mtpp_dsl.report.terminal import summary
 from mtpp_dsl.report.trace import trace
 from mtpp_dsl.result import Result
 from mtpp_dsl.samples import plans
+from mtpp_dsl.subgraphs import scheduled
+from tests.latency_cases import latency_problem
 from tests.strategies import link_problems
 from tests.test_schedule import fork, split
 
@@ -65,6 +68,24 @@ def test_critical_path_leaves_no_gap(problem: Problem, data: st.DataObject) -> N
     assert sum(step.activity.end - step.activity.start for step in path) == pytest.approx(plan.schedule.makespan)
     for before, after in pairwise(path):
         assert before.activity.end == pytest.approx(after.activity.start)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=80, deadline=None)
+def test_critical_path_of_subgraphs(seed: int) -> None:
+    """What a subgraph reads and writes is on the path, too: it has no gap, and everything on it can be shown."""
+    problem = latency_problem(seed)
+    random = np.random.default_rng(seed)
+    try:
+        plan = scheduled(problem, random.integers(0, problem.k, problem.graph.n), np.zeros(problem.graph.n, np.int64))
+    except UsageError:
+        return
+    assert plan.schedule is not None
+    path = Timeline(problem, plan).critical
+    assert path[0].waited == "first"
+    assert sum(step.activity.end - step.activity.start for step in path) == pytest.approx(plan.schedule.makespan)
+    assert "critical path" in shown(problem, plan)
+    json.dumps(trace(problem, plan))
 
 
 @given(link_problems())

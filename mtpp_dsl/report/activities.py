@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
 from typing import Literal
 
+import numpy as np
+
 from mtpp_dsl.constraints import ExclusiveLinks
+from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.schedule import Schedule
+from mtpp_dsl.subgraphs import paying, traffic
 
 __all__ = ["Activity", "Step", "Timeline"]
 
-Kind = Literal["node", "transfer"]
+Kind = Literal["node", "transfer", "read", "write"]
 Reason = Literal["first", "data", "device", "link", "nothing"]
 SLACK = 1e-9
 """Two times of a schedule that differ by no more than this share of the makespan are one."""
@@ -26,13 +31,13 @@ class Activity:
     """One bar of the picture.
 
     Attributes:
-        kind: a node that runs, or a transfer.
-        name: of the node, or ``source -> target``.
+        kind: a node that runs, a transfer, or what a subgraph reads or writes.
+        name: of the node, ``source -> target``, or of the subgraph.
         track: the device's name, or ``from -> to``.
         start, end: in the problem's unit of time.
         needs: numbers of the activities whose data it waits for.
         uses: names of what it keeps others from: its device; of exclusive transfers, sender and receiver.
-        number: of the node or the edge.
+        number: of the node, the edge or the subgraph.
     """
 
     kind: Kind
@@ -129,13 +134,21 @@ class Timeline:
         for resource in activity.uses:
             other = just_before(users[resource])
             if other is not None:
-                return other, "device" if activity.kind == "node" else "link"
+                return other, "link" if activity.kind == "transfer" else "device"
         return None, "nothing"
 
 
 def _activities(problem: Problem, plan: Plan) -> list[Activity]:
-    schedule = plan.schedule
-    assert schedule is not None
+    """Return nodes by number, then transfers by edge, or what subgraphs read and write."""
+    assert plan.schedule is not None
+    return (
+        _by_edges(problem, plan, plan.schedule)
+        if plan.schedule.piece is None
+        else _by_subgraphs(problem, plan, plan.schedule, plan.schedule.piece)
+    )
+
+
+def _by_edges(problem: Problem, plan: Plan, schedule: Schedule) -> list[Activity]:
     graph, names = problem.graph, problem.graph.names
     where = [problem.devices[d].name for d in plan.assignment]
     exclusive = any(problem.of(ExclusiveLinks))
@@ -158,10 +171,54 @@ def _activities(problem: Problem, plan: Plan) -> list[Activity]:
                 number=e,
             )
         )
-    nodes = [
-        Activity(
-            "node", name, where[v], float(schedule.start[v]), float(schedule.end[v]), tuple(needs[v]), (where[v],), v
-        )
-        for v, name in enumerate(names)
-    ]
-    return nodes + moves
+    return [*_nodes(problem, plan, schedule, needs), *moves]
+
+
+def _nodes(
+    problem: Problem,
+    plan: Plan,
+    schedule: Schedule,
+    needs: Sequence[Sequence[int]],
+    single: Sequence[bool] | None = None,
+) -> Iterator[Activity]:
+    """Yield the nodes; those that are not *single* keep their device from others."""
+    for v, (name, d) in enumerate(zip(problem.graph.names, plan.assignment, strict=True)):
+        device = problem.devices[d].name
+        uses = () if single is not None and single[v] else (device,)
+        start, end = float(schedule.start[v]), float(schedule.end[v])
+        yield Activity("node", name, device, start, end, tuple(needs[v]), uses, v)
+
+
+def _by_subgraphs(problem: Problem, plan: Plan, schedule: Schedule, piece: Ints) -> list[Activity]:
+    """Return nodes, and for every subgraph one activity that reads and one that writes, where it does."""
+    graph, devices = problem.graph, problem.devices
+    home, reads, writes = traffic(problem, plan.assignment, piece)
+    members = [np.flatnonzero(home == block) for block in range(len(reads))]
+    single = ~paying(problem)[plan.assignment]
+    crossing = home[graph.tails] != home[graph.heads]  # a subgraph waits for all it reads, whatever that takes
+    reading = np.unique(home[graph.heads[crossing & ~single[graph.heads]]]).tolist()
+    writing = np.unique(home[graph.tails[crossing & ~single[graph.tails]]]).tolist()
+    read_by = {block: graph.n + i for i, block in enumerate(reading)}
+    written_by = {block: graph.n + len(reading) + i for i, block in enumerate(writing)}
+    there = [written_by.get(int(home[u]), u) for u in range(graph.n)]  # what makes the tensor of u readable
+    needs: list[list[int]] = [[] for _ in range(graph.n)]
+    outside: dict[int, set[int]] = {block: set() for block in read_by}
+    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+        block = int(home[v])
+        needs[v].append(u if home[u] == block else read_by.get(block, there[u]))
+        if home[u] != block and block in outside:
+            outside[block].add(there[u])
+
+    def io(kind: Kind, block: int, start: float, end: float, before: Iterable[int]) -> Activity:
+        device = devices[plan.assignment[members[block][0]]].name
+        name = f"{kind} of subgraph {piece[members[block][0]]}"
+        return Activity(kind, name, device, start, end, tuple(before), (device,), block)
+
+    moves = []
+    for block in read_by:
+        begin = float(schedule.start[members[block]].min())
+        moves.append(io("read", block, begin - float(reads[block]), begin, outside[block]))
+    for block in written_by:
+        over = float(schedule.end[members[block]].max())
+        moves.append(io("write", block, over, over + float(writes[block]), members[block].tolist()))
+    return [*_nodes(problem, plan, schedule, needs, single.tolist()), *moves]

@@ -36,9 +36,9 @@ def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str]) -> Table:
     table.add_column(no_wrap=True, style="dim")
     for d, device in enumerate(timeline.devices):
         on = timeline.on[device]
-        busy = sum(a.end - a.start for a in on)
-        holds = f"{_count(len(on), 'node')}, {memory[d]}" if with_memory else _count(len(on), "node")
-        table.add_row(device, _row(timeline, on, critical, "green"), _share(busy, timeline), holds)
+        nodes = _count(sum(a.kind == "node" for a in on), "node")
+        holds = f"{nodes}, {memory[d]}" if with_memory else nodes
+        table.add_row(device, _row(timeline, on, critical, "green"), _share(_covered(on), timeline), holds)
     for link in timeline.links[:MOST_LINKS]:
         on = timeline.on[link]
         busy = _covered(on)
@@ -61,11 +61,12 @@ def critical_path(problem: Problem, timeline: Timeline) -> Text:
     if timeline.makespan == 0:
         return Text("nothing takes any time")
     nodes = [step for step in steps if step.activity.kind == "node"]
-    moves = [step for step in steps if step.activity.kind == "transfer"]
     parts = []
-    for what, found in (("running", nodes), ("sending", moves)):
-        total = sum(step.activity.end - step.activity.start for step in found)
-        parts.append(f"{what} {format_quantity(total, problem.time_unit)} ({total / timeline.makespan:.0%})")
+    for what, kinds in (("running", ("node",)), ("sending", ("transfer",)), ("reading and writing", ("read", "write"))):
+        times = [step.activity.end - step.activity.start for step in steps if step.activity.kind in kinds]
+        if times:
+            share = sum(times) / timeline.makespan
+            parts.append(f"{what} {format_quantity(sum(times), problem.time_unit)} ({share:.0%})")
     waits = [step for step in nodes if step.waited == "device"]
     if waits:
         parts.append(f"{len(waits)} of {len(nodes)} nodes wait for their device")

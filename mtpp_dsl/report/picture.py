@@ -65,7 +65,7 @@ def draw(problem: Problem, plan: Plan, path: Path) -> None:
     axes.set_axisbelow(True)
     name = Path(problem.origin.path).name if problem.origin.path else "schedule"
     axes.set_title(f"{name}: makespan {format_quantity(timeline.makespan, problem.time_unit)}", loc="left")
-    legend = [Patch(color=_WORK, label="runs"), Patch(color=_SENT, label="is sent")]
+    legend = [Patch(color=_WORK, label="runs"), Patch(color=_SENT, label="is sent, read or written")]
     axes.legend(
         handles=[*legend, Patch(color=_CRITICAL, label="critical path")],
         ncols=3,
@@ -85,7 +85,9 @@ def _track(
     for i, lane in enumerate(rows):
         bottom = row - 0.4 + i * height
         bars = [(a.start, a.end - a.start) for a in lane]
-        colours = [_CRITICAL if id(a) in critical else colour for a in lane]
+        colours = [
+            _CRITICAL if id(a) in critical else colour if a.kind in ("node", "transfer") else _SENT for a in lane
+        ]
         thin = makespan * THIN
         edges = [_EDGE if a.end - a.start > thin else c for a, c in zip(lane, colours, strict=True)]
         axes.broken_barh(bars, (bottom, height), facecolors=colours, edgecolors=edges, linewidth=0.4)

@@ -75,7 +75,7 @@ def _event(problem: Problem, activity: Activity, group: int, number: int, critic
         kind, label = graph.kinds[activity.number], graph.labels[activity.number]
         details |= {key: value for key, value in (("kind", kind), ("label", label)) if value}
         details["memory"] = float(graph.memory[activity.number])
-    else:
+    elif activity.kind == "transfer":
         details["size"] = float(graph.sizes[activity.number])
     return {
         "ph": "X",
