@@ -26,6 +26,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "fig3": "mtpp_dsl.models.formulations.fig3:Fig3",
         "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
+        "moirai": "mtpp_dsl.models.formulations.moirai:Moirai",
+        "moirai-printed": "mtpp_dsl.models.formulations.moirai_printed:MoiraiPrinted",
     },
     METHODS: {
         "auto": "mtpp_dsl.solvers.auto.method:Auto",

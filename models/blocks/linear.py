@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from mtpp_dsl.models.components import impossible
 from mtpp_dsl.models.scaling import Scale
 from mtpp_dsl.problem import Problem, Shared
 
-__all__ = ["Pushed", "greatest", "linear", "names_loads", "pushed_up", "unreadable"]
+__all__ = ["Pushed", "add_rows", "greatest", "linear", "names_loads", "pushed_up", "unreadable"]
 
 WIDEST = 1e5
 """The largest load that rows may name, over the least bottleneck: beyond, solvers call feasible models infeasible."""
@@ -97,16 +98,22 @@ def linear(model: Any, problem: Problem, on: assignment.On, load: Loads, unit: f
     Exact if what :func:`pushed_up` names is exact in the model, :func:`unreadable` finds nothing, and plans count
     as the check counts them, up to the solver's tolerance.
     """
+    sides = [rows(problem, constraint, unit, most) for constraint in problem.of(Linear)]
+    add_rows(model, sides, lambda decision: _value(decision, on, load, model))
+
+
+def add_rows(model: Any, sides: Sequence[Sequence[Row]], value: Callable[[Decision], Any]) -> None:
+    """Add rows, and the values that they leave no choice; *value* gives the variable of a decision."""
     part = model.linear = pyo.Block(concrete=True)
     part.rows = pyo.ConstraintList()
-    for number, constraint in enumerate(problem.of(Linear)):
-        for side, row in enumerate(rows(problem, constraint, unit, most)):
-            for x, value in row.fixed.items():
-                part.rows.add(on(x.node, x.device) == value)
+    for number, both in enumerate(sides):
+        for side, row in enumerate(both):
+            for x, fixed in row.fixed.items():
+                part.rows.add(value(x) == fixed)
             if row.never:
                 impossible(part, f"never_{number}_{side}")
             elif row.terms:
-                part.rows.add(sum(a * _value(x, on, load, model) for x, a in row.terms.items()) <= row.high)
+                part.rows.add(sum(a * value(x) for x, a in row.terms.items()) <= row.high)
 
 
 def _value(decision: Decision, on: assignment.On, load: Loads, model: Any) -> Any:

@@ -16,6 +16,7 @@ def bound_of(
     argument: str = "",
     given: Bound | None = None,
     cost: float | None = None,
+    floor: str = "archer2024, Lemma 3.3",
 ) -> Bound:
     """Return the bound that a solver's dual bound is, or the one its model starts from.
 
@@ -27,10 +28,11 @@ def bound_of(
         argument: why the model's bound is one of the problem; "" for an exact model.
         given: a bound that the model had as a row, on which this one then rests too.
         cost: of a plan, if the model is of the plans that cost no more.
+        floor: what the model's own lower bound is.
     """
     if not proven.by_solver:
-        detail = "the model's own lower bound on its objective, before any search (archer2024, Lemma 3.3)"
-        return Bound(proven.cost, method, "trusted", "Lemma 3.3, a row of the model", detail)
+        detail = f"the model's own lower bound on its objective, before any search ({floor})"
+        return Bound(proven.cost, method, "trusted", "a row of the model", detail)
     detail = (
         f"{argument}the solver's dual bound of model {method!r}, whose unit of cost is {scale:.6g}, less a "
         f"margin of {proven.margin:g} units for its tolerances; never an incumbent. It rests on the solver's word and "

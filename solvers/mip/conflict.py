@@ -11,7 +11,7 @@ from mtpp_dsl.constraints import Constraint, Linear
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.mip.one import solve_one
 
@@ -46,11 +46,13 @@ def explain(
         if answer is False:
             kept = rest
         minimal &= answer is not None
-    if not kept and np.isfinite(problem.time).any(axis=1).all():
+    if not kept and np.isfinite(problem.time).any(axis=1).all() and not _unlinked(problem):
         raise SolverError(
             f"{backend.name} calls the model infeasible, and without its constraints there is a plan: a numerical "
             "failure; try another --solver"
         )
+    if not kept and _unlinked(problem):
+        return Infeasibility("no plan exists, whatever the constraints: nothing joins devices that have to be joined")
     if not kept:
         return Infeasibility("no plan exists, whatever the constraints: some node has no device that can run it")
     number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
@@ -65,6 +67,13 @@ def items(constraints: Sequence[Constraint]) -> list[tuple[Constraint, ...]]:
         written = (label, constraint.origin) if label or constraint.origin else number
         groups.setdefault((type(constraint), written), []).append(constraint)
     return [tuple(group) for group in groups.values()]
+
+
+def _unlinked(problem: Problem) -> bool:
+    """Return whether some devices have no way between them, for some edge."""
+    if not isinstance(problem.interconnect, Links):
+        return False
+    return not (np.isfinite(problem.transfers.table).all() and np.isfinite(problem.transfers.latency).all())
 
 
 def _shown(group: Sequence[Constraint]) -> str:

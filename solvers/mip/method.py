@@ -198,7 +198,8 @@ class _Run:
         """Return *proven* with its certificate; no more than a plan costs, which only tolerances could make it."""
         if self.cost is not None and proven.cost > self.cost:
             proven = replace(proven, cost=self.cost)
-        return bound_of(proven, self.formulation.name, by, self.scale, argument, self.given, self.cost)
+        floor = getattr(self.formulation, "floor", "archer2024, Lemma 3.3")
+        return bound_of(proven, self.formulation.name, by, self.scale, argument, self.given, self.cost, floor)
 
     def certificate(self, cost: float) -> Certificate | None:
         """Return what proves the bound again, if it is found in a moment."""

@@ -1,0 +1,57 @@
+"""Two things at once on one device, or at one end of a link, do not happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyomo.environ as pyo
+
+from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.facts.clashes import Clashes
+
+__all__ = ["disjunction"]
+
+
+def disjunction(
+    model: Any,
+    name: str,
+    found: Clashes,
+    use: Callable[[int, int], Any],
+    start: Callable[[int], Any],
+    end: Callable[[int], Any],
+) -> None:
+    """Add the orders of the items that may meet, as the block *name* with binaries ``o``.
+
+    Formula: ``o[i,j] + o[j,i] >= use(i,t) + use(j,t) - 1`` for every pair and thing t on which they may meet, with the
+    orders that are left there; ``start(j) >= end(i) - M[i,j] (1 - o[i,j])``, M[i,j] the overlap of their windows.
+    Source -> target: no overlap -> a binary for every order that is left.
+    Exact for schedules within the windows. Reference: zhang2023, eq. 6 and 8, with an M of each pair.
+
+    Args:
+        model: to add to.
+        name: of the block.
+        found: the pairs.
+        use: 1 if an item uses a thing, else 0.
+        start: of an item.
+        end: of an item.
+    """
+    part = pyo.Block(concrete=True)
+    model.add_component(name, part)
+    part.o = pyo.Var(list(found.slack), domain=pyo.Binary)
+    for word, triples, rule in (
+        ("either", found.either, lambda b, i, j, t: b.o[i, j] + b.o[j, i] >= use(i, t) + use(j, t) - 1),
+        ("only", found.only, lambda b, i, j, t: b.o[i, j] >= use(i, t) + use(j, t) - 1),
+        ("never", found.never, lambda _, i, j, t: use(i, t) + use(j, t) <= 1),
+    ):
+        if triples:
+            part.add_component(f"{word}_of", pyo.Set(initialize=triples, dimen=3))
+            constrain(part, word, part.component(f"{word}_of"), rule=rule)
+    if found.slack:
+        part.slack = pyo.Param(part.o.index_set(), initialize=found.slack)
+        constrain(
+            part,
+            "before",
+            part.o.index_set(),
+            rule=lambda b, i, j: start(j) >= end(i) - b.slack[i, j] * (1 - b.o[i, j]),
+        )

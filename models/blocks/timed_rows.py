@@ -1,0 +1,101 @@
+"""The user's own rows over a schedule: ``on``, ``start``, ``finish``, ``makespan``, ``load`` and ``bottleneck``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Start
+from mtpp_dsl.models.blocks.bottleneck import exactly
+from mtpp_dsl.models.blocks.linear import add_rows, pushed_up
+from mtpp_dsl.models.blocks.rows import Row, rows_of
+from mtpp_dsl.models.components import constrain
+from mtpp_dsl.problem import Problem
+
+__all__ = ["limits_of", "timed_rows", "unreadable_times"]
+
+
+def limits_of(problem: Problem, most: float, unit: float) -> Callable[[Decision], float]:
+    """Return what no decision exceeds in schedules no longer than *most* (in the unit of a model, *unit*)."""
+    work = np.where(problem.allowed, problem.time, 0.0).sum(axis=0) / unit * (1 + 1e-9)
+
+    def limit(decision: Decision) -> float:
+        match decision:
+            case On(node, device):
+                return float(problem.allowed[node, device])
+            case Load(device):
+                return float(work[device])
+            case Bottleneck():
+                return float(work.max())
+            case _:
+                return most
+
+    return limit
+
+
+def timed_rows(model: Any, problem: Problem, on: Callable[[Any, Any], Any], most: float, unit: float) -> None:
+    """Add the user's rows, each side by itself.
+
+    Formula: as :func:`mtpp_dsl.models.blocks.linear.linear`; ``load(d)`` is the work on d, ``bottleneck`` the largest.
+    Source -> target: labelled constraints -> rows.
+    Exact if no row pushes the makespan up.
+
+    Args:
+        model: with ``s``, ``f``, ``C`` and ``D``; gets ``l`` and ``T`` where rows name loads and the bottleneck.
+        problem: whose constraints.
+        on: of nodes.
+        most: no schedule is longer, in the model's unit.
+        unit: of the model.
+    """
+    limit = limits_of(problem, most, unit)
+    named = {type(decision) for row in problem.of(Linear) for decision, _ in row.terms}
+    if named & {Load, Bottleneck}:
+        time = np.where(problem.allowed, problem.time, 0.0) / unit
+        model.l = pyo.Var(model.D, domain=pyo.NonNegativeReals)
+        nodes = range(problem.graph.n)
+        constrain(model, "loads", model.D, rule=lambda m, d: m.l[d] == sum(float(time[v, d]) * on(v, d) for v in nodes))
+    if Bottleneck in named:
+        model.T = pyo.Var(domain=pyo.NonNegativeReals)
+        constrain(model, "largest", model.D, rule=lambda m, d: m.l[d] <= m.T)
+        if pushed_up(problem).bottleneck:
+            exactly(model, lambda d: model.l[d], limit(Bottleneck()))
+
+    def value(decision: Decision) -> Any:
+        match decision:
+            case On(node, device):
+                return on(node, device)
+            case Load(device):
+                return model.l[device]
+            case Start(node):
+                return model.s[node]
+            case Finish(node):
+                return model.f[node]
+            case Makespan():
+                return model.C
+            case _:
+                return model.T
+
+    add_rows(model, [_rows(row, limit, unit) for row in problem.of(Linear)], value)
+
+
+def unreadable_times(problem: Problem, most: float, unit: float) -> str | None:
+    """Return why some row of the user's cannot be told to a solver, or None."""
+    limit = limits_of(problem, most, unit)
+    for constraint in problem.of(Linear):
+        if not all(row.readable for row in _rows(constraint, limit, unit)):
+            return (
+                f"constraint {constraint} mixes numbers too far apart for a MIP solver, which would lose the small "
+                "ones; write it with smaller constants"
+            )
+    return None
+
+
+def _rows(constraint: Linear, limit: Callable[[Decision], float], unit: float) -> list[Row]:
+    sides = rows_of(constraint, unit, {decision: limit(decision) for decision, _ in constraint.terms})
+    for row in sides:
+        row.tighten()
+        row.scale()
+    return sides

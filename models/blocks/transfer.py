@@ -1,0 +1,80 @@
+"""What edges take between devices, and that nodes wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.graph import Graph, Ints
+from mtpp_dsl.models.blocks.assignment import On
+from mtpp_dsl.models.facts.times import Times
+
+__all__ = ["routed_edges", "transfer"]
+
+
+def routed_edges(times: Times, graph: Graph, home: Ints) -> dict[int, list[tuple[int, int]]]:
+    """Return for every edge that may take time, or may not go everywhere, between which devices it may go."""
+    may, found = times.may, {}
+    for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+        crossing = times.crossing(e, u, v)
+        anywhere = may[u][:, None] & may[v]
+        if home[u] != home[v] and ((crossing != anywhere).any() or times.carry[e][crossing].any()):
+            found[e] = [(int(d), int(f)) for d, f in np.argwhere(crossing)]
+    return found
+
+
+def transfer(
+    model: Any,
+    times: Times,
+    graph: Graph,
+    home: Ints,
+    on: On,
+    routes: dict[int, list[tuple[int, int]]],
+    sent: Sequence[int],
+) -> None:
+    """Add where edges go, ``z``, and that heads start when what they read has arrived.
+
+    Formula: ``sum_f z[e,d,f] = on(u,d)``, ``sum_d z[e,d,f] = on(v,f)`` for the edge e from u to v;
+    ``s[v] >= f[u] + sum_{d,f} carry[e,d,f] z[e,d,f]``; of edges in *sent* with a start of their own,
+    ``r[e] >= f[u]``, ``s[v] >= r[e] + sum carry z``.
+    Source -> target: precedence and transfer times -> a continuous variable for every edge and pair of devices it may
+    go between, and rows.
+    Exact: with ``on`` 0 or 1 so is z. Direct arcs only, the others follow; no big-M (MATH.md is silent; it is the
+    transportation form, which dominates ``u >= x + x - 1``). Reference: zhang2023, eq. 4a and 7.
+
+    Args:
+        model: with ``s``, ``f`` and ``D``.
+        times: in the model's unit.
+        graph: whose edges.
+        home: [n] the class of each node.
+        on: of classes.
+        routes: of :func:`routed_edges`.
+        sent: the edges that need a start of their own; among the routes.
+    """
+    part = model.transfer = pyo.Block(concrete=True)
+    keys = [(e, d, f) for e, pairs in routes.items() for d, f in pairs]
+    part.z = pyo.Var(keys, bounds=(0, 1))
+    tails, heads, k = graph.tails.tolist(), graph.heads.tolist(), len(model.D)
+    leaves: dict[tuple[int, int], list[Any]] = {(e, d): [] for e in routes for d in range(k)}
+    enters: dict[tuple[int, int], list[Any]] = {(e, d): [] for e in routes for d in range(k)}
+    for e, d, f in keys:
+        leaves[e, d].append(part.z[e, d, f])
+        enters[e, f].append(part.z[e, d, f])
+    part.out = pyo.Constraint(list(leaves), rule=lambda _, e, d: sum(leaves[e, d]) == on(int(home[tails[e]]), d))
+    part.into = pyo.Constraint(list(enters), rule=lambda _, e, d: sum(enters[e, d]) == on(int(home[heads[e]]), d))
+
+    def carried(e: int) -> Any:
+        return sum(float(times.carry[e, d, f]) * part.z[e, d, f] for d, f in routes.get(e, ()) if times.carry[e, d, f])
+
+    own = set(sent)
+    low, high = times.on_the_way
+    part.r = pyo.Var(list(sent), bounds=lambda _, e: (float(low[tails[e]]), float(high[heads[e]])))
+    part.a = pyo.Var(list(sent), bounds=lambda _, e: (float(low[tails[e]]), float(high[heads[e]])))
+    rest = [e for e in range(graph.m) if e not in own]
+    part.waits = pyo.Constraint(rest, rule=lambda _, e: model.s[heads[e]] >= model.f[tails[e]] + carried(e))
+    part.made = pyo.Constraint(list(sent), rule=lambda b, e: b.r[e] >= model.f[tails[e]])
+    part.takes = pyo.Constraint(list(sent), rule=lambda b, e: b.a[e] == b.r[e] + carried(e))
+    part.read = pyo.Constraint(list(sent), rule=lambda b, e: model.s[heads[e]] >= b.a[e])

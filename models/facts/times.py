@@ -1,0 +1,141 @@
+"""What is true of the times in every schedule on links: heads, tails, and how long a schedule need be at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.constraints import Linear, Separate
+from mtpp_dsl.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.models.facts.lags import longest_lags
+from mtpp_dsl.models.merged import Merged
+from mtpp_dsl.problem import Problem
+
+__all__ = ["Times", "carries", "horizon", "times_of"]
+
+BELOW = 1 - 1e-9
+"""Heads and tails are sums of floats: taken off, so that no window is too narrow."""
+
+ABOVE = 1 + 1e-6
+"""Schedules that are longer than the one known by no more than this share stay in: a solver's tolerance is less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Times of the nodes and edges of a problem on links, in the unit of a model.
+
+    Attributes:
+        most: no schedule of interest is longer.
+        time: [n, k] of every node on every device; ``inf`` where it is not in such a schedule.
+        carry: [m, k, k] of every edge's transfer between every two devices; 0 within one, ``inf`` where it cannot go.
+        head: [n, k] no such schedule starts a node earlier there.
+        tail: [n, k] none ends sooner after the node has ended there.
+    """
+
+    most: float
+    time: Floats
+    carry: Floats
+    head: Floats
+    tail: Floats
+
+    @property
+    def may(self) -> Bools:
+        """[n, k] where each node may be."""
+        may: Bools = np.isfinite(self.time)
+        return may
+
+    @property
+    def windows(self) -> tuple[Floats, Floats]:
+        """[n] the earliest start and the latest end of each node; ``inf`` and ``-inf`` of one that may be nowhere."""
+        return self.head.min(axis=1), self.most - self.tail.min(axis=1)
+
+    @property
+    def on_the_way(self) -> tuple[Floats, Floats]:
+        """[n] when what a node makes can leave at the earliest, and when what it reads has to be there."""
+        return (self.head + self.time).min(axis=1), self.most - (self.time + self.tail).min(axis=1)
+
+    def crossing(self, e: int, tail: int, head: int) -> Bools:
+        """Return [k, k] between which devices edge *e*, from node *tail* to *head*, may go."""
+        may = self.may
+        length = self.head[tail][:, None] + self.time[tail][:, None] + self.carry[e]
+        fits = length + self.time[head] + self.tail[head] <= self.most
+        both: Bools = fits & may[tail][:, None] & may[head]
+        return both
+
+
+def carries(problem: Problem, home: Ints) -> Floats:
+    """Return [m, k, k] what edges take; within a class of *home* ([n]) they cannot leave a device."""
+    transfers, graph = problem.transfers, problem.graph
+    times = transfers.latency + transfers.size[:, None, None] * transfers.inverse + transfers.table[transfers.row]
+    times[home[graph.tails] == home[graph.heads]] = np.inf
+    times[:, np.arange(problem.k), np.arange(problem.k)] = 0.0
+    carry: Floats = times
+    return carry
+
+
+def times_of(problem: Problem, view: Merged, most: float, unit: float) -> Times:
+    """Return the times of *problem*, of schedules no longer than *most*, divided by *unit*.
+
+    ``head(v,d)`` is the longest path into v that ends on d, every node on it where that is best for the path, with the
+    transfers between; ``tail(v,d)`` that out of it. A node is not on a device where both are too long together.
+
+    Args:
+        problem: on links.
+        view: its classes; a node is allowed where its class is.
+        most: in the problem's unit.
+        unit: of the model.
+    """
+    graph = problem.graph
+    time = np.where(view.allowed[view.home], problem.time, np.inf) / unit
+    carry = carries(problem, view.home) / unit
+    most = most * ABOVE / unit
+    head, tail = _longest(graph, time, carry), _longest_after(graph, time, carry)
+    time = np.where(head + time + tail <= most, time, np.inf)
+    for members in np.split(np.argsort(view.home, kind="stable"), np.cumsum(np.bincount(view.home))[:-1]):
+        time[np.ix_(members, ~np.isfinite(time[members]).all(axis=0))] = np.inf
+    return Times(
+        most, time, carry, np.where(np.isfinite(time), head, np.inf), np.where(np.isfinite(time), tail, np.inf)
+    )
+
+
+def _longest(graph: Graph, time: Floats, carry: Floats) -> Floats:
+    head = np.zeros_like(time)
+    entering = graph.by_head
+    for v in graph.topological_order.tolist():
+        for e in entering[graph.offsets_in[v] : graph.offsets_in[v + 1]].tolist():
+            u = int(graph.tails[e])
+            arrives = ((head[u] + time[u])[:, None] + carry[e]).min(axis=0)
+            head[v] = np.maximum(head[v], arrives * BELOW)
+    return head
+
+
+def _longest_after(graph: Graph, time: Floats, carry: Floats) -> Floats:
+    tail = np.zeros_like(time)
+    for u in graph.topological_order[::-1].tolist():
+        for e in range(int(graph.offsets[u]), int(graph.offsets[u + 1])):
+            v = int(graph.heads[e])
+            left = (carry[e] + (time[v] + tail[v])[None, :]).min(axis=1)
+            tail[u] = np.maximum(tail[u], left * BELOW)
+    return tail
+
+
+def horizon(problem: Problem) -> float:
+    """Return what the least makespan is not above, if there is a schedule at all.
+
+    Without labelled constraints: everything on one device that may have everything; else, and with them where
+    :func:`mtpp_dsl.models.facts.lags.without_horizon` has no objection, everything one after the other, each node and
+    transfer at its longest, and every lag asked for. In the earliest schedule of a choice of devices and orders every
+    start is the length of a path through different nodes, transfers and lags, so it is no later.
+    """
+    graph = problem.graph
+    with np.errstate(invalid="ignore"):
+        longest = np.where(problem.allowed, problem.time, 0.0).max(axis=1, initial=0.0).sum()
+    carry = carries(problem, np.arange(graph.n))
+    total = float(longest + np.where(np.isfinite(carry), carry, 0.0).max(axis=(1, 2), initial=0.0).sum())
+    total += longest_lags(problem)
+    fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
+    free = not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(Linear))
+    if free and fits.any():
+        total = min(total, float(problem.time[:, fits].sum(axis=0).min()))
+    return total * (1 + 1e-9)

@@ -1,0 +1,213 @@
+"""The least makespan on links as a mixed-integer programme (zhang2023, eq. 4 to 8), with what is known of times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Colocate,
+    Contiguous,
+    ExclusiveLinks,
+    Forbid,
+    Linear,
+    Memory,
+    Pin,
+    Separate,
+)
+from mtpp_dsl.contracts import Role
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.models.blocks import assignment
+from mtpp_dsl.models.blocks.contiguity import contiguity
+from mtpp_dsl.models.blocks.disjunction import disjunction
+from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.order import device_order
+from mtpp_dsl.models.blocks.placement import separate
+from mtpp_dsl.models.blocks.schedule import schedule
+from mtpp_dsl.models.blocks.timed_rows import timed_rows, unreadable_times
+from mtpp_dsl.models.blocks.transfer import routed_edges, transfer
+from mtpp_dsl.models.components import impossible
+from mtpp_dsl.models.facts.clashes import clashes, node_items, transfer_items
+from mtpp_dsl.models.facts.lags import without_horizon
+from mtpp_dsl.models.facts.reach import reach
+from mtpp_dsl.models.facts.times import Times, horizon, times_of
+from mtpp_dsl.models.merged import Merged, merged
+from mtpp_dsl.models.retiming import Solution, retimed
+from mtpp_dsl.models.scaling import COARSE, FINEST, TARGET, Scale
+from mtpp_dsl.plan import Plan, quotient_order
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.together import ordered_edges
+
+__all__ = ["Moirai", "refusal", "scale_of"]
+
+HONOURED = (Acyclic, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
+
+MOST_PAIRS = 5_000_000
+"""Pairs of nodes, and with exclusive links of edges, of larger graphs take gigabytes before any solver sees them."""
+
+
+class Moirai:
+    """Every schedule, and nothing else: devices of any speeds and memories on ``links``, exclusive or not.
+
+    Beside zhang2023: windows of starts from a known plan and the longest paths into and out of every node, so that no M
+    is larger than it has to be; pairs that precedence or windows order are left out; direct arcs only; transfers in
+    transportation form; nodes and transfers that take no time are in nobody's way.
+    """
+
+    name = "moirai"
+    exact = True
+    role: Role = "exact"
+    summary = "the least makespan on links and its proof, by mixed-integer programming (zhang2023, strengthened)"
+    floor = "the longest path, or the work on a device, whichever is more, where everything is fastest"
+
+    def __init__(self, cost: float | None = None) -> None:
+        self.cost = cost
+
+    def below(self, cost: float) -> Moirai:
+        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
+        return Moirai(cost)
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        reason = refusal(self.name, problem, HONOURED)
+        if reason is not None:
+            return reason
+        for constraint in problem.of(Linear):
+            reason = without_horizon(constraint)
+            if reason is not None:
+                return f"constraint {constraint} {reason}"
+        if not any(problem.of(Linear)):
+            return None
+        scale = scale_of(problem, merged(problem), None)
+        return unreadable_times(problem, scale.most, scale.unit)
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        view = merged(problem)
+        scale = scale_of(problem, view, self.cost)
+        times = times_of(problem, view, scale.ceiling, scale.unit)
+        model = pyo.ConcreteModel(name=self.name)
+        model.cost_scale, model.cost_margin = scale.unit, scale.margin
+        model.view = view
+        model.V, model.D = pyo.RangeSet(0, view.count - 1), pyo.RangeSet(0, problem.k - 1)
+        if not times.may.any(axis=1).all():
+            model.C = pyo.Var()
+            model.objective = pyo.Objective(expr=model.C)
+            impossible(model, "nowhere")
+            return model
+        on = assignment.assigned(model, times.may[view.first])
+        home = view.home
+        schedule(model, times, home, on, scale.floor / scale.unit)
+        self._sequence(model, problem, times, on)
+        memory(model, problem, view.memory, on)
+        contiguity(model, problem, home.tolist(), on)
+        separate(model, problem, home.tolist(), on)
+        for number, (tails, heads) in enumerate(ordered_edges(problem)):
+            device_order(model, f"order_{number}", view.edges(tails, heads), on, [(d,) for d in range(problem.k)])
+        if any(problem.of(Linear)):
+            timed_rows(model, problem, lambda v, d: on(int(home[v]), d), times.most, scale.unit)
+        return model
+
+    def _sequence(self, model: Any, problem: Problem, times: Times, on: assignment.On) -> None:
+        """Add transfers, and that neither nodes nor exclusive transfers overlap."""
+        graph, home, k = problem.graph, model.view.home, problem.k
+        routes = routed_edges(times, graph, home)
+        alone = any(problem.of(ExclusiveLinks))
+        sent = [e for e, pairs in routes.items() if alone and any(times.carry[e, d, f] > 0 for d, f in pairs)]
+        transfer(model, times, graph, home, on, routes, sent)
+        after = reach(graph.n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
+        found = clashes(node_items(times, after), times.most)
+        disjunction(model, "nodes", found, lambda v, d: on(int(home[v]), d), lambda v: model.s[v], lambda v: model.f[v])
+        model.sent = sent
+        if sent:
+            found = clashes(transfer_items(times, graph, after, sent, routes), times.most)
+            part = model.transfer
+
+            def use(i: int, thing: int) -> Any:
+                end, side = thing % k, thing // k
+                moves = (
+                    pair for pair in routes[sent[i]] if pair[side] == end and times.carry[sent[i], pair[0], pair[1]] > 0
+                )
+                return sum(part.z[sent[i], d, f] for d, f in moves)
+
+            disjunction(model, "transfers", found, use, lambda i: part.r[sent[i]], lambda i: part.a[sent[i]])
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        """Set the binaries from *plan*: where nodes run, what comes first, and the orders of devices."""
+        times = plan.schedule
+        if times is None or model.component("x") is None:
+            return
+        view: Merged = model.view
+        where = plan.assignment[view.first]
+        for (v, d), variable in model.x.items():
+            if not variable.fixed:
+                variable.set_value(int(where[v] == d))
+        middle = times.start + times.end
+        for (i, j), variable in model.nodes.o.items():
+            variable.set_value(int(plan.assignment[i] == plan.assignment[j] and middle[i] < middle[j]))
+        if model.sent:
+            flown = (times.sent + times.arrived)[model.sent]  # nan is before and after nothing
+            for (i, j), variable in model.transfers.o.items():
+                variable.set_value(int(flown[i] < flown[j]))
+        _set_orders(model, problem, where)
+        largest = model.component("argmax")
+        if largest is not None:
+            work = np.bincount(plan.assignment, problem.time[np.arange(problem.graph.n), plan.assignment], problem.k)
+            for d, variable in largest.a.items():
+                variable.set_value(int(d == work.argmax()))
+
+    def extract(self, problem: Problem, model: Any) -> Plan:
+        """Return the plan that the values of the model's variables mean, with exact times in their order."""
+        view: Merged = model.view
+        share = np.zeros((view.count, problem.k))
+        for (v, d), variable in model.x.items():
+            share[v, d] = variable.value or 0.0
+        start, end = (np.array([part[v].value or 0.0 for v in model.N]) for part in (model.s, model.f))
+        sent, arrived = end[problem.graph.tails], end[problem.graph.tails]
+        for e in model.sent:
+            sent[e], arrived[e] = model.transfer.r[e].value or 0.0, model.transfer.a[e].value or 0.0
+        solution = Solution(share.argmax(axis=1)[view.home], (start + end) / 2, (sent + arrived) / 2)
+        return retimed(problem, solution, model.cost_scale * start)
+
+
+def refusal(name: str, problem: Problem, honoured: tuple[type, ...]) -> str | None:
+    """Return why formulation *name*, which honours these constraints, is not one of *problem*, or None."""
+    if problem.objective.quantity != "makespan":
+        return f"{name} minimises a makespan, not a {problem.objective.quantity}"
+    if problem.objective.batch is not None:
+        return f"{name} schedules one sample, not a batch of {problem.objective.batch}"
+    if not isinstance(problem.interconnect, Links):
+        return f"{name} schedules on links, not on a {problem.interconnect.keyword} interconnect"
+    for constraint in problem.constraints:
+        if not isinstance(constraint, honoured):
+            return f"{name} cannot honour constraint {constraint}"
+    pairs = problem.graph.n**2 // 2 + (problem.graph.m**2 // 2 if any(problem.of(ExclusiveLinks)) else 0)
+    if pairs > MOST_PAIRS:
+        return f"{name} would order {pairs:,} pairs of nodes or edges; {MOST_PAIRS:,} are the most (coarsen the graph)"
+    return None
+
+
+def scale_of(problem: Problem, view: Merged, cost: float | None) -> Scale:
+    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above."""
+    ceiling = horizon(problem) if cost is None else cost
+    times = times_of(problem, view, ceiling, 1.0)
+    least = np.where(times.may, times.time, np.inf).min(axis=1, initial=np.inf)
+    path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)
+    floor = float(max(path.max(initial=0.0), least.sum() / problem.k)) * (1 - 1e-9)
+    floor = floor if np.isfinite(floor) else 0.0
+    unit = (floor if floor >= FINEST * ceiling else COARSE * ceiling) / TARGET
+    return Scale(unit=float(unit) or 1.0, floor=floor, ceiling=ceiling)
+
+
+def _set_orders(model: Any, problem: Problem, where: Ints) -> None:
+    """Set the binaries of the orders of devices from where classes are."""
+    for number, (tails, heads) in enumerate(ordered_edges(problem)):
+        ends = np.array(model.view.edges(tails, heads), np.int64).reshape(-1, 2)
+        order = quotient_order(where, ends[:, 0], ends[:, 1], problem.k)
+        if order is not None:
+            position = np.argsort(order)
+            for (d, e), variable in model.component(f"order_{number}").o.items():
+                variable.set_value(int(position[d] < position[e]))

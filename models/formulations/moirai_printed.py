@@ -1,0 +1,133 @@
+"""Moirai's programme as the paper prints it, to measure others by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
+from mtpp_dsl.contracts import Role
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.models.blocks import assignment
+from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.placement import separate
+from mtpp_dsl.models.blocks.printed_schedule import (
+    BIG,
+    printed_congestion,
+    printed_overlap,
+    printed_times,
+    printed_transfers,
+)
+from mtpp_dsl.models.facts.reach import reach
+from mtpp_dsl.models.facts.times import carries, horizon
+from mtpp_dsl.models.formulations.moirai import refusal
+from mtpp_dsl.models.retiming import Solution, retimed
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.together import colocated
+
+__all__ = ["MoiraiPrinted"]
+
+HONOURED = (Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
+
+
+class MoiraiPrinted:
+    """Equations 4 to 8 with M = 1e5, in the problem's own unit, and (4a) over all successors.
+
+    Three things are added: links that are missing, colocated nodes and pins are fixed variables or rows; and what takes
+    no time is left out of (6) and (8), which would keep it from running beside something else and so cut off optima.
+    """
+
+    name = "moirai-printed"
+    exact = True
+    role: Role = "exact"
+    summary = "the least makespan on links by the programme as printed, M = 1e5: to compare with (zhang2023, eq. 4-8)"
+    baseline = True
+    floor = "no makespan is negative"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        reason = refusal(self.name, problem, HONOURED)
+        if reason is not None:
+            return reason
+        longest = horizon(problem)
+        if longest > BIG:
+            return f"schedules may be as long as {longest:.6g}, and the rows as printed hold up to M = {BIG:g} only"
+        if any(problem.of(ExclusiveLinks)) and _mixed(problem).any():
+            return "a transfer takes time between some devices and none between others, which (8) cannot tell apart"
+        return None
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model, in the problem's unit."""
+        graph = problem.graph
+        model = pyo.ConcreteModel(name=self.name)
+        model.N, model.V = pyo.RangeSet(0, graph.n - 1), pyo.RangeSet(0, graph.n - 1)
+        model.D = pyo.RangeSet(0, problem.k - 1)
+        on = assignment.assigned(model, problem.allowed)
+        time = np.where(problem.allowed, problem.time, np.inf)
+        after = reach(graph.n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
+        printed_times(model, graph, time, after, on)
+        printed_overlap(model, time, after, on)
+        printed_transfers(model, graph, carries(problem, np.arange(graph.n)), on)
+        if any(problem.of(ExclusiveLinks)):
+            timed = np.flatnonzero(_between(problem).max(axis=1, initial=0.0) > 0).tolist()
+            printed_congestion(model, graph, timed, after, on)
+        memory(model, problem, graph.memory, on)
+        separate(model, problem, list(range(graph.n)), on)
+        model.together = pyo.ConstraintList()
+        for v, home in enumerate(_first(problem)):
+            for d in range(problem.k) if v != home else ():
+                model.together.add(model.x[v, d] == model.x[home, d])
+        return model
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        """Set the binaries from *plan*."""
+        graph, times, where = problem.graph, plan.schedule, plan.assignment.tolist()
+        if times is None:
+            return
+        for (v, d), variable in model.x.items():
+            if not variable.fixed:
+                variable.set_value(int(where[v] == d))
+        for (i, j), variable in model.overlap.delta.items():
+            variable.set_value(int(times.start[i] + times.end[i] < times.start[j] + times.end[j]))
+        for q, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+            model.links.z[q].set_value(int(where[u] != where[v]))
+            for d, f in model.links.P:
+                if not model.links.u[q, d, f].fixed:
+                    model.links.u[q, d, f].set_value(int(where[u] == d and where[v] == f))
+        congestion = model.component("congestion")
+        if congestion is not None:
+            flown = np.nan_to_num(times.sent + times.arrived)
+            for (q, r), variable in congestion.delta.items():
+                variable.set_value(int(flown[q] < flown[r]))
+
+    def extract(self, problem: Problem, model: Any) -> Plan:
+        """Return the plan that the values of the model's variables mean, with exact times in their order."""
+        n = problem.graph.n
+        share = np.array([[model.x[v, d].value or 0.0 for d in model.D] for v in model.N]).reshape(n, problem.k)
+        start, end = (np.array([part[a].value or 0.0 for a in model.A]) for part in (model.S, model.C))
+        middle = (start + end) / 2
+        return retimed(problem, Solution(share.argmax(axis=1), middle[:n], middle[n:]), start[:n])
+
+
+def _between(problem: Problem) -> Floats:
+    """Return [m, k (k-1)] the finite times of edges between different devices; 0 for the others."""
+    k = problem.k
+    times = carries(problem, np.arange(problem.graph.n))[:, ~np.eye(k, dtype=np.bool_)]
+    return np.where(np.isfinite(times), times, 0.0)
+
+
+def _mixed(problem: Problem) -> Floats:
+    """Return [m] whether an edge takes time between some devices, and none between others that are joined."""
+    k = problem.k
+    times = carries(problem, np.arange(problem.graph.n))[:, ~np.eye(k, dtype=np.bool_)]
+    mixed: Floats = (times == 0).any(axis=1) & (_between(problem) > 0).any(axis=1)
+    return mixed
+
+
+def _first(problem: Problem) -> list[int]:
+    """Return for every node the first that it has to be with."""
+    classes = colocated(problem).tolist()
+    return [classes.index(number) for number in classes]
