@@ -1,0 +1,1 @@
+"""Makespans by parts: cut nodes, the modules between them, chains of anchors, and plans made of both."""

@@ -1,0 +1,207 @@
+"""A schedule of one module by a list with insertion, between given devices of its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.decomposition.cuts import NONE
+from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.decomposition.timeline import Timeline, common_gap
+
+__all__ = ["Arrangement", "arrange", "keeps", "on_one_device", "placed", "urgency"]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """A schedule of a module from the end of its entry on.
+
+    Attributes:
+        device, start: [s] of every task. sent: [e] of every edge.
+        length: when the module ends.
+    """
+
+    device: Ints
+    start: Floats
+    sent: Floats
+    length: float
+
+
+def urgency(piece: Piece) -> Floats:
+    """Return [s] the mean upward rank of every task: its time and the longest way behind it (Topcuoglu et al. 2002)."""
+    with np.errstate(invalid="ignore"):
+        time = np.array([row[np.isfinite(row)].mean() for row in piece.time])
+        ways = np.array([c[np.isfinite(c)].sum() / max(1, np.isfinite(c).sum() - piece.k) for c in piece.carry])
+    rank = np.zeros(piece.size)
+    for v in range(piece.size - 1, -1, -1):
+        rank[v] = time[v] + max((ways[e] + rank[piece.heads[e]] for e in piece.out_of[v]), default=0.0)
+    return rank
+
+
+def arrange(
+    piece: Piece, first: int, last: int, priority: Sequence[float] | Floats, devices: Sequence[int] | Ints | None = None
+) -> Arrangement | None:
+    """Return a schedule with the entry on device *first* and the exit on *last*; None where a task fits nowhere.
+
+    Of the tasks whose predecessors are placed the one of least priority is next. It goes into the gap in which it ends
+    earliest, on the device in *devices* (there :data:`NONE` leaves the choice).
+    """
+    return _Arranging(piece, first, last, devices).run(priority)
+
+
+class _Arranging:
+    """The state of one run."""
+
+    def __init__(self, piece: Piece, first: int, last: int, devices: Sequence[int] | Ints | None) -> None:
+        self.piece = piece
+        self.allowed = [np.flatnonzero(row).tolist() for row in piece.allowed]
+        for v, d in enumerate([] if devices is None else devices):
+            if d != NONE:
+                self.allowed[v] = [int(d)] if piece.allowed[v, d] else []
+        if piece.entry:
+            self.allowed[0] = [first]
+        if piece.exit:
+            self.allowed[-1] = [last]
+        self.time = piece.time.tolist()
+        self.tails, self.heads = piece.tails.tolist(), piece.heads.tolist()
+        self.carry = piece.carry.tolist()
+        self.work, self.out, self.inn = ([Timeline() for _ in range(piece.k)] for _ in range(3))
+        self.device, self.end = [NONE] * piece.size, [0.0] * piece.size
+        self.start, self.sent = [0.0] * piece.size, [0.0] * len(piece.edges)
+        self.room = piece.limit.tolist()
+        self.home = dict[int, int]()
+        self.away: list[list[set[int]]] = [[] for _ in range(piece.size)]
+        for group in piece.apart:
+            taken = set[int]()
+            for v in group:
+                self.away[v].append(taken)
+
+    def run(self, priority: Sequence[float] | Floats) -> Arrangement | None:
+        piece = self.piece
+        waiting = [len(edges) for edges in piece.into]
+        queue = [(float(priority[v]), v) for v in range(piece.size) if not waiting[v]]
+        heapify(queue)
+        while queue:
+            _, v = heappop(queue)
+            if not self._place(v):
+                return None
+            for e in piece.out_of[v]:
+                w = self.heads[e]
+                waiting[w] -= 1
+                if not waiting[w]:
+                    heappush(queue, (float(priority[w]), w))
+        length = max(self.end, default=0.0)
+        return Arrangement(np.array(self.device, np.int64), np.array(self.start), np.array(self.sent), length)
+
+    def _place(self, v: int) -> bool:
+        """Put task *v* where it ends first; return whether there is such a place."""
+        best: tuple[float, float, int, list[tuple[int, float]]] | None = None
+        for d in self._open(v):
+            ready, moves = self._arrivals(v, d)
+            if ready == float("inf"):
+                continue
+            start = self.work[d].gap(ready, self.time[v][d])
+            if best is None or start + self.time[v][d] < best[0]:
+                best = (start + self.time[v][d], start, d, moves)
+        if best is None:
+            return False
+        end, start, d, moves = best
+        self.device[v], self.start[v], self.end[v] = d, start, end
+        self.work[d].add(start, self.time[v][d])
+        self.room[d] -= float(self.piece.memory[v])
+        self.home[int(self.piece.together[v])] = d
+        for taken in self.away[v]:
+            taken.add(d)
+        for e, at in moves:
+            self.sent[e] = at
+            if self.piece.exclusive:
+                self._hold(e, at, d)
+        return True
+
+    def _open(self, v: int) -> list[int]:
+        home = self.home.get(int(self.piece.together[v]), NONE)
+        return [
+            d
+            for d in self.allowed[v]
+            if home in (NONE, d)
+            and self.piece.memory[v] <= self.room[d]
+            and not any(d in taken for taken in self.away[v])
+        ]
+
+    def _arrivals(self, v: int, d: int) -> tuple[float, list[tuple[int, float]]]:
+        """Return when all that task *v* reads has arrived on device *d*, and when each transfer starts."""
+        ready, moves = 0.0, []
+        edges = sorted(self.piece.into[v], key=lambda e: self.end[self.tails[e]])
+        for e in edges:
+            u = self.tails[e]
+            f = self.device[u]
+            takes = self.carry[e][f][d] if f != d else 0.0
+            if takes == float("inf"):
+                ready = takes
+                break
+            at = self.end[u]
+            if self.piece.exclusive and takes > 0:
+                at = common_gap(self.out[f], self.inn[d], at, takes)
+                self.out[f].add(at, takes)
+                self.inn[d].add(at, takes)
+            moves.append((e, at))
+            ready = max(ready, at + takes)
+        if self.piece.exclusive:
+            for e, at in moves:
+                self._release(e, at, d)
+        return ready, moves
+
+    def _hold(self, e: int, at: float, d: int) -> None:
+        f = self.device[self.tails[e]]
+        if f != d:
+            self.out[f].add(at, self.carry[e][f][d])
+            self.inn[d].add(at, self.carry[e][f][d])
+
+    def _release(self, e: int, at: float, d: int) -> None:
+        f = self.device[self.tails[e]]
+        if f != d:
+            self.out[f].drop(at, self.carry[e][f][d])
+            self.inn[d].drop(at, self.carry[e][f][d])
+
+
+def on_one_device(piece: Piece) -> Floats:
+    """Return [k, entries, exits]: the length with everything between the ends on device d, one thing after another.
+
+    ``inf`` where that is no schedule.
+    """
+    found = np.full((piece.k, len(piece.entries), len(piece.exits)), np.inf)
+    edges, tasks = np.arange(len(piece.edges)), np.arange(piece.size)
+    for d in np.flatnonzero(piece.allowed[piece.inner].all(axis=0)).tolist():
+        for i, a in enumerate(piece.entries):
+            for j, b in enumerate(piece.exits):
+                device = placed(piece, a, b, d)
+                if keeps(piece, device):
+                    moved = piece.carry[edges, device[piece.tails], device[piece.heads]].sum()
+                    found[d, i, j] = piece.time[tasks, device].sum() + moved
+    return found
+
+
+def placed(piece: Piece, a: int, b: int, d: int) -> Ints:
+    """Return [s] devices: the entry on *a*, the exit on *b*, the rest on *d*."""
+    device = np.full(piece.size, d)
+    if piece.entry:
+        device[0] = a
+    if piece.exit:
+        device[-1] = b
+    return device
+
+
+def keeps(piece: Piece, device: Ints) -> bool:
+    """Return whether an assignment keeps colocated tasks together, separate ones apart, and memories."""
+    first = np.full(piece.size, NONE)
+    first[piece.together[::-1]] = device[::-1]
+    if (first[piece.together] != device).any():
+        return False
+    if any(len(set(device[list(group)].tolist())) < len(group) for group in piece.apart):
+        return False
+    used = np.bincount(device, weights=piece.memory, minlength=piece.k)
+    return bool((used <= piece.limit).all())

@@ -1,0 +1,54 @@
+"""Modules as CP-SAT is asked for them, and its answers as schedules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.cpsat.request import NEVER, Request, Solution, request
+from mtpp_dsl.solvers.decomposition.arrange import Arrangement
+from mtpp_dsl.solvers.decomposition.piece import Piece
+
+__all__ = ["arranged", "asked"]
+
+
+def asked(
+    piece: Piece, first: int, last: int, *, cutoff: int, at_least: int, hint: Arrangement | None = None
+) -> Request:
+    """Return the request for a schedule of *piece* with the entry on device *first* and the exit on *last*."""
+    time = piece.time.copy()
+    for v, d in [(0, first)] * piece.entry + [(-1, last)] * piece.exit:
+        time[v, np.arange(piece.k) != d] = np.inf
+    latest = np.full(piece.size, NEVER)
+    if piece.entry:
+        latest[0] = 0
+    told = None
+    if hint is not None:
+        told = Solution(hint.device, hint.start.astype(np.int64), hint.sent.astype(np.int64))
+    return request(
+        _whole(time),
+        piece.tails,
+        piece.heads,
+        np.arange(len(piece.edges)),
+        _whole(piece.carry),
+        cutoff=cutoff,
+        exclusive=piece.exclusive,
+        at_least=at_least,
+        size=piece.memory.astype(np.int64),
+        capacity=_whole(piece.limit),
+        together=piece.together,
+        apart=piece.apart,
+        latest=latest,
+        hint=told,
+    )
+
+
+def arranged(piece: Piece, solution: Solution) -> Arrangement:
+    """Return the schedule that CP-SAT answered."""
+    takes = piece.time[np.arange(piece.size), solution.device]
+    length = float((solution.start + takes).max(initial=0.0))
+    return Arrangement(solution.device, solution.start.astype(np.float64), solution.sent.astype(np.float64), length)
+
+
+def _whole(times: Floats) -> Ints:
+    return np.where(np.isfinite(times), times, float(NEVER)).astype(np.int64)

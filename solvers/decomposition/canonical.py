@@ -1,0 +1,96 @@
+"""Equal modules: the same tasks, times and transfers up to the numbers of the tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.decomposition.piece import Piece
+
+__all__ = ["Canonical", "canonical"]
+
+
+@dataclass(frozen=True, eq=False)
+class Canonical:
+    """An order of a module's tasks [s] and edges [e], and what it is in that order; equal ``key``, equal modules."""
+
+    tasks: Ints
+    edges: Ints
+    key: bytes
+
+
+def canonical(piece: Piece, *, weights: bool = True) -> Canonical:
+    """Return what two modules agree in exactly if the found orders map one onto the other.
+
+    Colours are refined by those of neighbours until they tell all tasks apart; where they do not, one of the first
+    colour that several share is given its own. Of modules that are equal some may so go unnoticed, but never two that
+    are not be taken for equal.
+
+    Args:
+        piece: the module.
+        weights: False to compare the graphs alone, without times, transfers and constraints.
+    """
+    order = np.lexsort((np.arange(piece.size), _colors(piece, weights)))
+    place = np.empty(piece.size, np.int64)
+    place[order] = np.arange(piece.size)
+    ends = np.stack([place[piece.tails], place[piece.heads]], axis=1)
+    by_end = np.lexsort((ends[:, 1], ends[:, 0]))
+    parts: list[object] = [piece.entry, piece.exit, piece.size, piece.k, ends[by_end].tolist()]
+    if weights:
+        parts += [piece.time[order].tolist(), piece.carry[by_end].tolist(), _held(piece, order, place)]
+    return Canonical(order, by_end, blake2b(repr(parts).encode(), digest_size=32).digest())
+
+
+def _held(piece: Piece, order: Ints, place: Ints) -> list[object]:
+    """Return what is constrained beside the graph."""
+    classes = np.unique(piece.together[order], return_index=True, return_inverse=True)
+    apart = sorted(sorted(place[list(group)].tolist()) for group in piece.apart)
+    memory = [] if piece.roomy else [piece.memory[order].tolist(), piece.limit.tolist()]
+    return [classes[1][classes[2]].tolist(), apart, memory]
+
+
+def _colors(piece: Piece, weights: bool) -> Ints:
+    """Return [s] a number for every task, all different."""
+    kinds: list[object] = [()] * piece.size
+    if weights:
+        sizes = np.bincount(piece.together, minlength=piece.size)[piece.together]
+        memory = np.zeros(piece.size) if piece.roomy else piece.memory
+        kinds = list(zip(map(tuple, piece.time.tolist()), memory.tolist(), sizes.tolist(), strict=True))
+    ends = [(v == 0 and piece.entry, v == piece.size - 1 and piece.exit) for v in range(piece.size)]
+    color = _ranked(list(zip(ends, kinds, strict=True)))
+    ways = [tuple(c.reshape(-1).tolist()) if weights else () for c in piece.carry]
+    tails, heads = piece.tails.tolist(), piece.heads.tolist()
+    while True:
+        color = _refined(piece, color, ways, tails, heads)
+        count = np.bincount(color)
+        if count.max(initial=1) == 1:
+            return np.array(color, np.int64)
+        several = int(np.flatnonzero(count > 1)[0])
+        chosen = color.index(several)
+        color = [2 * c + (c == several and v != chosen) for v, c in enumerate(color)]
+
+
+def _refined(
+    piece: Piece, color: list[int], ways: list[tuple[float, ...]], tails: list[int], heads: list[int]
+) -> list[int]:
+    while True:
+        seen: list[object] = [
+            (
+                color[v],
+                sorted((ways[e], color[tails[e]]) for e in piece.into[v]),
+                sorted((ways[e], color[heads[e]]) for e in piece.out_of[v]),
+            )
+            for v in range(piece.size)
+        ]
+        finer = _ranked(seen)
+        if max(finer, default=0) == len(set(color)) - 1:
+            return finer
+        color = finer
+
+
+def _ranked(values: list[object]) -> list[int]:
+    number = {value: i for i, value in enumerate(sorted(set(map(repr, values))))}
+    return [number[repr(value)] for value in values]

@@ -1,0 +1,109 @@
+"""Modules that are equal, and modules of one shape: so that what is found for one serves the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange
+from mtpp_dsl.solvers.decomposition.canonical import Canonical, canonical
+from mtpp_dsl.solvers.decomposition.piece import Piece
+
+__all__ = ["Classes", "Member", "grouped"]
+
+LARGEST = 400
+"""Modules of more tasks are not compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A module as one of a class of equal ones.
+
+    Attributes:
+        of: number of the class.
+        nodes, edges: numbers in the graph of the tasks and edges of the class's first module, as this module has them.
+    """
+
+    of: int
+    nodes: Ints
+    edges: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of some modules.
+
+    Attributes:
+        pieces: the first module of each class. members: every module.
+        shape: [classes] number of the shape of each; modules of one shape have one graph, whatever their times.
+        forms: [classes] orders of tasks and edges that map modules of one shape onto each other.
+    """
+
+    pieces: tuple[Piece, ...]
+    members: tuple[Member, ...]
+    shape: tuple[int, ...]
+    forms: tuple[Canonical, ...]
+
+    def alike(self, c: int) -> list[int]:
+        """Return the other classes of the shape of class *c*."""
+        return [other for other, shape in enumerate(self.shape) if shape == self.shape[c] and other != c]
+
+    def translated(self, found: Arrangement, of: int, to: int, first: int, last: int) -> Arrangement | None:
+        """Return what becomes of a schedule of class *of* in class *to*, which has its shape: the same order there."""
+        one, other, piece = self.forms[of], self.forms[to], self.pieces[to]
+        device, start = np.empty_like(found.device), np.empty_like(found.start)
+        device[other.tasks] = found.device[one.tasks]
+        start[other.tasks] = found.start[one.tasks]
+        return arrange(piece, first, last, start, device)
+
+    def ratio(self, of: int, to: int) -> float:
+        """Return the largest factor by which class *to*, of the shape of *of*, takes longer in every single time.
+
+        Whatever schedule there is of *to* is one of *of* with all times divided by it: so bounds of *of* times this
+        factor are bounds of *to*. Zero where *to* allows what *of* does not.
+        """
+        one, other = self.pieces[of], self.pieces[to]
+        if not (one.roomy and len(set(one.together.tolist())) == one.size and not one.apart):
+            return 0.0
+        a, b = self.forms[of], self.forms[to]
+        return min(
+            _least_ratio(one.time[a.tasks], other.time[b.tasks]), _least_ratio(one.carry[a.edges], other.carry[b.edges])
+        )
+
+
+def grouped(pieces: Sequence[Piece]) -> Classes:
+    """Return the classes of equal modules among *pieces*."""
+    number: dict[bytes, int] = {}
+    shapes: dict[bytes, int] = {}
+    firsts: list[tuple[Piece, Canonical]] = []
+    members, shape, forms = [], [], []
+    for i, piece in enumerate(pieces):
+        form = canonical(piece) if piece.size <= LARGEST else _itself(piece, i)
+        if form.key not in number:
+            number[form.key] = len(firsts)
+            firsts.append((piece, form))
+            plain = canonical(piece, weights=False) if piece.size <= LARGEST else form
+            shape.append(shapes.setdefault(plain.key, len(shapes)))
+            forms.append(plain)
+        c = number[form.key]
+        first = firsts[c][1]
+        nodes, edges = np.empty_like(piece.nodes), np.empty_like(piece.edges)
+        nodes[first.tasks] = piece.nodes[form.tasks]
+        edges[first.edges] = piece.edges[form.edges]
+        members.append(Member(c, nodes, edges))
+    return Classes(tuple(piece for piece, _ in firsts), tuple(members), tuple(shape), tuple(forms))
+
+
+def _itself(piece: Piece, i: int) -> Canonical:
+    return Canonical(np.arange(piece.size), np.arange(len(piece.edges)), b"module %d" % i)
+
+
+def _least_ratio(old: Floats, new: Floats) -> float:
+    """Return the least of new / old where old is a time above zero."""
+    if (np.isinf(old) & np.isfinite(new)).any():
+        return 0.0
+    counted = np.isfinite(old) & np.isfinite(new) & (old > 0)
+    return float((new[counted] / old[counted]).min(initial=1.0))

@@ -1,0 +1,208 @@
+"""One run: modules, their settling, the bounds and the plans that come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.graph import Bools
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.solvers.cpsat.clash import clash
+from mtpp_dsl.solvers.cpsat.engine import Pool, by
+from mtpp_dsl.solvers.cpsat.request import Solution
+from mtpp_dsl.solvers.cpsat.whole import Whole, lower, timetable
+from mtpp_dsl.solvers.decomposition.classes import grouped
+from mtpp_dsl.solvers.decomposition.completion import completions
+from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
+from mtpp_dsl.solvers.decomposition.piece import piece_of
+from mtpp_dsl.solvers.decomposition.settle import Settling
+from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.verification import verify
+
+__all__ = ["Parts", "Run"]
+
+CLOSER = 0.9
+"""Share of the gap that is asked of modules: the rest is for rounding."""
+WORTH = 0.005
+"""Completions are made while modules are solved when the relaxed schedule has become shorter by this share."""
+PLAIN_TRIES = 2
+"""How often one pair is tried while links are taken to carry any number of transfers: only bounds come of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What is solved of a graph.
+
+    Attributes:
+        modules: in their order.
+        kept: [n] nodes in them.
+        words: what they are, for the detail of the bound.
+    """
+
+    modules: list[Module]
+    kept: Bools
+    words: str
+
+
+class Run:
+    """One call of a method.
+
+    Args:
+        name: of the method.
+        problem, limits, progress: as for :meth:`mtpp_dsl.contracts.Method.solve`.
+        parts: what is solved.
+    """
+
+    def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress, parts: Parts) -> None:
+        self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
+        self._parts = parts
+        self._whole: Whole = lower(problem)
+        self._best = inf
+        self._bound: Bound | None = None
+        self._notes: dict[str, None] = {}
+        self._dropped = ""
+
+    def solve(self) -> Result:
+        """Settle the modules, first without exclusive links where there are such, and report what comes of it."""
+        before: Settling | None = None
+        with Pool(cores(self._limits)) as pool:
+            for exclusive in (False, True) if self._whole.instance.exclusive else (False,):
+                pieces = [piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules]
+                settling = Settling(
+                    grouped(pieces),
+                    pool,
+                    seed=self._limits.seed,
+                    options=self._limits.solver_options,
+                    known=self._known,
+                    gap=self._limits.gap * CLOSER,
+                    lower=None if before is None else before.lower,
+                    warm=None if before is None else before.found,
+                )
+                last = exclusive or not self._whole.instance.exclusive
+                budget = self._limits if last else self._limits.within(self._limits.remaining / 2)
+                settling.run(
+                    lambda budget=budget: budget.remaining,  # type: ignore[misc]
+                    lambda: self._progress.stopped,
+                    lambda settling=settling, last=last: self._report(settling, plans=last),  # type: ignore[misc]
+                    tries=inf if last else PLAIN_TRIES,
+                )
+                self._report(settling, plans=last)
+                before = settling
+        assert before is not None
+        if before.bound == inf:
+            return self._none()
+        self._finish(before)
+        return self._result()
+
+    def _known(self) -> float:
+        """Return the cost of the best plan known in units, rounded up."""
+        cost = self._progress.cost
+        return inf if cost is None else float(ceil(cost / self._whole.scale.unit * (1 + 1e-12)))
+
+    def _report(self, settling: Settling, *, plans: bool) -> None:
+        """Report a better bound and, if *plans*, a better plan."""
+        units = min(settling.bound, settling.value)
+        cost = self._whole.scale.cost(int(units)) if units < inf else 0.0
+        if units < inf and (self._bound is None or cost > self._bound.cost):
+            count, different = len(settling.classes.members), len(settling.classes.pieces)
+            detail = (
+                f"{self._parts.words}; the shortest way through {count} modules ({different} of them different) over "
+            )
+            detail += "the devices of the nodes between them, by longest paths"
+            if settling.trusted:
+                detail += f" and {settling.solves} solves by CP-SAT, on whose word it rests"
+            detail += f"; {self._whole.scale}"
+            proof = ("trusted", by()) if settling.trusted else ("checked", "mtpp")
+            self._bound = Bound(cost, self._name, proof[0], proof[1], detail)  # type: ignore[arg-type]
+            self._progress.report_bound(self._bound)
+        if plans and self._parts.kept.all() and settling.value < self._best:
+            self._take(self._joined(settling))
+            self._best = settling.value
+        elif plans and settling.value < self._best * (1 - WORTH):
+            self._complete(settling)
+            self._best = settling.value
+
+    def _joined(self, settling: Settling) -> Solution:
+        """Return the schedules of the best way, one after another; zeros for tasks in no module."""
+        graph = self._whole.instance.graph
+        device, start, sent = np.zeros(graph.n), np.zeros(graph.n), np.zeros(graph.m)
+        for j, found, began in settling.best():
+            member = settling.classes.members[j]
+            own = slice(int(settling.classes.pieces[member.of].entry), None)  # the entry is the exit of the one before
+            nodes = member.nodes[own]
+            device[nodes], start[nodes] = found.device[own], found.start[own] + began
+            sent[member.edges] = found.sent + began
+        return Solution(device.astype(np.int64), start.astype(np.int64), sent.astype(np.int64))
+
+    def _take(self, solution: Solution) -> bool:
+        """Report the plan of *solution*, unless it breaks something; return whether it does not."""
+        plan = timetable(self._whole.instance, self._whole.request, solution)
+        used = np.bincount(plan.assignment, self._problem.graph.memory, self._problem.k)
+        over = bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
+        broken = verify(self._problem, plan)
+        if broken or over:
+            self._dropped = str(broken[0]) if broken else "a memory is exceeded, within the tolerance of the check"
+            return False
+        self._progress.report_plan(plan, evaluate(self._problem, plan).cost)
+        return True
+
+    def _finish(self, settling: Settling) -> None:
+        """Make plans of what is known at the end: of schedules of some tasks by completing them."""
+        if settling.value == inf or (self._parts.kept.all() and self._take(self._joined(settling))):
+            return
+        if self._dropped or not self._closed():
+            self._complete(settling)
+
+    def _complete(self, settling: Settling) -> None:
+        """Put in what the modules leave out, in several ways, and report the plans."""
+        graph, solution = self._problem.graph, self._joined(settling)
+        everything = Module(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
+        whole = piece_of(self._whole, everything, exclusive=self._whole.instance.exclusive)
+        order = whole.nodes
+        kept, given = self._parts.kept[order], solution.start[order].astype(np.float64)
+        for found in completions(whole, kept, solution.device[order], given):
+            device, start = np.empty_like(solution.device), np.empty_like(solution.start)
+            device[order], start[order] = found.device, found.start.astype(np.int64)
+            self._take(Solution(device, start, found.sent.astype(np.int64)))
+            if self._progress.stopped or (self._limits.remaining <= 0 and self._progress.plan is not None):
+                break
+
+    def _closed(self) -> bool:
+        plan, bound = self._progress.cost, self._bound
+        return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= self._limits.gap
+
+    def _none(self) -> Result:
+        """Return that there is no plan: not even of the modules by themselves."""
+        return self._result(clash(self._problem, self._limits, self._progress))
+
+    def _result(self, infeasibility: Infeasibility | None = None) -> Result:
+        termination: Termination = "complete"
+        plan = None if infeasibility is not None else self._progress.plan
+        if infeasibility is not None:
+            termination = "infeasible"
+        elif self._progress.stopped:
+            termination = "interrupted"
+        elif self._closed():
+            termination = "gap"
+        elif self._limits.remaining <= 0:
+            termination = "time_limit"
+        if plan is None and self._dropped:
+            self._notes.setdefault(f"the last plan was dropped: {self._dropped}")
+        return Result(
+            termination=termination,
+            plan=plan,
+            bound=None if infeasibility is not None else self._bound,
+            evaluation=None if plan is None else evaluate(self._problem, plan),
+            method=self._name,
+            solver="cp-sat",
+            seed=self._limits.seed,
+            time={"total": self._progress.elapsed},
+            log=tuple(self._progress.log),
+            infeasibility=infeasibility,
+            notes=tuple(self._notes),
+        )

@@ -1,0 +1,305 @@
+"""Lazy evaluation of modules: only what lies on the shortest way is solved, until that way is proved (MATH.md, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from math import ceil, floor, inf
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.request import Answer, Effort
+from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
+from mtpp_dsl.solvers.decomposition.ask import arranged, asked
+from mtpp_dsl.solvers.decomposition.bounds import path_bounds
+from mtpp_dsl.solvers.decomposition.chain import Way, shortest
+from mtpp_dsl.solvers.decomposition.classes import Classes
+
+__all__ = ["Settling"]
+
+FIRST_TRY = 2.0
+"""Seconds for the first solve of a pair of ends; each further one has three times as many."""
+GROWTH = 3.0
+LOOK = 0.1
+IN_ORDER = 1.0
+"""Seconds for which answers are waited for in the order of the questions."""
+
+Pair = tuple[int, int, int]
+"""A class of modules, and the numbers of the states of its ends."""
+
+
+@dataclass
+class _Job:
+    pair: Pair
+    cutoff: int
+    answer: Future[Answer]
+    began: float
+
+
+class Settling:
+    """Bounds and schedules of all modules of a chain between all devices of their ends, made tight where it matters.
+
+    Args:
+        classes: of the modules of the chain.
+        pool: who solves.
+        seed, gap: of the whole; see :class:`mtpp_dsl.contracts.Limits`. options: parameters of CP-SAT.
+        known: the length of the best schedule that somebody else has found.
+        lower: bounds known already, [entries, exits] per class.
+        warm: schedules to try first, of modules that are equal but for whether links are exclusive.
+
+    Attributes:
+        lower, upper: [entries, exits] per class: what no schedule is shorter than, and the shortest known.
+        found: the schedules known, by class and states.
+        solves: how often CP-SAT was asked. trusted: whether a bound rests on its word.
+    """
+
+    def __init__(
+        self,
+        classes: Classes,
+        pool: Pool,
+        *,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+        known: Callable[[], float] = lambda: inf,
+        gap: float = 0.0,
+        lower: Sequence[Floats] | None = None,
+        warm: dict[Pair, Arrangement] | None = None,
+    ) -> None:
+        self.classes, self._pool, self._seed, self._gap = classes, pool, seed, gap
+        self._options, self._known = dict(options or {}), known
+        self._members = [member.of for member in classes.members]
+        paths = [path_bounds(piece) for piece in classes.pieces]
+        self.lower = paths if lower is None else [np.maximum(*two) for two in zip(paths, lower, strict=True)]
+        self._serial = [on_one_device(piece) for piece in classes.pieces]
+        self.upper = [serial.min(axis=0) for serial in self._serial]
+        self.found: dict[Pair, Arrangement] = {}
+        self._warm = warm or {}
+        self._tried: dict[Pair, int] = {}
+        self._looked: set[Pair] = set()
+        self._borrowed: dict[tuple[Pair, int], tuple[float, float]] = {}
+        self._jobs: list[_Job] = []
+        self._most = inf
+        self.solves = 0
+        self.trusted = lower is not None
+
+    @property
+    def bound(self) -> float:
+        """What no schedule of the chain is shorter than; ``inf`` if it has none."""
+        return self._way(self.lower).length
+
+    @property
+    def value(self) -> float:
+        """The length of the best schedule known."""
+        return self._way(self.upper).length
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best schedule known is within the gap of the bound."""
+        return self.bound >= self._target()
+
+    def best(self) -> Iterator[tuple[int, Arrangement, float]]:
+        """Yield module, schedule and when its entry ends, along the best way known, in order.
+
+        Raises:
+            LookupError: none is known.
+        """
+        if not np.isfinite(self.value):
+            raise LookupError("no schedule is known")
+        while True:
+            pairs = self._pairs(self._way(self.upper))
+            value = self.value
+            for pair in pairs:
+                self._improve(pair)
+            if self.value >= value:
+                break
+        began = 0.0
+        for j, pair in enumerate(self._pairs(self._way(self.upper))):
+            yield j, self.found[pair], began
+            began += self.found[pair].length
+
+    def run(
+        self,
+        until: Callable[[], float],
+        stopped: Callable[[], bool],
+        changed: Callable[[], None],
+        tries: float = inf,
+    ) -> None:
+        """Solve until the best way is proved, or time is up.
+
+        Args:
+            until: seconds that are left; ``inf`` without a limit.
+            stopped: whether somebody asked to stop.
+            changed: called whenever bounds or schedules may have become better.
+            tries: how often CP-SAT is asked about one pair, each time for longer.
+        """
+        halted, self._most = False, tries
+
+        def over() -> bool:
+            return halted or stopped() or until() <= 0
+
+        try:
+            while not self.closed and not over():
+                self._refill(until, over)
+                if not self._jobs:
+                    break
+                self._wait()
+                if self._collect():
+                    changed()
+        finally:
+            halted = True
+            for job in self._jobs:
+                job.answer.cancel()
+            wait([job.answer for job in self._jobs])
+            self._jobs = [job for job in self._jobs if not job.answer.cancelled()]
+            while self._collect():
+                changed()
+
+    def _wait(self) -> None:
+        """Wait for an answer: in the order of the questions, so that runs repeat, unless one takes long."""
+        first = self._jobs[0]
+        if first.began + IN_ORDER > monotonic():
+            wait([first.answer], timeout=IN_ORDER)
+        else:
+            wait([job.answer for job in self._jobs], timeout=LOOK, return_when=FIRST_COMPLETED)
+
+    def _way(self, tables: Sequence[Floats]) -> Way:
+        return shortest([tables[c] for c in self._members])
+
+    def _pairs(self, way: Way) -> list[Pair]:
+        return [(c, way.states[j], way.states[j + 1]) for j, c in enumerate(self._members)]
+
+    def _target(self) -> float:
+        value = min(self.value, self._known())
+        return value if value == inf else float(ceil(value * (1 - self._gap)))
+
+    def _refill(self, until: Callable[[], float], over: Callable[[], bool]) -> None:
+        """Give every idle process a pair that is open and on the shortest way, as far as there are any."""
+        while len(self._jobs) < self._pool.size:
+            pair = self._next()
+            if pair is None:
+                return
+            if self._improve(pair):
+                continue
+            cutoff = self._cutoff(pair)
+            if cutoff < self.lower[pair[0]][pair[1:]]:
+                return
+            tries = self._tried[pair] = self._tried.get(pair, 0) + 1
+            seconds = min(FIRST_TRY * GROWTH ** (tries - 1), until())
+            first, last = self._ends(pair)
+            request = asked(
+                self.classes.pieces[pair[0]],
+                first,
+                last,
+                cutoff=cutoff,
+                at_least=ceil(self.lower[pair[0]][pair[1:]]),
+                hint=self.found.get(pair),
+            )
+            self.solves += 1
+            answer = self._pool.submit(request, Effort(seconds, 1, self._seed, options=self._options), stopped=over)
+            self._jobs.append(_Job(pair, cutoff, answer, monotonic()))
+
+    def _next(self) -> Pair | None:
+        """Return the pair to solve next: open, on the shortest way if those being solved come to nothing."""
+        busy = {job.pair for job in self._jobs}
+        tables = [table.copy() for table in self.lower]
+        for job in self._jobs:
+            tables[job.pair[0]][job.pair[1:]] = min(job.cutoff + 1, self.upper[job.pair[0]][job.pair[1:]])
+        way = self._way(tables)
+        if way.length >= self._target():
+            return None
+        left = [pair for pair in dict.fromkeys(self._pairs(way)) if pair not in busy and self._open(pair)]
+        left = [pair for pair in left if self._tried.get(pair, 0) < self._most]
+        return min(left, key=lambda pair: self._tried.get(pair, 0), default=None)
+
+    def _open(self, pair: Pair) -> bool:
+        return bool(self.lower[pair[0]][pair[1:]] < self.upper[pair[0]][pair[1:]])
+
+    def _cutoff(self, pair: Pair) -> int:
+        """Return the length up to which a schedule would be of use."""
+        way, target = self._way(self.lower), self._target()
+        c, i, j = pair
+        rest = min(float(way.slack(m)[i, j]) for m, other in enumerate(self._members) if other == c)
+        most = min(target - 1 - rest, self.upper[c][i, j] - 1)
+        return floor(most) if np.isfinite(most) else self._horizon(c)
+
+    def _horizon(self, c: int) -> int:
+        """Return a length that some shortest schedule keeps, if there is any: everything one after another."""
+        piece = self.classes.pieces[c]
+        work = np.where(piece.allowed, piece.time, 0.0).max(axis=1, initial=0.0).sum()
+        moved = np.where(np.isfinite(piece.carry), piece.carry, 0.0).max(axis=(1, 2), initial=0.0).sum()
+        return int(work + moved)
+
+    def _ends(self, pair: Pair) -> tuple[int, int]:
+        piece = self.classes.pieces[pair[0]]
+        return piece.entries[pair[1]], piece.exits[pair[2]]
+
+    def _improve(self, pair: Pair) -> bool:
+        """Make schedules by lists, once; return whether a bound or a length has changed by it."""
+        if pair in self._looked:
+            return self._borrow(pair)
+        self._looked.add(pair)
+        (c, i, j), piece = pair, self.classes.pieces[pair[0]]
+        first, last = self._ends(pair)
+        order = -urgency(piece)
+        d = int(self._serial[c][:, i, j].argmin())
+        tries = [arrange(piece, first, last, order), arrange(piece, first, last, order, placed(piece, first, last, d))]
+        if pair in self._warm:
+            tries.append(arrange(piece, first, last, self._warm[pair].start, self._warm[pair].device))
+        changed = [self._keep(pair, found) for found in tries]
+        return any([*changed, self._borrow(pair)])
+
+    def _borrow(self, pair: Pair) -> bool:
+        """Take over what is known of modules of the same shape; return whether that changes anything."""
+        c, i, j = pair
+        first, last = self._ends(pair)
+        changed = False
+        for other in self.classes.alike(c):
+            theirs = self.classes.pieces[other]
+            if first not in theirs.entries or last not in theirs.exits:
+                continue
+            same = other, theirs.entries.index(first), theirs.exits.index(last)
+            known, found = self.lower[other][same[1:]], self.found.get(same)
+            news = known, inf if found is None else found.length
+            if self._borrowed.get((pair, other)) == news:
+                continue
+            self._borrowed[pair, other] = news
+            if found is not None:
+                changed |= self._keep(pair, self.classes.translated(found, other, c, first, last))
+            if self.lower[c][i, j] < known < inf:
+                scaled = floor(known * self.classes.ratio(other, c) * (1 - 1e-12))
+                changed |= scaled > self.lower[c][i, j]
+                self.lower[c][i, j] = max(self.lower[c][i, j], scaled)
+        return changed
+
+    def _keep(self, pair: Pair, found: Arrangement | None) -> bool:
+        """Keep a schedule if there is none, or it is shorter; return whether the length known is less than before."""
+        if found is None:
+            return False
+        c, i, j = pair
+        if pair not in self.found or found.length < self.found[pair].length:
+            self.found[pair] = found
+        better = bool(found.length < self.upper[c][i, j])
+        self.upper[c][i, j] = min(found.length, self.upper[c][i, j])
+        return better
+
+    def _collect(self) -> bool:
+        """Take the answers that have come; return whether there were any."""
+        first = self._jobs[:1]
+        ordered = bool(first) and first[0].began + IN_ORDER > monotonic()
+        done = [job for job in (first if ordered else self._jobs) if job.answer.done()]
+        self._jobs = [job for job in self._jobs if job not in done]
+        for job in done:
+            answer, (c, i, j) = job.answer.result(), job.pair
+            self.trusted = True
+            piece = self.classes.pieces[c]
+            if answer.solution is not None:
+                self._keep(job.pair, arranged(piece, answer.solution))
+            never = answer.status == "infeasible" and job.cutoff >= self._horizon(c)
+            bound = inf if never else min(float(answer.bound), self.upper[c][i, j])
+            self.lower[c][i, j] = max(self.lower[c][i, j], bound)
+        return bool(done)
