@@ -42,7 +42,7 @@ def transfer(
     ``r[e] >= f[u]``, ``s[v] >= r[e] + sum carry z``.
     Source -> target: precedence and transfer times -> a continuous variable for every edge and pair of devices it may
     go between, and rows.
-    Exact: with ``on`` 0 or 1 so is z. Direct arcs only, the others follow; no big-M (MATH.md is silent; it is the
+    Exact: with ``on`` 0 or 1 so is z. Direct arcs only, the others follow; no big-M (it is the
     transportation form, which dominates ``u >= x + x - 1``). Reference: zhang2023, eq. 4a and 7.
 
     Args:

@@ -7,15 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Constraint, Decision, Forbid, Linear, On, Pin, Separate
+from mtpp_dsl.constraints import Colocate, Constraint, Decision, Finish, Forbid, Linear, On, Pin, Separate, Start
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Interconnect, Problem
 
 __all__ = ["lifted", "named", "quotient"]
 
 
-def quotient(problem: Problem, cluster: Ints, kept: Ints, edges: Sequence[tuple[int, int]], output: Floats) -> Problem:
+def quotient(
+    problem: Problem,
+    cluster: Ints,
+    kept: Ints,
+    edges: Sequence[tuple[int, int]],
+    output: Floats,
+    *,
+    sizes: Sequence[float] | None = None,
+    interconnect: Interconnect | None = None,
+    kinds: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+) -> Problem:
     """Return *problem* on clusters: sums of times, memory and parameters, and constraints on what nodes became.
 
     Args:
@@ -24,6 +35,10 @@ def quotient(problem: Problem, cluster: Ints, kept: Ints, edges: Sequence[tuple[
         kept: [clusters] the node whose name, kind and part each has.
         edges: between clusters.
         output: [clusters] the size of the tensor of each.
+        sizes: of the edges, where they are not their tails' outputs.
+        interconnect: whose explicit times of transfers are those of these edges; that of *problem* unless given.
+        kinds: [clusters] that of the node whose name each has, unless given.
+        labels: [clusters] the same.
     """
     graph = problem.graph
     count = len(kept)
@@ -40,8 +55,9 @@ def quotient(problem: Problem, cluster: Ints, kept: Ints, edges: Sequence[tuple[
         params=total(graph.params),
         output=output,
         memory=total(graph.memory),
-        kinds=[graph.kinds[v] for v in kept],
-        labels=[graph.labels[v] for v in kept],
+        sizes=sizes,
+        kinds=[graph.kinds[v] for v in kept] if kinds is None else kinds,
+        labels=[graph.labels[v] for v in kept] if labels is None else labels,
         colors=graph.colors[kept],
         backward=graph.backward[kept],
         times={kind: total(times) for kind, times in graph.times.items()},
@@ -52,7 +68,7 @@ def quotient(problem: Problem, cluster: Ints, kept: Ints, edges: Sequence[tuple[
     smaller = Problem.create(
         small,
         problem.devices,
-        problem.interconnect,
+        problem.interconnect if interconnect is None else interconnect,
         problem.objective,
         [moved for constraint in problem.constraints if (moved := _on_clusters(constraint, cluster)) is not None],
         time_unit=problem.time_unit,
@@ -91,8 +107,9 @@ def _on_clusters(constraint: Constraint, cluster: Ints) -> Constraint | None:
         case Linear():
             terms: dict[Decision, float] = {}
             for decision, a in constraint.terms:
-                moved = On(int(cluster[decision.node]), decision.device) if isinstance(decision, On) else decision
-                terms[moved] = terms.get(moved, 0.0) + a
+                if isinstance(decision, (On, Start, Finish)):
+                    decision = replace(decision, node=int(cluster[decision.node]))
+                terms[decision] = terms.get(decision, 0.0) + a
             return replace(constraint, terms=tuple((decision, a) for decision, a in terms.items() if a))
         case _:
             return constraint

@@ -1,0 +1,99 @@
+"""Any method, on a coarsened problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mtpp_dsl.contracts import Gives, Limits, Method, Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.solvers.reductions.gcof import Gcof
+from mtpp_dsl.solvers.reductions.rules import Rules
+
+__all__ = ["Coarse"]
+
+
+class Coarse:
+    """A method that solves the coarsened problem by another one, and gives plans of the problem itself.
+
+    It gives no bound: those of the coarse problem are not the problem's. That the coarse problem has no plan says
+    nothing of the problem either.
+
+    Args:
+        method: what to solve it by.
+        rules: which operators to fuse.
+    """
+
+    gives: Gives = "plan"
+
+    def __init__(self, method: Method, rules: Rules) -> None:
+        self.method, self.reduction = method, Gcof(rules)
+        self.name, self.summary = method.name, f"{method.summary}, on a coarsened graph"
+        self.uses_solver = bool(getattr(method, "uses_solver", False))
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why the problem cannot be coarsened, or the method cannot honour what is then left, or None."""
+        reason = self.reduction.accepts(problem)
+        if reason is None and "plan" not in self.method.gives:
+            reason = f"{self.name} gives no plan, and bounds of a coarsened graph are none of the graph"
+        if reason is None and getattr(self.method, "needs_start", False):
+            reason = f"{self.name} works on a given plan, which may have apart what is fused"
+        return self.method.accepts(self.reduction.apply(problem)[0]) if reason is None else reason
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found of the coarse problem, as one of *problem*.
+
+        Raises:
+            Refused: the problem cannot be coarsened, or the method cannot honour it.
+        """
+        reason = self.reduction.accepts(problem)
+        if reason is not None:
+            raise Refused(reason)
+        smaller, lift = self.reduction.apply(problem)
+        note = f"coarsened: {problem.graph.n} operators became {smaller.graph.n}; bounds are of the graph itself"
+        listener = _Lifting(problem, lift, progress)
+        found = self.method.solve(smaller, replace(limits, start=None), listener)
+        if found.plan is not None:
+            listener.report_plan(found.plan, evaluate(smaller, found.plan).cost)
+        notes = (*found.notes, note)
+        if found.infeasibility is not None:
+            notes = (*notes, f"the coarse graph has no plan ({found.infeasibility.reason}); the graph itself may have")
+        plan = progress.plan
+        complete = found.termination in ("gap", "infeasible")
+        return replace(
+            found,
+            termination="complete" if complete else found.termination,
+            plan=plan,
+            evaluation=None if plan is None else evaluate(problem, plan),
+            bound=None,
+            infeasibility=None,
+            log=tuple(progress.log),
+            notes=notes,
+        )
+
+
+class _Lifting(Aside):
+    """Passes on plans as plans of the problem itself; keeps bounds."""
+
+    def __init__(self, problem: Problem, lift: Callable[[Plan], Plan], outer: Progress) -> None:
+        super().__init__(outer)
+        self._problem, self._lift, self._to = problem, lift, outer
+
+    def report_plan(self, plan: Plan, cost: float) -> None:
+        better = self.cost is None or cost < self.cost
+        super().report_plan(plan, cost)
+        if better:
+            fine = self._lift(plan)
+            self._to.report_plan(fine, evaluate(self._problem, fine).cost)
+
+    @property
+    def wants_solver_log(self) -> bool:
+        return self._to.wants_solver_log
+
+    def solver_says(self, line: str) -> None:
+        self._to.solver_says(line)

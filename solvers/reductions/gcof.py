@@ -1,0 +1,224 @@
+"""Graph coarsening by operator fusion (zhang2023, III.B, Algorithm 1): what a back end fuses is placed together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Colocate,
+    Contiguous,
+    ExclusiveLinks,
+    Finish,
+    Forbid,
+    Linear,
+    Memory,
+    Pin,
+    Separate,
+    Start,
+)
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.solvers.reductions.clusters import lifted, quotient
+from mtpp_dsl.solvers.reductions.parallel import bundled
+from mtpp_dsl.solvers.reductions.rules import Rules
+from mtpp_dsl.solvers.reductions.unfold import unfolded
+from mtpp_dsl.together import colocated
+
+__all__ = ["Gcof", "coarsen"]
+
+KEPT = (Acyclic, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
+
+
+def coarsen(problem: Problem, rules: Rules) -> tuple[Problem, Callable[[Plan], Plan]]:
+    """Return *problem* with operators fused by *rules*, and what turns its plans into plans of *problem*.
+
+    The plans of the smaller problem are those that keep fused operators together: its optimum may be more than that of
+    *problem*, and **its bounds are none of** *problem*.
+
+    Raises:
+        Refused: :meth:`Gcof.accepts` says why.
+    """
+    reduction = Gcof(rules)
+    reason = reduction.accepts(problem)
+    if reason is not None:
+        raise Refused(reason)
+    return reduction.apply(problem)
+
+
+class Gcof:
+    """Fuse operators that follow each other as a rule says.
+
+    A rule is matched along edges from a node with one successor, the paper's direct and multi-inputs connections: a
+    path v1 -> v2 -> … in which each but the last is read by the next alone. No path then leaves a group but from its
+    last node, so none returns to it: the coarse graph has no cycle, and :class:`~mtpp_dsl.graph.Graph` checks that
+    again. Every node, in topological order, begins the longest rule that the nodes after it spell and that no other
+    group has taken a part of: what Algorithm 1 fuses, and binds and keeps. What it binds and releases in the end
+    is not fused here either, down to the longest rule that is complete.
+
+    Not fused are nodes that no device may have together (support, ``pin``, ``forbid``, ``memory``, with all that is
+    colocated with them), that are to be apart, that belong to different parts of a training graph, or whose start or
+    end a labelled constraint names.
+
+    A fused operator takes the sum of the times on every device, of the memory and of the parameters; it makes the
+    tensor of its last node. Edges from one node to several of a group become one, which takes as long as the
+    longest of them, or with exclusive links all of them.
+
+    Args:
+        rules: of :func:`mtpp_dsl.solvers.reductions.rules.read_rules`.
+    """
+
+    name = "gcof"
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why plans of the coarse problem might be none of *problem*, or None."""
+        if problem.objective.quantity == "makespan" and not isinstance(problem.interconnect, Links):
+            return f"gcof coarsens makespans on links, not on a {problem.interconnect.keyword} interconnect"
+        if problem.objective.batch is not None:
+            return f"gcof coarsens for one sample, not for a batch of {problem.objective.batch}"
+        other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
+        return None if other is None else f"gcof cannot honour constraint {other}"
+
+    def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
+        """Return the coarse problem, and what turns its plans into plans of *problem* of no larger cost."""
+        groups = _Groups(problem)
+        groups.match(self.rules)
+        cluster, last = groups.clusters()
+        graph = problem.graph
+        kinds = np.array(graph.kinds, dtype=object)
+        names = np.array(graph.names, dtype=object)
+        bundles = bundled(problem, cluster)
+        smaller = quotient(
+            problem,
+            cluster,
+            last,
+            bundles.edges,
+            graph.output[last],
+            sizes=bundles.sizes,
+            interconnect=bundles.interconnect,
+            kinds=[" ∘ ".join(kinds[members]) for members in groups.paths],
+            labels=[
+                " ∘ ".join(names[members]) if len(members) > 1 else graph.labels[members[0]] for members in groups.paths
+            ],
+        )
+        if problem.objective.quantity == "makespan":
+            return smaller, unfolded(problem, groups.paths, cluster, bundles)
+        return smaller, lifted(problem, cluster)
+
+
+class _Groups:
+    """Paths of nodes to be fused, found one after the other.
+
+    Attributes:
+        paths: the nodes of each group in the order of their edges, single nodes too, by their first nodes in
+            topological order.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        graph = problem.graph
+        self.problem = problem
+        self.paths: list[list[int]] = []
+        degree = np.diff(graph.offsets)
+        self._next = np.full(graph.n, -1)
+        self._next[degree == 1] = graph.heads[graph.offsets[:-1][degree == 1]]
+        self._kinds = [kind.casefold() for kind in graph.kinds]
+        self._stays = _timed(problem)
+        self._classes = _Classes(problem)
+
+    def match(self, rules: Rules) -> None:
+        """Give every node its group."""
+        begun = {rule[:i] for rule in rules for i in range(1, len(rule))}
+        known = {spelt: spelt in rules for spelt in (*begun, *rules)}
+        taken = np.zeros(self.problem.graph.n, np.bool_)
+        for v in self.problem.graph.topological_order.tolist():
+            if not taken[v]:
+                path = self._longest(v, known, taken)
+                path = self._classes.joined(path, [i for i in range(2, len(path) + 1) if known[self._spelt(path[:i])]])
+                taken[path] = True
+                self.paths.append(path)
+
+    def _longest(self, v: int, known: dict[tuple[str, ...], bool], taken: Bools) -> list[int]:
+        """Return the longest path from *v* that spells a rule, or *v* alone."""
+        path, best = [v], 1
+        graph = self.problem.graph
+        while not self._stays[path[-1]]:
+            after = int(self._next[path[-1]])
+            if after < 0 or taken[after] or self._stays[after] or graph.backward[after] != graph.backward[v]:
+                break
+            path.append(after)
+            spelt = self._spelt(path)
+            if spelt not in known:
+                break
+            best = len(path) if known[spelt] else best
+        return path[:best]
+
+    def _spelt(self, path: list[int]) -> tuple[str, ...]:
+        return tuple(self._kinds[v] for v in path)
+
+    def clusters(self) -> tuple[Ints, Ints]:
+        """Return [n] the group of each node, and the last node of each group."""
+        cluster = np.empty(self.problem.graph.n, np.int64)
+        for number, path in enumerate(self.paths):
+            cluster[path] = number
+        return cluster, np.array([path[-1] for path in self.paths], np.int64)
+
+
+class _Classes:
+    """Nodes that are together by now, by colocation and fusion, and whether some device may have them."""
+
+    def __init__(self, problem: Problem) -> None:
+        classes = colocated(problem)
+        self._root = list(range(int(classes.max(initial=-1)) + 1))
+        self._of = classes.tolist()
+        count = len(self._root)
+        self._allowed = np.ones((count, problem.k), np.bool_)
+        np.logical_and.at(self._allowed, classes, problem.allowed)
+        self._memory = np.bincount(classes, problem.graph.memory, count)
+        self._limit = problem.memory_limit
+        self._apart: list[set[int]] = [set() for _ in range(count)]
+        for number, group in enumerate(problem.of(Separate)):
+            for v in group.nodes:
+                self._apart[self._of[v]].add(number)
+
+    def _find(self, v: int) -> int:
+        at = self._of[v]
+        while self._root[at] != at:
+            self._root[at] = self._root[self._root[at]]
+            at = self._root[at]
+        return int(at)
+
+    def joined(self, path: list[int], lengths: list[int]) -> list[int]:
+        """Join as many of the first nodes of *path* as can be together, of these *lengths*; return them."""
+        for length in reversed(lengths):
+            part = path[:length]
+            roots = sorted({self._find(v) for v in part})
+            allowed: Bools = np.logical_and.reduce(self._allowed[roots])
+            fits = self._memory[roots].sum() <= self._limit
+            separate = [number for root in roots for number in self._apart[root]]
+            if (allowed & fits).any() and len(set(separate)) == len(separate):
+                self._merge(roots, allowed)
+                return part
+        return path[:1]
+
+    def _merge(self, roots: list[int], allowed: Bools) -> None:
+        first, *rest = roots
+        for other in rest:
+            self._root[other] = first
+            self._memory[first] += self._memory[other]
+            self._apart[first] |= self._apart[other]
+        self._allowed[first] = allowed
+
+
+def _timed(problem: Problem) -> Bools:
+    """Return [n] which nodes a labelled constraint speaks of the times of."""
+    named = np.zeros(problem.graph.n, np.bool_)
+    for constraint in problem.of(Linear):
+        named[[x.node for x, _ in constraint.terms if isinstance(x, (Start, Finish))]] = True
+    return named

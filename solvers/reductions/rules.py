@@ -1,0 +1,62 @@
+"""Fusion rules: which operators, one after the other, a back end runs as one (zhang2023, Table I)."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mtpp_dsl.errors import UsageError, did_you_mean
+
+__all__ = ["Rules", "read_rules", "shipped"]
+
+Rules: TypeAlias = tuple[tuple[str, ...], ...]
+"""Kinds of operators in the order in which they run; how they are written, large or small, does not matter."""
+
+
+def shipped() -> list[str]:
+    """Return the names of the rules that come with this package."""
+    folder = resources.files("mtpp_dsl.solvers.reductions")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def read_rules(source: str | Path) -> Rules:
+    """Return the fusion rules in a file, or those that come with this package under a name.
+
+    A file is TOML with one key, ``rules``: a list of lists of two kinds or more.
+
+    Raises:
+        UsageError: no such file or name; not TOML, another key, or a rule that is none.
+
+    >>> read_rules("gcof")[0]
+    ('conv', 'bn')
+    """
+    known = shipped()
+    if isinstance(source, str) and source in known:
+        text = (resources.files("mtpp_dsl.solvers.reductions") / f"{source}.toml").read_text(encoding="utf-8")
+    else:
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            hint = did_you_mean(str(source), known)
+            raise UsageError(
+                f"cannot read fusion rules from {str(source)!r}{hint}: {error} (shipped: {', '.join(known)})"
+            ) from error
+    try:
+        return _rules(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, UsageError) as error:
+        raise UsageError(f"{source}: {error}") from error
+
+
+def _rules(content: dict[str, Any]) -> Rules:
+    rules = content.get("rules")
+    unknown = sorted(set(content) - {"rules"})
+    if unknown:
+        raise UsageError(f"a file of fusion rules has the key 'rules' alone, not {unknown[0]!r}")
+    if not isinstance(rules, list) or not rules:
+        raise UsageError("expected rules = [[kind, kind, …], …], with one rule or more")
+    for number, rule in enumerate(rules):
+        if not isinstance(rule, list) or len(rule) < 2 or not all(isinstance(kind, str) and kind for kind in rule):
+            raise UsageError(f"rules[{number}]: expected a list of two kinds or more, found {rule!r}")
+    return tuple(tuple(kind.casefold() for kind in rule) for rule in rules)
