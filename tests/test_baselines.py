@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mtpp_dsl.constraints import (
     Colocate,
     Constraint,
     Contiguous,
+    ExclusiveLinks,
     Forbid,
     Linear,
     Memory,
@@ -238,7 +240,7 @@ def test_refusals(name: str, constraints: list[Constraint], what: str) -> None:
     assert name in reason
 
 
-@pytest.mark.parametrize("name", ["dpl", "pipedream", "local-search", "scotch", "single-device", "expert"])
+@pytest.mark.parametrize("name", ["dpl", "pipedream", "local-search", "scotch"])
 def test_other_objectives_are_refused(name: str) -> None:
     """Makespans and links are for other methods."""
     graph = Graph.create("ab", [(0, 1)], work=1.0, output=1.0)
@@ -248,6 +250,31 @@ def test_other_objectives_are_refused(name: str) -> None:
         Problem.create(graph, _stages(2), links),
     ):
         assert find_method(name).accepts(problem) is not None
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_one_device_is_scheduled(exclusive: bool) -> None:
+    """A makespan on links: all nodes in turn on the device that is fastest for them and can hold them."""
+    graph = Graph.create(
+        "abc",
+        [(0, 2), (1, 2)],
+        memory=1.0,
+        times={"d0": [0.1, 0.2, 0.3], "d1": [0.3, 0.0, 0.1], "d2": [0.0, np.inf, 0.0]},
+    )
+    devices = [Device("d0", memory=4.0), Device("d1", memory=3.0), Device("d2")]
+    links = Links(bandwidth=np.zeros((3, 3)), latency=np.zeros((3, 3)))
+    constraints = [Memory(), *([ExclusiveLinks()] if exclusive else [])]
+    problem = Problem.create(graph, devices, links, Objective("makespan"), constraints)
+    result = mtpp_dsl.solve(problem, "single-device")
+    assert result.plan is not None
+    assert result.plan.assignment.tolist() == [1, 1, 1]
+    assert result.cost == pytest.approx(0.4)
+    again = mtpp_dsl.solve(problem, "expert", start=result.plan)
+    assert again.cost == result.cost
+    smaller = replace(problem, devices=(replace(devices[0], memory=2.0), replace(devices[1], memory=2.0), devices[2]))
+    none = find_method("single-device").solve(smaller, Limits(), Progress())
+    assert none.plan is None
+    assert len(none.notes) == 3
 
 
 def test_baselines_are_not_recommended() -> None:

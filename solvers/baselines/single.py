@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.errors import Refused
+from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
+from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.symmetry import interchangeable
 from mtpp_dsl.verification import verify
@@ -26,7 +27,9 @@ class SingleDevice:
     summary = "everything on the one device that can hold it and is fastest"
 
     def accepts(self, problem: Problem) -> str | None:
-        """Return why such a plan could not be checked, or None."""
+        """Return why such a plan could not be checked or scheduled, or None."""
+        if problem.objective.quantity == "makespan" and not isinstance(problem.interconnect, Links):
+            return f"{self.name} schedules on links, not on a {problem.interconnect.keyword} interconnect"
         return cannot_check(problem, self.name)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -34,10 +37,23 @@ class SingleDevice:
         taker = Taker(self.name, problem, limits, progress)
         for alike in interchangeable(problem):
             d = alike[0]
-            if not taker.take(Plan.create(problem, np.full(problem.graph.n, d))):
+            if not taker.take(_all_on(problem, d)):
                 more = f" (and {len(alike) - 1} more like it)" if len(alike) > 1 else ""
                 taker.note(f"not everything on {problem.devices[d].name}{more}: {taker.broken}")
         return taker.result()
+
+
+def _all_on(problem: Problem, d: int) -> Plan:
+    """Return the plan with everything on device *d*; for a makespan, one node after another."""
+    device = np.full(problem.graph.n, d)
+    if problem.objective.quantity != "makespan" or not np.isfinite(problem.time[:, d]).all():
+        return Plan.create(problem, device)
+    order = problem.graph.topological_order
+    end = np.empty(problem.graph.n)
+    end[order] = np.cumsum(problem.time[order, d])
+    start = np.empty(problem.graph.n)
+    start[order] = np.append(0.0, end[order[:-1]])
+    return Plan.create(problem, device, schedule=Schedule.create(problem.graph, start, end))
 
 
 def cannot_check(problem: Problem, name: str) -> str | None:
@@ -48,4 +64,6 @@ def cannot_check(problem: Problem, name: str) -> str | None:
         evaluate(problem, plan)
     except Refused as error:
         return f"{name} can only give what can be checked: {error}"
+    except UsageError:  # it has no schedule; one that has can be evaluated
+        return None
     return None

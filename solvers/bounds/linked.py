@@ -1,8 +1,13 @@
-"""Kernels of several functions: each plain Python for small inputs, all of them compiled together for large ones."""
+"""Kernels of several functions: each plain Python for small inputs, all of them compiled together for large ones.
+
+Machine code on disk is used again as long as the file of its function has not changed; here, nor those of its parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -15,7 +20,7 @@ R = TypeVar("R")
 
 
 class Linked(Kernel[P, R]):
-    """A kernel that calls other kernels of its module by their names.
+    """A kernel that calls other kernels by their names.
 
     Args:
         function: the kernel.
@@ -31,13 +36,18 @@ class Linked(Kernel[P, R]):
         """Return the compiled function."""
         if self._compiled is None:
             names: dict[str, Any] = {}
-            for part in self._parts:
-                names[part.__name__] = Kernel(_rebound(part, names), 0.0).compiled(say)
-            self._compiled = Kernel(_rebound(self.plain, names), 0.0).compiled(say)
+            for i, part in enumerate(self._parts):
+                names[part.__name__] = Kernel(_rebound(part, names, self._parts[:i]), 0.0).compiled(say)
+            self._compiled = Kernel(_rebound(self.plain, names, self._parts), 0.0).compiled(say)
         return self._compiled
 
 
-def _rebound(function: Callable[P, R], names: dict[str, Any]) -> Callable[P, R]:
-    """Return the same code, in which some global names mean other things."""
+def _rebound(function: Callable[P, R], names: dict[str, Any], parts: Sequence[Callable[..., Any]]) -> Callable[P, R]:
+    """Return the same code, in which some global names mean other things; its full name tells of other files' state."""
     plain = cast("FunctionType", function)
-    return cast("Callable[P, R]", FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__))
+    bound = FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__)
+    files = {part.__code__.co_filename for part in parts} - {plain.__code__.co_filename}
+    if files:
+        states = [(state.st_mtime_ns, state.st_size) for state in map(os.stat, sorted(files))]
+        bound.__qualname__ += f"_{sha256(repr(states).encode()).hexdigest()[:12]}"
+    return cast("Callable[P, R]", bound)

@@ -1,0 +1,241 @@
+"""Where all classes can go, and what must move for one of them to go elsewhere; compiled with what calls it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.bounds.linked import Linked
+from mtpp_dsl.solvers.listing.rules import Hold, Rules
+
+__all__ = ["FILL", "PACKING", "SEARCH", "STEPS_WORTH_COMPILING", "fix", "settle"]
+
+STEPS_WORTH_COMPILING = 2e4
+LOOK = 4096
+"""Classes on a device that are looked at to make room there, at most."""
+FEW = 24
+"""Classes left for which every way is tried to make room."""
+TRIES = 400
+"""Places tried then."""
+
+
+def relocate(rules: Rules, hold: Hold, c: int, d: int) -> None:
+    """Give class *c*, which is not settled, the home *d*; -1 takes its home away."""
+    home = hold.home[c]
+    if home >= 0:
+        hold.held[home] -= rules.need[c]
+        if hold.before[c] >= 0:
+            hold.after[hold.before[c]] = hold.after[c]
+        else:
+            hold.first[home] = hold.after[c]
+        if hold.after[c] >= 0:
+            hold.before[hold.after[c]] = hold.before[c]
+    hold.home[c] = d
+    if d >= 0:
+        hold.held[d] += rules.need[c]
+        hold.before[c] = -1
+        hold.after[c] = hold.first[d]
+        if hold.first[d] >= 0:
+            hold.before[hold.first[d]] = c
+        hold.first[d] = c
+
+
+def clashes(rules: Rules, hold: Hold, c: int, d: int, attempt: int) -> bool:
+    """Return whether class *c* on *d* breaks a bond: to any with a home, or (*attempt* > 0) to those it cannot move."""
+    for i in range(rules.offsets[c], rules.offsets[c + 1]):
+        x = rules.near[i]
+        f = hold.home[x]
+        if f < 0 or (attempt > 0 and not hold.fixed[x] and hold.mark[x] != attempt):
+            continue
+        if not (rules.joined[rules.kind[i], d, f] if rules.leads[i] else rules.joined[rules.kind[i], f, d]):
+            return True
+    return False
+
+
+def shift(rules: Rules, hold: Hold, c: int, d: int) -> None:
+    """Move class *c* to *d* as part of the attempt that is under way."""
+    hold.mark[c] = hold.mark[-1]
+    hold.moved[hold.shifts[0]], hold.whence[hold.shifts[0]] = c, hold.home[c]
+    hold.shifts[0] += 1
+    relocate(rules, hold, c, d)
+
+
+def follow(rules: Rules, hold: Hold, d: int, whence: int) -> bool:
+    """Move what is bound to moved classes to where the bonds hold, and so on, to *d* or *whence* if it can be."""
+    k = len(hold.held)
+    at = 0
+    while at < hold.shifts[0]:
+        c = hold.moved[at]
+        at += 1
+        for i in range(rules.offsets[c], rules.offsets[c + 1]):
+            x = rules.near[i]
+            e, f = hold.home[c], hold.home[x]
+            if f < 0 or (rules.joined[rules.kind[i], e, f] if rules.leads[i] else rules.joined[rules.kind[i], f, e]):
+                continue
+            if hold.fixed[x] or hold.mark[x] == hold.mark[-1]:
+                return False
+            target, liked = -1, 0
+            for g in range(k):
+                if g != f and rules.may[x, g] and not clashes(rules, hold, x, g, hold.mark[-1]):
+                    fits = hold.held[g] + rules.need[x] <= rules.limit[g]
+                    like = 4 * int(fits) + 2 * int(g == d) + int(g == whence)
+                    if target < 0 or like > liked:
+                        target, liked = g, like
+            if target < 0:
+                return False
+            shift(rules, hold, x, target)
+    return True
+
+
+def unload(rules: Rules, hold: Hold, d: int) -> bool:
+    """Move classes away from *d*, one large enough or the largest first, until the rest fits."""
+    k = len(hold.held)
+    while hold.held[d] > rules.limit[d]:
+        excess = hold.held[d] - rules.limit[d]
+        best, target, looked = -1, -1, 0
+        c = hold.first[d]
+        while c >= 0 and looked < LOOK:
+            looked += 1
+            need = rules.need[c]
+            if best < 0:
+                better = need > 0
+            elif rules.need[best] >= excess:
+                better = excess <= need < rules.need[best]
+            else:
+                better = need > rules.need[best]
+            if better and hold.mark[c] != hold.mark[-1]:
+                to = -1
+                for f in range(k):
+                    if (
+                        f != d
+                        and rules.may[c, f]
+                        and hold.held[f] + need <= rules.limit[f]
+                        and (to < 0 or rules.limit[f] - hold.held[f] > rules.limit[to] - hold.held[to])
+                        and not clashes(rules, hold, c, f, 0)
+                    ):
+                        to = f
+                if to >= 0:
+                    best, target = c, to
+            c = hold.after[c]
+        if best < 0:
+            return False
+        shift(rules, hold, best, target)
+    return True
+
+
+def search(rules: Rules, hold: Hold, classes: Ints, tries: int) -> bool:
+    """Give *classes*, which have no home, one each: by every way, the least room left first, up to *tries* places.
+
+    If there is none, or it is not found, they have none again.
+    """
+    k = len(hold.held)
+    depth = 0
+    tried = np.zeros((len(classes), k), np.bool_)
+    while 0 <= depth < len(classes):
+        c = classes[depth]
+        if hold.home[c] >= 0:
+            relocate(rules, hold, c, -1)
+        target = -1
+        for d in range(k):
+            left = rules.limit[d] - hold.held[d] - rules.need[c]
+            if (
+                left >= 0
+                and rules.may[c, d]
+                and not tried[depth, d]
+                and (target < 0 or left < rules.limit[target] - hold.held[target] - rules.need[c])
+                and not clashes(rules, hold, c, d, 0)
+            ):
+                target = d
+        if target < 0 or tries == 0:
+            tried[depth] = False
+            depth -= 1
+            continue
+        tries -= 1
+        tried[depth, target] = True
+        relocate(rules, hold, c, target)
+        depth += 1
+    return depth >= 0
+
+
+def anew(rules: Rules, hold: Hold, c: int, d: int) -> bool:
+    """Put class *c* on *d* and find homes for all others that are not settled, if they are few; else change nothing."""
+    others = np.empty(FEW, np.int64)
+    homes = np.empty(FEW, np.int64)
+    count = 0
+    for x in range(len(hold.home)):
+        if not hold.fixed[x] and x != c and hold.home[x] >= 0:
+            if count == FEW:
+                return False
+            i = count
+            while i > 0 and rules.need[others[i - 1]] < rules.need[x]:
+                others[i] = others[i - 1]
+                i -= 1
+            others[i] = x
+            count += 1
+    home = hold.home[c]
+    held = hold.held.copy()
+    for i in range(count):
+        homes[i] = hold.home[others[i]]
+        relocate(rules, hold, others[i], -1)
+    relocate(rules, hold, c, -1)
+    if hold.held[d] + rules.need[c] <= rules.limit[d] and not clashes(rules, hold, c, d, 0):
+        relocate(rules, hold, c, d)
+        if search(rules, hold, others[:count], TRIES):
+            return True
+        relocate(rules, hold, c, -1)
+    for i in range(count):
+        relocate(rules, hold, others[i], homes[i])
+    relocate(rules, hold, c, home)
+    hold.held[:] = held
+    return False
+
+
+def settle(rules: Rules, hold: Hold, c: int, d: int) -> bool:
+    """Make *d* the home of class *c*, moving others that are not settled as needed; else change nothing."""
+    whence = hold.home[c]
+    if whence == d:
+        return True
+    hold.mark[-1] += 1
+    if not rules.may[c, d] or clashes(rules, hold, c, d, hold.mark[-1]):
+        return False
+    held = hold.held.copy()
+    hold.shifts[0] = 0
+    shift(rules, hold, c, d)
+    done = follow(rules, hold, d, whence)
+    for f in range(len(held)):
+        done = done and unload(rules, hold, f)
+    if done:
+        return True
+    for i in range(hold.shifts[0] - 1, -1, -1):
+        relocate(rules, hold, hold.moved[i], hold.whence[i])
+    hold.held[:] = held
+    return anew(rules, hold, c, d)
+
+
+def fix(hold: Hold, c: int) -> None:
+    """Settle class *c* where it is."""
+    if not hold.fixed[c]:
+        hold.fixed[c] = True
+        if hold.before[c] >= 0:
+            hold.after[hold.before[c]] = hold.after[c]
+        else:
+            hold.first[hold.home[c]] = hold.after[c]
+        if hold.after[c] >= 0:
+            hold.before[hold.after[c]] = hold.before[c]
+
+
+def fill(rules: Rules, hold: Hold, order: Ints, liked: Ints) -> int:
+    """Give the classes homes in this *order*, the first device of ``liked[c]`` first; return how many found one."""
+    for i in range(len(order)):
+        found = hold.home[order[i]] >= 0
+        for j in range(liked.shape[1]):
+            found = found or settle(rules, hold, order[i], liked[order[i], j])
+        if not found:
+            return i
+    return len(order)
+
+
+PACKING = (relocate, clashes, shift, follow, unload, search, anew, settle, fix)
+
+FILL = Linked(fill, STEPS_WORTH_COMPILING, *PACKING)
+SEARCH = Linked(search, STEPS_WORTH_COMPILING, *PACKING[:2])

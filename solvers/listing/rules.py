@@ -1,0 +1,124 @@
+"""Where nodes may go together: classes of colocated nodes, memory, nodes held apart, devices without a link."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.scheduling.instance import Instance
+
+__all__ = ["ROUNDING", "Hold", "Rules", "rules"]
+
+ROUNDING = 1e-9
+"""Relative: what sums of memory may be above a limit by their rounding alone."""
+
+
+class Rules(NamedTuple):
+    """What a placement of classes must keep to.
+
+    Attributes:
+        group: [n] class of each node.
+        need: [classes] memory of each. limit: [k] what a device holds.
+        may: [classes, k] where all nodes of a class can run.
+        work: [classes, k] running time of all nodes of a class.
+        offsets, near, kind, leads: class c is bound to ``near[offsets[c]:offsets[c + 1]]``; of c and another x on
+            devices d and f, ``joined[kind, d, f]`` must hold where c *leads*, else ``joined[kind, f, d]``.
+        joined: [kinds, k, k] whether an edge can be carried; of the last kind, whether devices differ.
+    """
+
+    group: Ints
+    need: Floats
+    limit: Floats
+    may: Bools
+    work: Floats
+    offsets: Ints
+    near: Ints
+    kind: Ints
+    leads: Bools
+    joined: Bools
+
+
+class Hold(NamedTuple):
+    """A placement of all classes that keeps to the rules, of which some are settled for good: there is a way on.
+
+    Attributes:
+        home: [classes] device of each; -1 while it has none.
+        fixed: [classes] whether that is settled.
+        held: [k] memory taken.
+        first, after, before: [k], [classes], [classes] lists of the classes on each device that are not settled.
+        mark: [classes] number of the last attempt that moved the class; the last entry is the number of attempts.
+        moved, whence: [classes] what an attempt has moved, and from where; ``shifts`` [1] how many.
+    """
+
+    home: Ints
+    fixed: Bools
+    held: Floats
+    first: Ints
+    after: Ints
+    before: Ints
+    mark: Ints
+    moved: Ints
+    whence: Ints
+    shifts: Ints
+
+    @classmethod
+    def empty(cls, classes: int, k: int) -> Hold:
+        """Return one in which no class has a home."""
+        none = np.full(classes, -1, np.int64)
+        return cls(
+            home=none.copy(),
+            fixed=np.zeros(classes, np.bool_),
+            held=np.zeros(k),
+            first=np.full(k, -1, np.int64),
+            after=none.copy(),
+            before=none.copy(),
+            mark=np.zeros(classes + 1, np.int64),
+            moved=none.copy(),
+            whence=none.copy(),
+            shifts=np.zeros(1, np.int64),
+        )
+
+
+def rules(instance: Instance) -> Rules:
+    """Return the rules of *instance*."""
+    group = instance.together
+    classes, k = int(group.max(initial=-1)) + 1, instance.k
+    work = np.zeros((classes, k))
+    np.add.at(work, group, instance.time)
+    may = np.isfinite(work)
+    joined, first, second, kind = _bonds(instance)
+    may[first[first == second]] = False  # together and apart
+    ends = np.concatenate([first, second])
+    order = np.argsort(ends, kind="stable")
+    return Rules(
+        group=np.ascontiguousarray(group, np.int64),
+        need=np.bincount(group, weights=instance.memory, minlength=classes).astype(np.float64),
+        limit=instance.limit * (1 + ROUNDING),
+        may=may,
+        work=work,
+        offsets=np.concatenate(([0], np.cumsum(np.bincount(ends, minlength=classes)))).astype(np.int64),
+        near=np.concatenate([second, first])[order],
+        kind=np.concatenate([kind, kind])[order],
+        leads=np.repeat([True, False], len(first))[order],
+        joined=joined,
+    )
+
+
+def _bonds(instance: Instance) -> tuple[Bools, Ints, Ints, Ints]:
+    """Return kinds of pairs of devices that are allowed, and which pairs of classes are bound by which kind."""
+    graph, group, transfers = instance.graph, instance.together, instance.transfers
+    finite: Bools = np.asarray(np.isfinite(transfers.latency + transfers.table))
+    carried = finite | np.eye(instance.k, dtype=np.bool_)
+    joined = np.concatenate([carried, ~np.eye(instance.k, dtype=np.bool_)[None]])
+    sure: Bools = np.asarray(carried.all(axis=(1, 2)))
+    hard = ~sure[transfers.row] & (group[graph.tails] != group[graph.heads])
+    pairs = [(group[graph.tails[hard]], group[graph.heads[hard]], transfers.row[hard])]
+    for nodes in instance.apart:
+        members = group[np.unique(nodes)]
+        one, other = np.triu_indices(len(members), 1)
+        pairs.append((members[one], members[other], np.full(len(one), len(carried))))
+    first, second, kind = (np.concatenate(columns).astype(np.int64) for columns in zip(*pairs, strict=True))
+    bonds = np.unique(np.stack([first, second, kind]), axis=1)
+    return joined, bonds[0], bonds[1], bonds[2]

@@ -1,0 +1,207 @@
+"""A list scheduler's run: from an order, or always the node that can start first, to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.schedule import Schedule
+from mtpp_dsl.solvers.listing.free import is_free, somewhere
+from mtpp_dsl.solvers.listing.placing import IN_TURN, IN_TURN_FREELY, Idle, Score
+from mtpp_dsl.solvers.listing.rules import Hold, Rules, rules
+from mtpp_dsl.solvers.listing.starting import EARLIEST, EARLIEST_FREELY, Queue
+from mtpp_dsl.solvers.listing.witness import witness
+from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.solvers.scheduling.kernel import Times, arrays
+
+__all__ = ["Lister"]
+
+CHUNK = 512
+"""Nodes placed between two looks at the clock."""
+ROOM = 64
+"""Idle times that there is room for at first."""
+
+
+def _nothing(*_: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Lister:
+    """What places the nodes of one instance.
+
+    Attributes:
+        instance: the problem.
+        rules: where nodes may go together.
+        hold: a placement that keeps to them; every run begins with it.
+        free: whether every class may go wherever its nodes can run.
+        limits: how long to try.
+        pause: called often; raises to end a run.
+        say: told when code has to be compiled.
+        note: told what the user should know of the run.
+    """
+
+    instance: Instance
+    rules: Rules
+    hold: Hold
+    free: bool
+    limits: Limits = field(default_factory=Limits)
+    pause: Callable[[], None] = _nothing
+    say: Callable[[str], None] = _nothing
+    note: Callable[[str], None] = _nothing
+
+    @classmethod
+    def of(cls, instance: Instance) -> Lister | None:
+        """Return one for *instance*, or None if no placement is found that keeps to its rules."""
+        found = rules(instance)
+        _, first = np.unique(instance.together[instance.graph.topological_order], return_index=True)
+        free = is_free(found)
+        hold = somewhere(found) if free else witness(found, np.argsort(first).astype(np.int64))
+        return None if hold is None else cls(instance, found, hold, free)
+
+    @classmethod
+    def fixed(cls, instance: Instance, assignment: Ints) -> Lister:
+        """Return one that leaves every node where *assignment* has it, whatever the rules say."""
+        classes = np.arange(instance.n)
+        none = np.zeros(0, np.int64)
+        there = Rules(
+            group=classes,
+            need=np.zeros(instance.n),
+            limit=np.full(instance.k, np.inf),
+            may=np.isfinite(instance.time),
+            work=instance.time,
+            offsets=np.zeros(instance.n + 1, np.int64),
+            near=none,
+            kind=none,
+            leads=none.astype(np.bool_),
+            joined=np.ones((1, instance.k, instance.k), np.bool_),
+        )
+        hold = Hold.empty(instance.n, instance.k)
+        hold.home[:] = assignment
+        hold.fixed[:] = True
+        return cls(instance, there, hold, free=True)
+
+    def in_turn(self, order: Ints, tier: Floats | None = None, bias: Floats | None = None, insert: bool = True) -> Plan:
+        """Return the plan in which the nodes are placed in a topological *order*, each on the device of the best score.
+
+        Args:
+            order: [n] all nodes, tails before heads.
+            tier: [n, k] least first, where a way on is left; None: all the same.
+            bias: [n, k] of one tier the device with the least end plus this; None: 0.
+            insert: whether a node may run before others that its device has been given.
+        """
+        run = (IN_TURN_FREELY if self.free else IN_TURN).pick(self._steps, self.say)
+        hold, idle, times = self._fresh()
+        score = self._score(tier, bias, insert)
+        data, done = arrays(self.instance), 0
+        while done < self.instance.n:
+            self.pause()
+            last = min(done + CHUNK, self.instance.n)
+            at = run(data, self.rules, hold, idle, times, score, order, done, last)
+            if at < last:
+                idle = _roomier(idle)
+            done = at
+        return self._plan(hold, times)
+
+    def earliest(self, rank: Floats, tier: Floats | None = None, favourite: Ints | None = None) -> Plan:
+        """Return the plan in which always the node is placed next that can start first, after all else on its device.
+
+        Args:
+            rank: [n] of those that can start at the same time, the larger rank comes first.
+            tier: [n, k] a node goes to devices of the least tier that leave a way on; None: all the same.
+            favourite: [n] the node that should follow each on the same device, -1 for none; None: none at all.
+        """
+        run = (EARLIEST_FREELY if self.free else EARLIEST).pick(self._steps, self.say)
+        hold, idle, times = self._fresh()
+        score = self._score(tier, None, insert=False)
+        data = arrays(self.instance)
+        queue = self._queue(score, rank, favourite)
+        left = self.instance.n
+        while left:
+            self.pause()
+            steps = min(CHUNK, left)
+            done = run(data, self.rules, hold, idle, times, score, queue, steps)
+            if done < steps:
+                idle = _roomier(idle)
+            left -= done
+        return self._plan(hold, times)
+
+    @property
+    def _steps(self) -> float:
+        return float((self.instance.n + self.instance.m) * self.instance.k)
+
+    def _fresh(self) -> tuple[Hold, Idle, Times]:
+        return deepcopy(self.hold), _idle(self.instance), Times.empty(self.instance.n, self.instance.m)
+
+    def _score(self, tier: Floats | None, bias: Floats | None, insert: bool) -> Score:
+        none = np.zeros((self.instance.n, self.instance.k))
+        return Score(none if tier is None else tier, none if bias is None else bias, insert)
+
+    def _queue(self, score: Score, rank: Floats, favourite: Ints | None) -> Queue:
+        n, k = self.instance.n, self.instance.k
+        may = self.rules.may[self.rules.group]
+        waiting = np.diff(self.instance.graph.offsets_in).astype(np.int64)
+        ready = np.flatnonzero(waiting == 0)
+        return Queue(
+            ready=np.append(ready, np.zeros(n - len(ready), np.int64)),
+            size=np.array([len(ready)]),
+            waiting=waiting,
+            arrival=np.where(may, 0.0, np.inf),
+            refused=~may,
+            level=np.where(may, score.tier, np.inf).min(axis=1),
+            rank=rank,
+            favourite=np.full(n, -1, np.int64) if favourite is None else favourite,
+            last=np.full(k, -1, np.int64),
+        )
+
+    def _plan(self, hold: Hold, times: Times) -> Plan:
+        device = hold.home[self.rules.group]
+        graph = self.instance.graph
+        moved = device[graph.tails] != device[graph.heads]
+        sent, arrived = (np.where(moved, row, np.nan) for row in (times.sent, times.arrived))
+        return Plan.create(
+            self.instance.problem, device, schedule=Schedule.create(graph, times.start, times.end, sent, arrived)
+        )
+
+
+def _idle(instance: Instance) -> Idle:
+    """Return lines on which nothing runs yet."""
+    k = instance.k
+    since, until = np.zeros((3 * k, ROOM)), np.zeros((3 * k, ROOM))
+    until[:, 0] = np.inf
+    takes = np.where(np.isfinite(instance.time), instance.time, 0.0)
+    carry = _shortest_carries(instance) if instance.exclusive else np.full((k, k), np.inf)
+    shortest = np.concatenate([_least_positive(takes.T), carry.min(axis=1), carry.min(axis=0)])
+    return Idle(since, until, np.ones(3 * k, np.int64), shortest, np.zeros(k))
+
+
+def _roomier(idle: Idle) -> Idle:
+    """Return the same with twice the room."""
+    since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
+    return Idle(since, until, idle.spans, idle.shortest, idle.free)
+
+
+def _shortest_carries(instance: Instance) -> Floats:
+    """Return [k, k] what no transfer between two devices takes less than, if it takes any; inf within one."""
+    transfers = instance.transfers
+    sizes = transfers.size
+    least = [np.min(sizes, initial=np.inf), np.min(sizes[sizes > 0], initial=np.inf)]
+    with np.errstate(invalid="ignore"):
+        formula = np.stack([transfers.latency + np.nan_to_num(size * transfers.inverse, posinf=0.0) for size in least])
+    found = np.minimum(
+        _least_positive(np.moveaxis(formula, 0, -1)), _least_positive(np.moveaxis(transfers.table, 0, -1))
+    )
+    np.fill_diagonal(found, np.inf)
+    return found
+
+
+def _least_positive(values: Floats) -> Floats:
+    """Return the least positive value along the last axis; inf without one."""
+    least: Floats = np.where(values > 0, values, np.inf).min(axis=-1, initial=np.inf)
+    return least
