@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Memory, On, Pin, Separate
 from mtpp_dsl.graph import Floats
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.together import colocated, cycle, together
 from mtpp_dsl.units import format_quantity
@@ -25,7 +25,8 @@ def quick(problem: Problem) -> Infeasibility | None:
 
     Looks for: a node, or nodes held together by colocation or by a cycle that it closes, that no device may or can run
     or hold; more memory needed than there is where it may be used; nodes held together and apart; more nodes held apart
-    than devices they may use; a constraint whose left side cannot reach its right side.
+    than devices they may use; a constraint whose left side cannot reach its right side; an edge between nodes whose
+    devices no link joins.
     """
     for find in FINDERS:
         found = next(find(problem), None)
@@ -144,6 +145,26 @@ def _too_much(problem: Problem) -> Iterator[Finding]:
             yield reason, [*problem.of(Memory), *problem.of(Acyclic), *_placing(problem, nodes)]
 
 
+def _unlinked(problem: Problem) -> Iterator[Finding]:
+    if not isinstance(problem.interconnect, Links):
+        return
+    graph, carried = problem.graph, problem.transfers
+    home, allowed = np.empty(graph.n, np.int64), np.empty((graph.n, problem.k), np.bool_)
+    groups = _groups(problem)
+    for number, group in enumerate(groups):
+        home[group] = number
+        allowed[group] = problem.allowed[group].all(axis=0)
+    joined = np.isfinite(carried.latency + carried.table) | np.eye(problem.k, dtype=np.bool_)
+    within = (allowed[graph.tails, :, None] & joined[carried.row]).any(axis=1) & allowed[graph.heads]
+    apart = home[graph.tails] != home[graph.heads]
+    for e in np.flatnonzero(apart & ~within.any(axis=1)).tolist():
+        u, v = int(graph.tails[e]), int(graph.heads[e])
+        yield (
+            f"no link joins the devices that {graph.names[u]!r} may be on to those that {graph.names[v]!r} may be on",
+            [*_holding(problem, groups[home[u]]), *_holding(problem, groups[home[v]])],
+        )
+
+
 def _together_and_apart(problem: Problem) -> Iterator[Finding]:
     groups = _groups(problem)
     home = {v: number for number, group in enumerate(groups) for v in group}
@@ -246,6 +267,7 @@ def _size(problem: Problem, value: float) -> str:
 
 FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (
     _nowhere,
+    _unlinked,
     _too_large,
     _too_much,
     _together_and_apart,

@@ -11,11 +11,23 @@ from typing import Any
 
 from mtpp_dsl.errors import PluginError, did_you_mean
 
-__all__ = ["BACKENDS", "FORMATS", "FORMULATIONS", "GENERATORS", "METHODS", "PROOFS", "available", "built_in", "load"]
+__all__ = [
+    "BACKENDS",
+    "ENGINES",
+    "FORMATS",
+    "FORMULATIONS",
+    "GENERATORS",
+    "METHODS",
+    "PROOFS",
+    "available",
+    "built_in",
+    "load",
+]
 
 FORMULATIONS = "mtpp_dsl.formulations"
 METHODS = "mtpp_dsl.methods"
 BACKENDS = "mtpp_dsl.backends"
+ENGINES = "mtpp_dsl.engines"
 FORMATS = "mtpp_dsl.formats"
 GENERATORS = "mtpp_dsl.generators"
 PROOFS = "mtpp_dsl.proofs"
@@ -33,12 +45,16 @@ BUILTIN: dict[str, dict[str, str]] = {
         "auto": "mtpp_dsl.solvers.auto.method:Auto",
         "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
         "branching": "mtpp_dsl.solvers.branching.method:Branching",
+        "decomposition": "mtpp_dsl.solvers.decomposition.method:Decomposition",
+        "chain-relaxation": "mtpp_dsl.solvers.decomposition.method:ChainRelaxation",
         "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",
         "node": "mtpp_dsl.solvers.bounds.node:Node",
         "count": "mtpp_dsl.solvers.bounds.count:Count",
         "configuration": "mtpp_dsl.solvers.bounds.configuration:Configuration",
+        "critical-path": "mtpp_dsl.solvers.bounds.critical_path:CriticalPath",
+        "interval": "mtpp_dsl.solvers.bounds.interval:Interval",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
         "random": "mtpp_dsl.solvers.genetic.slicing:Random",
         "brkga": "mtpp_dsl.solvers.genetic.slicing:Brkga",
@@ -58,14 +74,19 @@ BUILTIN: dict[str, dict[str, str]] = {
         "glpk": "mtpp_dsl.solvers.mip.glpk:Glpk",
         "gurobi": "mtpp_dsl.solvers.mip.gurobi:Gurobi",
     },
+    ENGINES: {
+        "cp-sat": "mtpp_dsl.solvers.cpsat.solver:CpSat",
+    },
     FORMATS: {
         "msr": "mtpp_dsl.formats.msr:Msr",
         "moirai": "mtpp_dsl.formats.moirai:Moirai",
     },
     GENERATORS: {
         "chain": "mtpp_dsl.generators.basic:chain",
+        "gpt": "mtpp_dsl.generators.gpt:gpt",
         "layered": "mtpp_dsl.generators.basic:layered",
         "regal": "mtpp_dsl.generators.regal:regal",
+        "resnet": "mtpp_dsl.generators.resnet:resnet",
         "rwnn": "mtpp_dsl.generators.rwnn:rwnn",
     },
     PROOFS: {
@@ -74,6 +95,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "configuration": "mtpp_dsl.solvers.proofs.configuration:Configuration",
         "chain": "mtpp_dsl.solvers.proofs.chain:Chain",
         "count": "mtpp_dsl.solvers.proofs.count:Count",
+        "windows": "mtpp_dsl.solvers.proofs.windows:Windows",
     },
 }
 
@@ -81,6 +103,7 @@ _NOUN = {
     FORMULATIONS: "formulation",
     METHODS: "method",
     BACKENDS: "solver",
+    ENGINES: "solver",
     FORMATS: "format",
     GENERATORS: "generator",
     PROOFS: "kind of proof",

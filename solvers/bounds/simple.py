@@ -12,6 +12,8 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result
+from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
+from mtpp_dsl.solvers.bounds.shortest import shortest
 
 __all__ = ["Simple", "simple_bound"]
 
@@ -19,14 +21,21 @@ ROUNDING = 1e-12
 
 
 class Simple:
-    """Method ``simple``: no search, no solver, only a bound; constraints that take plans away cannot lower it."""
+    """Method ``simple``: no search, no solver, only a bound; constraints that take plans away cannot lower it.
+
+    For a makespan on links it is the longest path, or the share of the work that some device must take.
+    """
 
     name = "simple"
     gives: Gives = "bound"
-    summary = "the largest node and the share of the work each device must take (archer2024, Lemma 3.3)"
+    summary = (
+        "the largest node, or path on links, and the share of the work each device must take (archer2024, Lemma 3.3)"
+    )
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""
+        if problem.objective.quantity == "makespan":
+            return makespan_refusal(self.name, problem)
         return refusal(self.name, problem, replicas=True)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -42,6 +51,8 @@ class Simple:
                 time={"total": progress.elapsed},
                 infeasibility=Infeasibility(f"no device may take node {name!r}", clash),
             )
+        if problem.objective.quantity == "makespan":
+            return shortest(problem, self.name, limits, progress)
         cost, why, data = simple_bound(problem)
         bound = Bound(
             cost,

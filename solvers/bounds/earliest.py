@@ -1,0 +1,263 @@
+"""Earliest starts on every device: longest paths with unavoidable transfers, and what has to share a device before."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.solvers.bounds.windows import Net
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+
+__all__ = ["EARLIEST", "PATHS", "SAFE"]
+
+STEPS_WORTH_COMPILING = 2e4
+SAFE = 1e-12
+"""Relative: what is claimed is so much less than what was found, so that other code, rounding otherwise, finds it."""
+TUNINGS = 8
+
+
+def earliest(
+    net: Net, time: Floats, first: int, last: int, most: int, start: Floats, since: Floats, weight: Floats
+) -> None:
+    """Write ``start[v, d]``, before which node v cannot start on device d, for places *first* to *last* of the order.
+
+    ``max over edges (u, v) of min over x of start[u, x] + time[u, x] + transfer``: a longest path on which every node
+    is on its best device. A node of v's class is on d.
+
+    Where several edges meet, up to *most* of the nodes w before v, the last ones, have to be over when v
+    starts, at t. ``reach[w, x] = start[w, x] + time[w, x] + path to v on d`` says from which t on w may be on x. Let
+    m[w, x] be the part of its time that w, on x, runs after a time s. For weights y of the devices,
+    ``sum over w of min over x with reach[w, x] <= t of y[x] m[w, x] <= (t - s) sum y``, since no device runs for longer
+    than t - s. The left side falls with t, in steps, and the right side rises: the least t of each s and y is found
+    exactly. (Fernandez and Bussell 1973 count so for equal processors and intervals of a whole schedule.)
+    With exclusive links the receiving end of d is one more resource: of edges into v from elsewhere.
+
+    Args:
+        net: the graph.
+        time: [n, k]; ``inf`` where a node may not be.
+        first: place in the order of the first node to be written; those before it have been.
+        last: place after the last one.
+        most: how many nodes count where edges meet.
+        start: [n, k] written; ``inf`` where v cannot be on d at all.
+        since: [n, k] written: the s behind a start; nan where a path is behind it.
+        weight: [n, k, k + 1] written: the y behind a start, that of the receiving end at last.
+    """
+    n, k = time.shape
+    queued = np.full(n, -1, np.int64)
+    inside = np.full(n, -1, np.int64)
+    slot = np.empty(n, np.int64)
+    member = np.empty(most, np.int64)
+    behind = np.empty((most, k))
+    reach = np.empty((most, k))
+    part = np.empty((most, k))
+    port = np.empty((most, k))
+    least = np.empty(most)
+    load = np.empty(k + 1)
+    y = np.empty(k + 1)
+    for i in range(first, last):
+        v = net.order[i]
+        low, high = net.before_at[v], net.before_at[v + 1]
+        for d in range(k):
+            start[v, d] = np.inf
+            since[v, d] = np.nan
+            weight[v, d, :] = 0.0
+            if time[v, d] == np.inf:
+                continue
+            path = 0.0
+            for j in range(low, high):
+                e = net.before[j]
+                u = net.tail[e]
+                arrival = np.inf
+                for x in range(k):
+                    if x == d:
+                        arrival = min(arrival, start[u, x] + time[u, x])
+                    elif net.group[u] != net.group[v]:
+                        carry = net.latency[x, d] + net.size[e] * net.inverse[x, d] + net.table[net.row[e], x, d]
+                        arrival = min(arrival, start[u, x] + time[u, x] + carry)
+                path = max(path, arrival)
+            start[v, d] = path
+            if high - low < 2 or path == np.inf:
+                continue
+            stamp = v * k + d
+            for j in range(low, high):
+                queued[net.tail[net.before[j]]] = stamp
+            count = 0
+            at = i - 1
+            t = path
+            while at >= 0 and count < most and i - at <= 8 * most:
+                w = net.order[at]
+                at -= 1
+                if queued[w] != stamp:
+                    continue
+                soonest = np.inf
+                for x in range(k):
+                    port[count, x] = 0.0
+                    longest = 0.0
+                    if time[w, x] == np.inf or (net.group[w] == net.group[v] and x != d):
+                        longest = np.inf
+                    for j in range(net.after_at[w], net.after_at[w + 1]):
+                        if longest == np.inf:
+                            break
+                        e = net.after[j]
+                        h = net.head[e]
+                        if h == v:
+                            carry = 0.0
+                            if x != d:
+                                carry = (
+                                    net.latency[x, d] + net.size[e] * net.inverse[x, d] + net.table[net.row[e], x, d]
+                                )
+                                port[count, x] = carry
+                            longest = max(longest, carry)
+                        elif inside[h] == stamp:
+                            way = np.inf
+                            for z in range(k):
+                                if z == x:
+                                    way = min(way, time[h, z] + behind[slot[h], z])
+                                elif net.group[h] != net.group[w]:
+                                    carry = (
+                                        net.latency[x, z]
+                                        + net.size[e] * net.inverse[x, z]
+                                        + net.table[net.row[e], x, z]
+                                    )
+                                    way = min(way, carry + time[h, z] + behind[slot[h], z])
+                            longest = max(longest, way)
+                    behind[count, x] = longest
+                    reach[count, x] = start[w, x] + time[w, x] + longest
+                    soonest = min(soonest, reach[count, x])
+                t = max(t, soonest)
+                inside[w] = stamp
+                slot[w] = count
+                member[count] = w
+                count += 1
+                for j in range(net.before_at[w], net.before_at[w + 1]):
+                    queued[net.tail[net.before[j]]] = stamp
+            if t == np.inf:
+                start[v, d] = t
+                continue
+            flat = reach[:count].copy().reshape(count * k)
+            steps = np.argsort(flat)
+            begins = np.empty(count)
+            for c in range(count):
+                w = member[c]
+                begins[c] = np.inf
+                for x in range(k):
+                    begins[c] = min(begins[c], start[w, x])
+            begins = np.sort(begins)
+            back, gap = 1, 1
+            while back <= count:
+                s = begins[count - back]
+                back, gap = back + gap, back
+                for c in range(count):
+                    w = member[c]
+                    for x in range(k):
+                        part[c, x] = 0.0
+                        if reach[c, x] < np.inf:
+                            part[c, x] = min(time[w, x], max(0.0, start[w, x] + time[w, x] - s))
+                for trial in range(k + (2 if net.exclusive else 1) * TUNINGS):
+                    if s >= t:
+                        break
+                    if trial < k:
+                        y[:] = 0.0
+                        y[trial] = 1.0
+                    elif (trial - k) % TUNINGS == 0:
+                        y[:] = 1.0 if trial == k else 0.0
+                        y[d] = 1.0
+                        y[k] = 0.0 if trial == k else 1.0
+                    else:
+                        load[:] = 0.0
+                        for c in range(count):
+                            w, chosen, lowest = member[c], -1, np.inf
+                            for x in range(k):
+                                if reach[c, x] <= t:
+                                    moved = min(port[c, x], max(0.0, start[w, x] + time[w, x] + port[c, x] - s))
+                                    value = y[x] * part[c, x] + y[k] * moved
+                                    if value < lowest:
+                                        lowest, chosen = value, x
+                            if chosen >= 0:
+                                load[chosen] += part[c, chosen]
+                                load[k] += min(
+                                    port[c, chosen], max(0.0, start[w, chosen] + time[w, chosen] + port[c, chosen] - s)
+                                )
+                        total = 0.0
+                        for x in range(k + 1):
+                            y[x] *= np.exp(
+                                min(max(load[x] / (t - s) - 1.0, -1.0), 1.0) / (1.0 + 0.3 * ((trial - k) % TUNINGS))
+                            )
+                            total += y[x]
+                        for x in range(k + 1):
+                            y[x] /= total
+                    total = 0.0
+                    for x in range(k + 1):
+                        total += y[x]
+                    found = t
+                    work = 0.0
+                    for c in range(count):
+                        least[c] = np.inf
+                    opened = 0
+                    unplaced = count
+                    while True:
+                        while opened < count * k and flat[steps[opened]] <= found:
+                            c, x = steps[opened] // k, steps[opened] % k
+                            w = member[c]
+                            moved = min(port[c, x], max(0.0, start[w, x] + time[w, x] + port[c, x] - s))
+                            value = y[x] * part[c, x] + y[k] * moved
+                            if least[c] == np.inf:
+                                unplaced -= 1
+                                least[c] = value
+                                work += value
+                            elif value < least[c]:
+                                work += value - least[c]
+                                least[c] = value
+                            opened += 1
+                        least_end = s + work / total if unplaced == 0 else np.inf
+                        if least_end <= found:
+                            break
+                        if opened == count * k or least_end < flat[steps[opened]]:
+                            found = least_end
+                            break
+                        found = flat[steps[opened]]
+                    if found <= t or found == np.inf:
+                        continue
+                    work = 0.0
+                    for c in range(count):
+                        w, lowest = member[c], np.inf
+                        for x in range(k):
+                            if reach[c, x] < found:
+                                moved = min(port[c, x], max(0.0, start[w, x] + time[w, x] + port[c, x] - s))
+                                lowest = min(lowest, y[x] * part[c, x] + y[k] * moved)
+                        work += lowest
+                    if s + work / total >= found * (1 - 1e-13):
+                        t = found
+                        since[v, d] = s
+                        weight[v, d, :] = y
+            if t > path:
+                claimed = t * (1 - SAFE)
+                if claimed > path:
+                    start[v, d] = claimed
+                    if np.isnan(since[v, d]):
+                        since[v, d] = 0.0
+
+
+def paths(net: Net, time: Floats, first: int, last: int, start: Floats) -> None:
+    """Write ``start[v, d]`` for places *first* to *last* of the order, as :func:`earliest` does, from paths alone."""
+    k = time.shape[1]
+    for i in range(first, last):
+        v = net.order[i]
+        for d in range(k):
+            path = np.inf if time[v, d] == np.inf else 0.0
+            for j in range(net.before_at[v], net.before_at[v + 1]):
+                if path == np.inf:
+                    break
+                e = net.before[j]
+                u = net.tail[e]
+                arrival = start[u, d] + time[u, d]
+                for x in range(k):
+                    if x != d and net.group[u] != net.group[v]:
+                        carry = net.latency[x, d] + net.size[e] * net.inverse[x, d] + net.table[net.row[e], x, d]
+                        arrival = min(arrival, start[u, x] + time[u, x] + carry)
+                path = max(path, arrival)
+            start[v, d] = path
+
+
+EARLIEST = Kernel(earliest, STEPS_WORTH_COMPILING)
+PATHS = Kernel(paths, STEPS_WORTH_COMPILING)

@@ -1,0 +1,196 @@
+"""Heads and tails of nodes on links, narrowed by a target until it is refuted or nothing more follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.bounds.earliest import EARLIEST, PATHS
+from mtpp_dsl.solvers.bounds.overload import OVERLOAD
+from mtpp_dsl.solvers.bounds.windows import Net, class_time, net_of, reversed_net
+
+__all__ = ["Refutation", "Side", "Tightening"]
+
+CHUNK = 20_000
+"""Nodes, times those that count before each, between two looks at the clock."""
+MOST_ROUNDS = 20
+SLOWEST = 0.05
+"""A round that closes a smaller share of what was open is the last, where nodes before others count."""
+NEARLY = 1e-12
+TUNINGS = 12
+CELLS = 5e7
+"""Steps that a look at intervals may take, about."""
+MOST_ENDS = 24
+
+
+class Stopped(Exception):
+    """Time is up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """When nodes can start at the earliest, or by how much they have to end before the makespan.
+
+    Attributes:
+        times: [n, k].
+        since, weight: of :func:`mtpp_dsl.solvers.bounds.earliest.earliest`; nan where a path is behind a time.
+    """
+
+    times: Floats
+    since: Floats
+    weight: Floats
+
+    def claims(self, problem: Problem) -> list[dict[str, Any]]:
+        """Return what no longest path explains, for a certificate."""
+        names, devices = problem.graph.names, [device.name for device in problem.devices]
+        rows = []
+        for v, d in np.argwhere(~np.isnan(self.since)).tolist():
+            weights = self.weight[v, d]
+            rows.append(
+                {
+                    "node": names[v],
+                    "device": devices[d],
+                    "time": float(self.times[v, d]),
+                    "since": float(self.since[v, d]),
+                    "weights": {name: y for name, y in zip(devices, weights[:-1].tolist(), strict=True) if y > 0},
+                    "port": float(weights[-1]),
+                }
+            )
+        return rows
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Why no schedule ends by a target: the rounds in which windows shrank, and an interval that is too full.
+
+    Attributes:
+        target: the makespan.
+        count: how many nodes count where edges meet.
+        rounds: heads and tails, each with what the rounds before left open.
+        interval: start, end, and weights of the devices; None where a node has no window left.
+    """
+
+    target: float
+    count: int
+    rounds: tuple[tuple[Side, Side], ...]
+    interval: tuple[float, float, Floats] | None
+
+    def data(self, problem: Problem) -> dict[str, Any]:
+        """Return the data of a certificate ``windows``."""
+        interval = None
+        if self.interval is not None:
+            names = [device.name for device in problem.devices]
+            since, until, y = self.interval
+            weights = {name: w for name, w in zip(names, y.tolist(), strict=True) if w > 0}
+            interval = {"start": since, "end": until, "weights": weights}
+        return {
+            "target": self.target,
+            "count": self.count,
+            "rounds": [{"heads": a.claims(problem), "tails": b.claims(problem)} for a, b in self.rounds],
+            "interval": interval,
+        }
+
+
+class Tightening:
+    """Looks for makespans that no schedule of a problem on links keeps to.
+
+    Args:
+        problem: on links, with a makespan to minimise.
+        most: how many nodes count where edges meet; 0 for paths alone.
+        say: told when code has to be compiled.
+        stopped: whether to give up.
+    """
+
+    def __init__(
+        self, problem: Problem, most: int, say: Callable[[str], None], stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._problem, self._most, self._say, self._stopped = problem, most, say, stopped
+        self.net = net_of(problem)
+        self.back = reversed_net(self.net)
+        self.time = class_time(problem)
+        self._classes = int(self.net.group.max(initial=-1)) + 1
+
+    def side(self, net: Net, time: Floats) -> Side:
+        """Return the heads of all nodes; of the reversed net, their tails.
+
+        Raises:
+            Stopped: when asked to.
+        """
+        n, k = time.shape
+        side = Side(np.zeros((n, k)), np.full((n, k), np.nan), np.zeros((n, k, k + 1)))
+        steps = len(net.tail) * k * k
+        path = PATHS.pick(steps, self._say)
+        join = EARLIEST.pick(steps * self._most, self._say) if self._most else None
+        for first in range(0, n, CHUNK // (1 + self._most)):
+            if self._stopped():
+                raise Stopped
+            last = min(n, first + CHUNK // (1 + self._most))
+            if join is None:
+                path(net, time, first, last, side.times)
+            else:
+                join(net, time, first, last, self._most, side.times, side.since, side.weight)
+        return side
+
+    def longest(self, head: Floats, tail: Floats, time: Floats) -> Floats:
+        """Return [classes, k] the least makespan with a class on each device."""
+        through = np.zeros((self._classes, time.shape[1]))
+        np.maximum.at(through, self.net.group, head + time + tail)
+        return through
+
+    def first(self, margin: float) -> Refutation:
+        """Return why no schedule ends by the longest path that there is, less the share *margin*; ``inf``: at all.
+
+        Raises:
+            Stopped: when asked to.
+        """
+        head, tail = self.side(self.net, self.time), self.side(self.back, self.time)
+        path = float(self.longest(head.times, tail.times, self.time).min(axis=1).max(initial=0.0))
+        return Refutation(path * (1 - margin), self._most, ((head, tail),), None)
+
+    def refuted(self, target: float, *, intervals: bool) -> Refutation | None:
+        """Return why no schedule ends by *target*, or None where nothing says so.
+
+        Raises:
+            Stopped: when asked to.
+        """
+        time, rounds = self.time, list[tuple[Side, Side]]()
+        for _ in range(MOST_ROUNDS):
+            head, tail = self.side(self.net, time), self.side(self.back, time)
+            rounds.append((head, tail))
+            late = self.longest(head.times, tail.times, time) > target * (1 + NEARLY)
+            if late.all(axis=1).any():
+                return Refutation(target, self._most, tuple(rounds), None)
+            narrower = np.where(late[self.net.group], inf, time)
+            if intervals:
+                interval = self._interval(target, head.times, narrower, tail.times)
+                if interval is not None:
+                    return Refutation(target, self._most, tuple(rounds), interval)
+            closed = np.isfinite(time).sum() - np.isfinite(narrower).sum()
+            if closed <= (SLOWEST if self._most else 0.0) * np.isfinite(time).sum():
+                return None
+            time = narrower
+        return None
+
+    def _interval(self, target: float, head: Floats, time: Floats, tail: Floats) -> tuple[float, float, Floats] | None:
+        n, k = time.shape
+        open_ = np.isfinite(time)
+        ends = int(min(MOST_ENDS, max(1.0, np.sqrt(CELLS / (n * k * (k + TUNINGS))))))
+        since = _spread(np.where(open_, head, inf).min(axis=1), ends)
+        until = _spread(np.where(open_, target - tail, -inf).max(axis=1), ends)
+        found = np.zeros(2 + k)
+        run = OVERLOAD.pick(ends * ends * n * k * (k + TUNINGS), self._say)
+        share = run(head, time, tail, target, since, until, TUNINGS, found)
+        return (float(found[0]), float(found[1]), found[2:]) if share > 1 + NEARLY else None
+
+
+def _spread(values: Floats, count: int) -> Floats:
+    """Return up to *count* of the values, spread over all of them, the first and the last among them."""
+    distinct = np.unique(values)
+    places: Ints = np.unique(np.linspace(0, len(distinct) - 1, count).astype(np.int64))
+    return distinct[places]

@@ -1,0 +1,327 @@
+"""Certificates ``windows``: a makespan on links that no schedule keeps to, as some node has no time left to run in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.solvers.proofs.compiled import Loop
+from mtpp_dsl.solvers.proofs.reading import named_numbers, number
+from mtpp_dsl.verification import TOLERANCE
+
+__all__ = ["Windows"]
+
+ROUNDING = 1e-12
+NEARLY = 3e-13
+"""Relative: sums of times are taken to be so much less or more, whichever proves less."""
+FEW = 200
+"""Claims up to which the loops run as they stand."""
+LARGEST_COUNT = 10_000
+
+
+class Claims(NamedTuple):
+    """What a certificate says of starts beyond longest paths.
+
+    Attributes:
+        at: [n, k] number of the claim about a node on a device; -1 without one.
+        time, since: of each claim. weight: of each claim, those of the devices, and at last that of the port.
+    """
+
+    at: Ints
+    time: Floats
+    since: Floats
+    weight: Floats
+
+
+class Arcs(NamedTuple):
+    """The graph in one direction: what comes *before* a node has smaller places.
+
+    Attributes:
+        order, place: [n] the nodes in topological order, and where they stand.
+        into_at, into, from_at, out: the edges into a node, and those out of it.
+        source, target: [m] of every edge. cost: [m, k, k] of every edge from device to device.
+        group: [n] nodes of one are on one device.
+    """
+
+    order: Ints
+    place: Ints
+    into_at: Ints
+    into: Ints
+    from_at: Ints
+    out: Ints
+    source: Ints
+    target: Ints
+    cost: Floats
+    group: Ints
+
+
+class Windows:
+    """Heads and tails of all nodes, round by round, and at the end a node without a window, or an interval.
+
+    ``{"target": T, "count": c, "rounds": [{"heads": claims, "tails": claims}], "interval": …}``. Heads are longest
+    paths, and where a claim ``{"node", "device", "time", "since", "weights", "port"}`` says more, it is tested: of the
+    last c nodes before the node, what they have to run after ``since`` if the node starts any earlier than ``time``
+    weighs more than what the devices, so weighted, can run (and what can reach the device, where links are exclusive).
+    Tails are the heads of the reversed graph. A device on which a node's head, time and tail add up to more than T
+    is closed to its class in all further rounds. ``{"start", "end", "weights"}`` is an interval in which the work of
+    the nodes, weighted at its least, is more than devices can run.
+    """
+
+    name = "windows"
+    summary = "a makespan on links for which some node, or some interval, has not time enough"
+
+    def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        _refuse(problem)
+        target = number(data, "target")
+        count = number(data, "count")
+        if target == 0 or count != int(count) or count > LARGEST_COUNT:
+            raise Refused("the certificate's target is 0, or its count is no whole number up to 10000")
+        rounds = data.get("rounds")
+        if not isinstance(rounds, list) or not rounds:
+            raise Refused("the certificate has no rounds")
+        forth = _arcs(problem)
+        back = _turned(forth)
+        time = _times(problem, forth.group)
+        proved = target * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
+        for given in rounds:
+            if limits.remaining <= 0:
+                raise UsageError("the time was not enough to check the certificate")
+            if not isinstance(given, Mapping):
+                raise Refused("a round of the certificate is no object")
+            head, tail = (
+                _side(problem, arcs, time, int(count), given.get(key))
+                for arcs, key in ((forth, "heads"), (back, "tails"))
+            )
+            late = np.zeros(time.shape, np.bool_)
+            np.logical_or.at(late, forth.group, head + time + tail > target * (1 + NEARLY))
+            time = np.where(late[forth.group], inf, time)
+            if not np.isfinite(time).any(axis=1).all():
+                return proved
+        if _overloaded(problem, data.get("interval"), head, time, tail, target):
+            return proved
+        raise Refused("the certificate leaves every node a window and every interval room")
+
+
+def _refuse(problem: Problem) -> None:
+    if problem.objective.quantity != "makespan" or problem.objective.batch is not None:
+        raise Refused("certificates of windows are about the makespan of one sample")
+    if not isinstance(problem.interconnect, Links):
+        raise Refused("certificates of windows are about links")
+    other = next((c for c in problem.constraints if isinstance(c, (Replicate, BatchSizes))), None)
+    if other is not None:
+        raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
+
+
+def _arcs(problem: Problem) -> Arcs:
+    graph, k = problem.graph, problem.k
+    order = np.array(graph.topological_order)
+    place = np.empty(graph.n, np.int64)
+    place[order] = np.arange(graph.n)
+    cost = np.zeros((graph.m, k, k))
+    for e in range(graph.m):
+        cost[e] = problem.transfers.of(e)
+        np.fill_diagonal(cost[e], 0.0)
+    group = list(range(graph.n))
+    for constraint in problem.of(Colocate):
+        held = {group[v] for v in constraint.nodes}
+        group = [min(held) if g in held else g for g in group]
+    for e in range(graph.m):
+        if group[graph.tails[e]] == group[graph.heads[e]]:
+            cost[e] = np.where(np.eye(k, dtype=bool), 0.0, inf)
+    return Arcs(
+        order,
+        place,
+        np.searchsorted(np.sort(graph.heads), np.arange(graph.n + 1)),
+        np.argsort(graph.heads, kind="stable"),
+        np.searchsorted(np.sort(graph.tails), np.arange(graph.n + 1)),
+        np.argsort(graph.tails, kind="stable"),
+        np.array(graph.tails),
+        np.array(graph.heads),
+        cost,
+        np.array(group, np.int64),
+    )
+
+
+def _turned(arcs: Arcs) -> Arcs:
+    return Arcs(
+        np.ascontiguousarray(arcs.order[::-1]),
+        len(arcs.order) - 1 - arcs.place,
+        arcs.from_at,
+        arcs.out,
+        arcs.into_at,
+        arcs.into,
+        arcs.target,
+        arcs.source,
+        np.ascontiguousarray(arcs.cost.transpose(0, 2, 1)),
+        arcs.group,
+    )
+
+
+def _times(problem: Problem, group: Ints) -> Floats:
+    """Return [n, k] running times; ``inf`` where the class of a node cannot be."""
+    time = np.array(problem.time)
+    for pin in problem.of(Pin):
+        for v in pin.nodes:
+            time[v, [d for d in range(problem.k) if d not in pin.devices]] = inf
+    for forbid in problem.of(Forbid):
+        for v in forbid.nodes:
+            time[v, list(forbid.devices)] = inf
+    closed = np.zeros(time.shape, np.bool_)
+    np.logical_or.at(closed, group, np.isinf(time))
+    need = np.bincount(group, weights=problem.graph.memory, minlength=len(group))
+    for constraint in problem.of(Memory):
+        for d in range(problem.k) if constraint.devices is None else constraint.devices:
+            device = problem.devices[d]
+            if device.memory is not None:
+                room = (device.memory - device.reserve) * (1 + TOLERANCE)
+                closed[:, d] |= need * (1 - ROUNDING) > room * (1 + ROUNDING)
+    allowed: Floats = np.where(closed[group], inf, time)
+    return allowed
+
+
+def _side(problem: Problem, arcs: Arcs, time: Floats, count: int, given: object) -> Floats:
+    claims = _claims(problem, given)
+    start = np.zeros(time.shape)
+    exclusive = any(problem.of(ExclusiveLinks))
+    run = HEADS.plain if len(claims.time) + len(arcs.source) <= FEW else HEADS.fast
+    failed = run(arcs, time, claims, max(count, 1), exclusive, start)
+    if failed >= 0:
+        v, d = np.argwhere(claims.at == failed)[0]
+        name, device = problem.graph.names[v], problem.devices[d].name
+        raise Refused(
+            f"the certificate says when {name!r} can start on {device!r} (or has to end), and does not prove it"
+        )
+    return start
+
+
+def _claims(problem: Problem, given: object) -> Claims:
+    graph, k = problem.graph, problem.k
+    if not isinstance(given, list) or not all(isinstance(row, Mapping) for row in given):
+        raise Refused("the heads or tails of the certificate are no list of objects")
+    at = np.full((graph.n, k), -1, np.int64)
+    weight = np.zeros((len(given), k + 1))
+    for i, row in enumerate(given):
+        node, device = row.get("node"), row.get("device")
+        if not isinstance(node, str) or not isinstance(device, str):
+            raise Refused("a claim of the certificate names no node or no device")
+        if node not in graph.index or device not in problem.device_index:
+            raise Refused(f"the certificate names {node!r:.40} on {device!r:.40}, which is no node or no device")
+        if at[graph.index[node], problem.device_index[device]] >= 0:
+            raise Refused(f"the certificate speaks of {node!r} on {device!r} twice")
+        at[graph.index[node], problem.device_index[device]] = i
+        weight[i, :k] = _weights(problem, row)
+        weight[i, k] = number(row, "port")
+    times = np.array([number(row, "time") for row in given], np.float64)
+    since = np.array([number(row, "since") for row in given], np.float64)
+    return Claims(at, times, since, weight)
+
+
+def _weights(problem: Problem, row: Mapping[str, Any]) -> Floats:
+    weights = np.zeros(problem.k)
+    for name, value in named_numbers(row, "weights").items():
+        if name not in problem.device_index:
+            raise Refused(f"the certificate names {name!r:.40}, which is no device")
+        weights[problem.device_index[name]] = value
+    return weights
+
+
+def _overloaded(problem: Problem, given: object, head: Floats, time: Floats, tail: Floats, target: float) -> bool:
+    """Whether the work that has to lie in an interval, weighted at its least, is more than devices can do."""
+    if not isinstance(given, Mapping):
+        return False
+    since, until, y = number(given, "start"), number(given, "end"), _weights(problem, given)
+    if not since < until <= target * (1 + NEARLY):
+        return False
+    with np.errstate(invalid="ignore"):
+        early, late = head + time - since, until - (target - tail - time)
+        inside = np.maximum(0.0, np.minimum(np.minimum(time, until - since), np.minimum(early, late)))
+        least = np.where(np.isfinite(time), y * inside, inf).min(axis=1)
+    return bool(least.sum() > (until - since) * y.sum() * (1 + NEARLY) and y.sum() > 0)
+
+
+def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool, start: Floats) -> int:
+    """Write when nodes can start; return the number of the first claim that is not proved, -1 if all are."""
+    n, k = time.shape
+    before = np.empty(count, np.int64)
+    slot = np.full(n, -1, np.int64)
+    path = np.empty((count, k))
+    for v in arcs.order:
+        for d in range(k):
+            start[v, d] = np.inf if time[v, d] == np.inf else 0.0
+            for i in range(arcs.into_at[v], arcs.into_at[v + 1]):
+                e = arcs.into[i]
+                u = arcs.source[e]
+                soonest = np.inf
+                for x in range(k):
+                    soonest = min(soonest, start[u, x] + time[u, x] + arcs.cost[e, x, d])
+                start[v, d] = max(start[v, d], soonest)
+        for d in range(k):
+            c = claims.at[v, d]
+            if c < 0 or claims.time[c] <= start[v, d]:
+                continue
+            slot[:] = -1
+            slot[v] = count
+            held = 0
+            place = arcs.place[v] - 1
+            while place >= 0 and held < count:
+                w = arcs.order[place]
+                place -= 1
+                follows = False
+                for x in range(k):
+                    path[held, x] = 0.0
+                for i in range(arcs.from_at[w], arcs.from_at[w + 1]):
+                    e = arcs.out[i]
+                    h = arcs.target[e]
+                    if slot[h] < 0:
+                        continue
+                    follows = True
+                    for x in range(k):
+                        way = arcs.cost[e, x, d]
+                        if h != v:
+                            way = np.inf
+                            for z in range(k):
+                                way = min(way, arcs.cost[e, x, z] + time[h, z] + path[slot[h], z])
+                        path[held, x] = max(path[held, x], way)
+                if follows:
+                    slot[w] = held
+                    before[held] = w
+                    held += 1
+            room = 0.0
+            for x in range(k + 1):
+                if x < k or exclusive:
+                    room += claims.weight[c, x]
+            work = 0.0
+            for j in range(held):
+                w = before[j]
+                least = np.inf
+                for x in range(k):
+                    away = arcs.group[w] == arcs.group[v] and x != d
+                    if away or not start[w, x] + time[w, x] + path[j, x] <= claims.time[c] * (1 + NEARLY):
+                        continue
+                    part = min(time[w, x], max(0.0, start[w, x] + time[w, x] - claims.since[c]))
+                    value = claims.weight[c, x] * part
+                    for i in range(arcs.from_at[w], arcs.from_at[w + 1]):
+                        e = arcs.out[i]
+                        if exclusive and arcs.target[e] == v:
+                            moved = start[w, x] + time[w, x] + arcs.cost[e, x, d] - claims.since[c]
+                            value += claims.weight[c, k] * min(arcs.cost[e, x, d], max(0.0, moved))
+                    least = min(least, value)
+                work += least
+            if work < np.inf:  # else some node has no device left
+                proved = room > 0 and claims.since[c] < claims.time[c]
+                if not (proved and claims.since[c] + work / room >= claims.time[c]):
+                    return int(c)
+            start[v, d] = claims.time[c]
+    return -1
+
+
+HEADS = Loop(_heads)

@@ -1,0 +1,74 @@
+"""Small random makespan problems on links with every feature, for loops over seeds."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Forbid, Memory, Pin, Separate
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Device, Links, Objective, Problem
+from tests.oracle import optimum
+
+__all__ = ["best_of", "makespan_problem"]
+
+
+def makespan_problem(seed: int, n: int = 5, k: int = 3, *, plain: bool = False) -> Problem:
+    """Return a problem of up to n nodes and k devices.
+
+    Times that differ, tie, vanish, or are huge or tiny; unsupported nodes, absent links, transfers by formula or by
+    table; and unless it is *plain* any mixture of memory, exclusive links, colocation, separation, pins and bans.
+    """
+    random = np.random.default_rng(seed)
+    n, k = int(random.integers(1, n + 1)), int(random.integers(1, k + 1))
+    relabel = random.permutation(n)
+    share = random.choice([0.3, 0.6, 0.9])
+    edges = [(int(relabel[u]), int(relabel[v])) for u in range(n) for v in range(u + 1, n) if random.random() < share]
+    scale = random.choice([1.0, 1.0, 1e-9, 1e9])
+    noise = random.random((k, n)) if random.random() < 0.5 else 1.0
+    times = random.choice([0.0, 1.0, 2.0, 5.0, 5.0], (k, n)) * noise * scale
+    times[(random.random((k, n)) < 0.1) & (np.arange(k)[:, None] > 0)] = np.inf
+    size = random.choice([0.0, 1.0, 3.0], n) * scale
+    memory = random.choice([0.0, 1.0, 2.0, 0.1], n)
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)], edges, output=size, memory=memory, times={f"d{d}": times[d] for d in range(k)}
+    )
+    room = random.choice([0.4, 0.7, 1.0], k) * memory.sum()
+    devices = [Device(f"d{d}", memory=float(room[d]) if random.random() < 0.8 else None) for d in range(k)]
+    return Problem.create(
+        graph, devices, _links(graph, k, scale, random), Objective("makespan"), [] if plain else _rules(n, k, random)
+    )
+
+
+def _links(graph: Graph, k: int, scale: float, random: np.random.Generator) -> Links:
+    bandwidth = random.choice([0.0, 0.5, 1.0, 2.0], (k, k), p=[0.1, 0.3, 0.3, 0.3])
+    latency = random.choice([0.0, 0.5], (k, k)) * scale
+    if random.random() < 0.6:
+        return Links(bandwidth, latency)
+    table = random.choice([0.0, 0.5, 1.0, 4.0], (graph.m, k, k)) * scale
+    table[random.random(table.shape) < 0.05] = np.inf
+    table[:, range(k), range(k)] = 0.0
+    return Links(bandwidth, latency, table)
+
+
+def _rules(n: int, k: int, random: np.random.Generator) -> list[Constraint]:
+    def some(most: int) -> tuple[int, ...]:
+        count = min(n, int(random.integers(1, most + 1)))
+        return tuple(sorted(random.choice(n, count, replace=False).tolist()))
+
+    rules: list[Constraint] = [
+        Memory(),
+        ExclusiveLinks(),
+        Colocate(nodes=some(3)),
+        Separate(nodes=some(2)),
+        Pin(nodes=some(2), devices=(k - 1,)),
+        Forbid(nodes=some(2), devices=(0,)),
+    ]
+    return [rule for rule, odds in zip(rules, (0.5, 0.5, 0.2, 0.15, 0.2, 0.15), strict=True) if random.random() < odds]
+
+
+@cache
+def best_of(seed: int, n: int = 5, k: int = 3) -> float | None:
+    """Return the optimum of :func:`makespan_problem` by trying everything; None if it has no plan."""
+    return optimum(makespan_problem(seed, n, k))
