@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl import registry
-from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
+from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress
 from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import forced_together, quick
@@ -21,6 +21,7 @@ from mtpp_dsl.verification import TOLERANCE, check_result, verify
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
+DEFAULT_SOLVER = "highs"
 DEFAULT_TIME = 60.0
 """Seconds that ``solve`` takes at most unless told otherwise."""
 
@@ -52,11 +53,12 @@ def method_names() -> dict[str, str]:
     return names
 
 
-def find_method(name: str, solver: str = "highs") -> Method:
-    """Return the method *name*: an algorithm, or a formulation with the MIP back end *solver*.
+def find_method(name: str, solver: str = DEFAULT_SOLVER) -> Method:
+    """Return the method *name*: an algorithm, or a formulation with the MIP back end or the engine *solver*.
 
     Raises:
         PluginError: there is no such method or solver, or it cannot be imported.
+        Refused: the engine has no model for that formulation.
     """
     names = method_names()
     if name not in names:
@@ -66,6 +68,9 @@ def find_method(name: str, solver: str = "highs") -> Method:
     if names[name] == "method":
         method: Method = registry.load(registry.METHODS, name)()
         return method
+    if solver in registry.available(registry.ENGINES):
+        engine: Engine = registry.load(registry.ENGINES, solver)()
+        return engine.method(name)
     formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
     mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver)
     return mip
@@ -75,7 +80,7 @@ def solve(
     problem: Problem,
     method: str | Method = "auto",
     *,
-    solver: str = "highs",
+    solver: str = DEFAULT_SOLVER,
     time_limit: float | None = DEFAULT_TIME,
     gap: float = 1e-6,
     threads: int | None = None,
@@ -116,12 +121,12 @@ def solve(
         raise UsageError(f"threads is {threads}; it must be one or more")
     if seed < 0:
         raise UsageError(f"the seed is {seed}; it must be zero or more")
-    if solver not in registry.available(registry.BACKENDS):
-        registry.load(registry.BACKENDS, solver)  # says what there is
+    _check_solver(solver)
     began = monotonic()
     chosen = find_method(method, solver) if isinstance(method, str) else method
     if not getattr(chosen, "uses_solver", False):
         _refuse_solver_options(chosen, solver, solver_options, write_model, threads)
+    _refuse_solver(chosen, solver)
     reason = chosen.accepts(problem)
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
@@ -192,6 +197,24 @@ def _honest(result: Result, gap: float) -> Result:
     return result
 
 
+def _check_solver(solver: str) -> None:
+    """Say what there is, if *solver* is not."""
+    names = [*registry.available(registry.BACKENDS), *registry.available(registry.ENGINES)]
+    if solver not in names:
+        raise PluginError(f"there is no solver {solver!r}{did_you_mean(solver, names)} (there are: {', '.join(names)})")
+
+
+def _refuse_solver(method: Method, solver: str) -> None:
+    """Refuse a solver that the method would not use: the default one stands for none."""
+    engines = getattr(method, "engines", ())
+    if engines and solver not in (*engines, DEFAULT_SOLVER):
+        raise Refused(f"method {method.name!r} uses {' and '.join(engines)}, not {solver}")
+    known = registry.available(registry.ENGINES)
+    if solver in known and solver not in engines:
+        models = ", ".join(registry.load(registry.ENGINES, solver).formulations)
+        raise Refused(f"method {method.name!r} does not use {solver}, which has models for {models}")
+
+
 def _refuse_solver_options(
     method: Method,
     solver: str,
@@ -200,7 +223,12 @@ def _refuse_solver_options(
     threads: int | None,
 ) -> None:
     """Refuse what would be ignored by a method that uses no MIP solver."""
-    asked = {"a solver": solver != "highs", "solver options": options, "a model": write_model, "threads": threads}
+    asked = {
+        "a solver": solver != DEFAULT_SOLVER,
+        "solver options": options,
+        "a model": write_model,
+        "threads": threads,
+    }
     for what, given in asked.items():
         if given:
             raise UsageError(f"method {method.name!r} uses no MIP solver: {what} would mean nothing to it")

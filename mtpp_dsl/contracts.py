@@ -23,6 +23,7 @@ __all__ = [
     "Availability",
     "Backend",
     "Checker",
+    "Engine",
     "Feature",
     "Format",
     "Formulation",
@@ -243,7 +244,8 @@ class Method(Protocol):
     ``uses_solver = True``; whoever asks another one for them is told. One with ``needs_start = True`` works on a plan
     that it is given, and is not asked without one. One with ``baseline = True`` is there to be compared with, and not
     recommended to those whom another method refuses. One that is a program of its own has ``available``, as a
-    :class:`Backend` does.
+    :class:`Backend` does. One that uses a solver with models of its own, and no other, names
+    it in ``engines``.
     """
 
     name: str
@@ -321,6 +323,33 @@ class Backend(Protocol):
 
         Values already in the integer variables are the warm start, if any has one. *on_bound* is
         called with (incumbent objective, dual bound), either None, as they improve.
+        """
+        ...
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """A solver that has models of its own for some formulations, and takes none of Pyomo.
+
+    Attributes:
+        name: how ``--solver`` calls it.
+        features: what it honours.
+        formulations: the names of those it has models for.
+    """
+
+    name: str
+    features: ClassVar[frozenset[Feature]]
+    formulations: ClassVar[tuple[str, ...]]
+
+    def available(self) -> Availability:
+        """Return whether it is installed. Never raises, never imports the solver."""
+        ...
+
+    def method(self, formulation: str) -> Method:
+        """Return what solves the problems of one of its formulations.
+
+        Raises:
+            Refused: it has no model for it; says for which it has.
         """
         ...
 

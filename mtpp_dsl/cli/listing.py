@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mtpp_dsl import registry
 from mtpp_dsl.api import method_names
-from mtpp_dsl.contracts import Availability, Backend
+from mtpp_dsl.contracts import Availability, Backend, Engine
 from mtpp_dsl.errors import PluginError
 
 __all__ = ["list_methods", "list_solvers"]
@@ -59,9 +59,10 @@ def _gives(plugin: object) -> str:
 def list_solvers() -> int:
     """Print every MIP solver, whether it is installed, and how to install it."""
     rows: list[tuple[str, ...]] = []
-    for name in registry.available(registry.BACKENDS):
+    groups = [(group, name) for group in (registry.BACKENDS, registry.ENGINES) for name in registry.available(group)]
+    for group, name in groups:
         try:
-            backend: Backend = registry.load(registry.BACKENDS, name)()
+            backend: Backend | Engine = registry.load(group, name)()
         except PluginError as error:
             rows.append((name, "broken", str(error)))
             continue
@@ -69,5 +70,6 @@ def list_solvers() -> int:
         installed = found.version or "yes" if found.ok else "no"
         note = found.note if found.ok else f"install: {found.install}"
         honours = "honours " + ", ".join(sorted(backend.features)).replace("_", " ")
-        rows.append((name, installed, f"{note}; {honours}" if note else honours))
+        solves = f"models of its own for {', '.join(backend.formulations)}" if isinstance(backend, Engine) else ""
+        rows.append((name, installed, "; ".join(part for part in (note, solves, honours) if part)))
     return _print(("solver", "installed", "notes"), rows)

@@ -121,6 +121,7 @@ def _set(parameters: Any, effort: Effort, wordy: bool) -> None:
     parameters.num_workers = effort.threads
     parameters.random_seed = effort.seed % 2**31
     parameters.relative_gap_limit = effort.gap
+    parameters.presolve_inclusion_work_limit = 0  # ortools 9.15 presolves optima away with it (or-tools #5293)
     parameters.log_search_progress = wordy
     parameters.log_to_stdout = False
     known = [name for name in dir(parameters) if name.islower() and name[0] != "_"]

@@ -1,0 +1,50 @@
+"""Which constraints of a problem without a plan clash: each is left out in turn."""
+
+from __future__ import annotations
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.infeasible import quick
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Infeasibility
+from mtpp_dsl.solvers.cpsat.engine import Engine
+from mtpp_dsl.solvers.cpsat.limits import effort
+from mtpp_dsl.solvers.cpsat.whole import lower
+
+__all__ = ["clash"]
+
+ALL, EACH = 30.0, 5.0
+"""Seconds for the whole filter, and for each of its questions."""
+
+
+def clash(problem: Problem, limits: Limits, progress: Progress) -> Infeasibility:
+    """Return constraints of *problem*, known to have no plan, that cannot hold together.
+
+    What the rest has no plan without stays left out. ``minimal`` is True if every question was answered in time: then
+    the rest without any one of them has a plan.
+    """
+    budget = limits.within(ALL, gap=0.999, start=None)
+    kept, minimal = list(problem.constraints), True
+    with Engine() as engine:
+        for constraint in problem.constraints:
+            rest = [other for other in kept if other is not constraint]
+            if progress.stopped or budget.remaining <= 0:
+                minimal = False
+                break
+            answer = _has_plan(engine, problem.with_constraints(rest), budget, progress)
+            kept = rest if answer is False else kept
+            minimal &= answer is not None
+    if not kept:
+        return Infeasibility("no plan exists, whatever the constraints: no device, or no link, for some node")
+    number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
+    return Infeasibility(f"{number} hold", tuple(map(str, kept)), minimal)
+
+
+def _has_plan(engine: Engine, problem: Problem, budget: Limits, progress: Progress) -> bool | None:
+    """Return whether *problem* has a plan, or None if that took too long to tell."""
+    if quick(problem) is not None:
+        return False
+    whole = lower(problem)
+    answer = engine.solve(whole.request, effort(budget, EACH), stopped=lambda: progress.stopped)
+    if answer.status == "infeasible":
+        return False if whole.complete else None
+    return None if answer.solution is None else True

@@ -1,0 +1,96 @@
+"""Labelled constraints in whole numbers."""
+
+from __future__ import annotations
+
+from math import ceil, floor, frexp, isinf
+
+import numpy as np
+
+from mtpp_dsl.constraints import Bottleneck, Finish, Linear, Load, Makespan, On, Start
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.solvers.cpsat.request import Row, Term
+from mtpp_dsl.solvers.cpsat.scale import Scale
+from mtpp_dsl.verification import TOLERANCE
+
+__all__ = ["delays", "lowered", "of_times"]
+
+BITS = 48
+"""Of the largest value that a row of whole numbers may reach; see ``LONGEST`` of the scale."""
+TIMES = (Finish, Makespan, Start)
+
+
+def of_times(row: Linear) -> bool:
+    """Return whether *row* says something of when things happen."""
+    return any(isinstance(decision, TIMES) for decision, _ in row.terms)
+
+
+def delays(row: Linear) -> bool:
+    """Return whether *row* may hold of a schedule, and not of the one in which everything is as early as it can be."""
+    times = [a for decision, a in row.terms if isinstance(decision, TIMES)]
+    signs = [a if row.sense == "<=" else -a for a in times]
+    return bool(times) and (row.sense == "==" or min(signs) < 0)
+
+
+def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int) -> Row:
+    """Return *row* over the decisions of a model in units of *scale*, loosened by what rounding may take.
+
+    A moment of the model is up to two units earlier than that of the schedule it is rounded down from, a largest load
+    one unit for every task; the independent check lets a row be missed by its tolerance.
+
+    Args:
+        row: of the problem.
+        scale: of the model's times.
+        time: [n, k] what loads are sums of.
+        cutoff: no time of the model is beyond it.
+    """
+    weights: dict[Term, float] = {}
+    early = {"start": 2.0, "end": 2.0, "makespan": 2.0, "bottleneck": 0.0 if scale.exact else float(len(time))}
+
+    def add(term: Term, a: float) -> None:
+        weights[term] = weights.get(term, 0.0) + a
+
+    for decision, a in row.terms:
+        match decision:
+            case On(v, d):
+                add(("on", v, d), a)
+            case Load(d):
+                for v in np.flatnonzero(np.isfinite(time[:, d]) & (time[:, d] > 0)).tolist():
+                    add(("on", v, d), a * float(time[v, d]))
+            case Start(v):
+                add(("start", v, 0), a * scale.unit)
+            case Finish(v):
+                add(("end", v, 0), a * scale.unit)
+            case Makespan():
+                add(("makespan", 0, 0), a * scale.unit)
+            case Bottleneck():
+                add(("bottleneck", 0, 0), a * scale.unit)
+    most = {term: 1 if term[0] == "on" else cutoff for term in weights}
+    size = sum(abs(a) * most[term] for term, a in weights.items())
+    power, off = _power(weights, most, size)
+    rounding = off + TOLERANCE * abs(row.rhs) + 1e-15 * len(weights) * size
+    above = sum(-a * early.get(term[0], 0.0) for term, a in weights.items() if a < 0)
+    below = sum(a * early.get(term[0], 0.0) for term, a in weights.items() if a > 0)
+    factor = 2.0**power
+    return Row(
+        tuple((term, round(a * factor)) for term, a in weights.items() if round(a * factor)),
+        None if row.sense == "<=" else _limit(ceil((row.rhs - rounding - below) * factor)),
+        None if row.sense == ">=" else _limit(floor((row.rhs + rounding + above) * factor)),
+    )
+
+
+def _power(weights: dict[Term, float], most: dict[Term, int], size: float) -> tuple[int, float]:
+    """Return by which power of two to multiply a row, and what rounding its coefficients may then change it by."""
+    highest = BITS - (frexp(size)[1] if size > 0 and not isinf(size) else 0)
+    exact = max((_digits(a) for a in weights.values()), default=0)
+    if exact <= highest:
+        return exact, 0.0
+    return highest, sum(0.5 * most[term] for term in weights) / 2.0**highest
+
+
+def _digits(a: float) -> int:
+    """Return by which power of two *a* becomes a whole number at the least."""
+    return a.as_integer_ratio()[1].bit_length() - 1
+
+
+def _limit(value: int) -> int:
+    return max(-(2**61), min(2**61, value))

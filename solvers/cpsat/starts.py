@@ -1,0 +1,37 @@
+"""First plans for those who improve on them."""
+
+from __future__ import annotations
+
+from mtpp_dsl import registry
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.verification import verify
+
+__all__ = ["known"]
+
+LISTS = ("heft", "greedy", "etf", "peft")
+"""List schedulers: none takes long, and none is the best of every graph."""
+SHARE, SECONDS = 0.1, 5.0
+
+
+def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
+    """Return the best plan known, and report it: one reported before, one given, or one of a list scheduler.
+
+    None without one; list schedulers are asked in a small share of the time, and only if there is no other.
+    """
+    given = [plan for plan in (progress.plan, limits.start) if plan is not None and not verify(problem, plan)]
+    for plan in given:
+        progress.report_plan(plan, evaluate(problem, plan).cost)
+    budget = limits.within(min(SHARE * limits.remaining, SECONDS), start=None)
+    for name in LISTS if not given else ():
+        if progress.stopped or budget.remaining <= 0 or name not in registry.available(registry.METHODS):
+            continue
+        method: Method = registry.load(registry.METHODS, name)()
+        if method.accepts(problem) is None:
+            found = method.solve(problem, budget, progress).plan
+            if found is not None and not verify(problem, found):
+                given.append(found)
+                progress.report_plan(found, evaluate(problem, found).cost)
+    return min(given, key=lambda plan: evaluate(problem, plan).cost, default=None)
