@@ -1,0 +1,134 @@
+"""Stacks of transformer layers, operator by operator, with the shapes of GPT."""
+
+from __future__ import annotations
+
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.generators.common import at_least, check_size
+from mtpp_dsl.generators.operators import Operators
+from mtpp_dsl.graph import Graph
+
+__all__ = ["gpt"]
+
+SHARED, PER_HEAD = 11, 12
+"""Operators of a layer, and for every head."""
+
+
+def gpt(
+    layers: int = 12,
+    hidden: int = 768,
+    heads: int = 12,
+    sequence: int = 1024,
+    batch: int = 1,
+    vocabulary: int = 0,
+    bytes: int = 2,  # noqa: A002  the word of the language
+    intensity: float = 100.0,
+) -> Graph:
+    """Return a decoder's inference graph with every head by itself: ``layers * (11 + 12 heads)`` operators.
+
+    That is the number of operators of all models of zhang2023, Table IV (of its GPT-3 1.3B with the 24 layers that this
+    model has, not the 32 printed there). Which operators they are the paper does not say; here, in a layer:
+
+    * ``layernorm``; for every head ``matmul`` and ``add`` for queries, keys and values, ``transpose`` of the keys,
+      ``matmul`` of the scores, ``mul`` (scale), ``add`` (mask), ``softmax``, ``matmul`` with the values;
+    * ``concat``, ``matmul``, ``add``, ``add`` (residual), ``layernorm``, ``matmul`` to 4 times the width, ``add``,
+      ``gelu``, ``matmul`` back, ``add`` (residual, with the bias).
+
+    Kinds are these words, labels say layer and head. Work is in FLOP, sizes in bytes; an element-wise operator takes 1
+    FLOP for each number (softmax 5, layernorm and gelu 8), and none takes less than its bytes do, see *intensity*.
+
+    Args:
+        layers: of the stack.
+        hidden: its width; a multiple of *heads*.
+        heads: of the attention.
+        sequence: tokens.
+        batch: sequences at a time.
+        vocabulary: tokens there are; 0 leaves out the embedding (``gather``, ``add`` of positions) before the stack and
+            the ``layernorm`` and ``matmul`` after it.
+        bytes: of a number.
+        intensity: FLOP that a device computes while one byte moves; 0 counts FLOP alone.
+
+    Raises:
+        UsageError: a number below 1 (of the last and of *vocabulary* below 0), a width that heads do not divide, or
+            more than a million operators.
+
+    >>> gpt(layers=24, hidden=1024, heads=16)
+    Graph(n=4872, m=6046)
+    """
+    numbers = {"layers": layers, "hidden": hidden, "heads": heads, "sequence": sequence, "batch": batch, "bytes": bytes}
+    for name, value in numbers.items():
+        at_least(name, value, 1)
+    at_least("vocabulary", vocabulary, 0)
+    at_least("intensity", intensity, 0)
+    if hidden % heads:
+        raise UsageError(f"hidden is {hidden}; it must be a multiple of heads, {heads}")
+    check_size(layers * (SHARED + PER_HEAD * heads), layers * (SHARED + PER_HEAD * heads) * 2)
+    stack = _Stack(Operators(bytes, intensity), hidden, heads, batch * sequence, sequence)
+    last = stack.embedding(vocabulary) if vocabulary else None
+    for layer in range(layers):
+        last = stack.layer(f"layer {layer}", last)
+    if vocabulary and last is not None:
+        stack.logits(last, vocabulary)
+    return stack.net.graph()
+
+
+class _Stack:
+    """The operators of layers of one shape; ``rows`` tokens in all, each looking at ``sequence``."""
+
+    def __init__(self, net: Operators, hidden: int, heads: int, rows: int, sequence: int) -> None:
+        self.net, self.hidden, self.heads, self.rows, self.sequence = net, hidden, heads, rows, sequence
+
+    def embedding(self, vocabulary: int) -> int:
+        """Add what turns tokens into rows."""
+        size = self.rows * self.hidden
+        tokens = self.net.add("gather", "embedding", [], size, 0.0, vocabulary * self.hidden)
+        return self.net.add("add", "positions", [tokens], size, size, self.sequence * self.hidden)
+
+    def logits(self, x: int, vocabulary: int) -> None:
+        """Add what turns rows into scores of tokens."""
+        self._product("logits", self._norm("final layernorm", [x]), self.hidden, vocabulary)
+
+    def layer(self, label: str, x: int | None) -> int:
+        """Add a layer that reads *x*, None for what every device is given; return its last operator."""
+        reads = [] if x is None else [x]
+        size = self.rows * self.hidden
+        normed = self._norm(f"{label} layernorm", reads)
+        contexts = [self._head(f"{label} head {head}", normed) for head in range(self.heads)]
+        joined = self.net.add("concat", f"{label} concat", contexts, size, 0.0)
+        attended = self._linear(f"{label} output", joined, self.hidden, self.hidden)
+        x = self._wise("add", f"{label} residual", [*reads, attended], size)
+        normed = self._norm(f"{label} layernorm", [x])
+        wide = self._linear(f"{label} wide", normed, self.hidden, 4 * self.hidden)
+        active = self._wise("gelu", f"{label} gelu", [wide], 4 * size, each=8)
+        narrow = self._product(f"{label} narrow", active, 4 * self.hidden, self.hidden)
+        return self._wise("add", f"{label} residual", [x, narrow], size, each=2, weights=self.hidden)
+
+    def _head(self, label: str, x: int) -> int:
+        """Add a head of attention; return its last operator."""
+        width = self.hidden // self.heads
+        size, scores = self.rows * width, self.rows * self.sequence
+        query, key, value = (
+            self._linear(f"{label} {what}", x, self.hidden, width) for what in ("query", "key", "value")
+        )
+        key = self._wise("transpose", f"{label} transpose", [key], size, each=0)
+        score = self.net.add("matmul", f"{label} scores", [query, key], scores, 2.0 * scores * width)
+        score = self._wise("mul", f"{label} scale", [score], scores)
+        score = self._wise("add", f"{label} mask", [score], scores)
+        score = self._wise("softmax", f"{label} softmax", [score], scores, each=5)
+        return self.net.add("matmul", f"{label} context", [score, value], size, 2.0 * scores * width)
+
+    def _norm(self, label: str, reads: list[int]) -> int:
+        return self._wise("layernorm", label, reads, self.rows * self.hidden, each=8, weights=2 * self.hidden)
+
+    def _linear(self, label: str, x: int, inner: int, outer: int) -> int:
+        """Add a matrix product and a bias."""
+        product = self._product(label, x, inner, outer)
+        return self._wise("add", f"{label} bias", [product], self.rows * outer, weights=outer)
+
+    def _product(self, label: str, x: int, inner: int, outer: int) -> int:
+        return self.net.add("matmul", label, [x], self.rows * outer, 2.0 * self.rows * inner * outer, inner * outer)
+
+    def _wise(
+        self, kind: str, label: str, reads: list[int], size: float, *, each: float = 1, weights: float = 0.0
+    ) -> int:
+        """Add an operator of so much FLOP for each number."""
+        return self.net.add(kind, label, reads, size, each * size, weights)
