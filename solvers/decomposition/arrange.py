@@ -33,13 +33,18 @@ class Arrangement:
 
 def urgency(piece: Piece) -> Floats:
     """Return [s] the mean upward rank of every task: its time and the longest way behind it (Topcuoglu et al. 2002)."""
-    with np.errstate(invalid="ignore"):
-        time = np.array([row[np.isfinite(row)].mean() for row in piece.time])
-        ways = np.array([c[np.isfinite(c)].sum() / max(1, np.isfinite(c).sum() - piece.k) for c in piece.carry])
+    time, ways = _mean(piece.time, 0), _mean(piece.carry.reshape(len(piece.edges), piece.k**2), piece.k)
     rank = np.zeros(piece.size)
     for v in range(piece.size - 1, -1, -1):
         rank[v] = time[v] + max((ways[e] + rank[piece.heads[e]] for e in piece.out_of[v]), default=0.0)
     return rank
+
+
+def _mean(times: Floats, zeros: int) -> Floats:
+    """Return the mean of the times in every row that are finite, all but so many *zeros* of it."""
+    finite = np.isfinite(times)
+    mean: Floats = np.where(finite, times, 0.0).sum(axis=1) / np.maximum(1, finite.sum(axis=1) - zeros)
+    return mean
 
 
 def arrange(
@@ -63,9 +68,9 @@ class _Arranging:
             if d != NONE:
                 self.allowed[v] = [int(d)] if piece.allowed[v, d] else []
         if piece.entry:
-            self.allowed[0] = [first]
+            self.allowed[0] = [first] if piece.allowed[0, first] else []
         if piece.exit:
-            self.allowed[-1] = [last]
+            self.allowed[-1] = [last] if piece.allowed[-1, last] else []
         self.time = piece.time.tolist()
         self.tails, self.heads = piece.tails.tolist(), piece.heads.tolist()
         self.carry = piece.carry.tolist()

@@ -69,9 +69,9 @@ class Classes:
         if not (one.roomy and len(set(one.together.tolist())) == one.size and not one.apart):
             return 0.0
         a, b = self.forms[of], self.forms[to]
-        return min(
-            _least_ratio(one.time[a.tasks], other.time[b.tasks]), _least_ratio(one.carry[a.edges], other.carry[b.edges])
-        )
+        tasks = _least_ratio(one.time[a.tasks], other.time[b.tasks])
+        least = min(tasks, _least_ratio(one.carry[a.edges], other.carry[b.edges]))
+        return least if np.isfinite(least) else 1.0
 
 
 def grouped(pieces: Sequence[Piece]) -> Classes:
@@ -106,4 +106,4 @@ def _least_ratio(old: Floats, new: Floats) -> float:
     if (np.isinf(old) & np.isfinite(new)).any():
         return 0.0
     counted = np.isfinite(old) & np.isfinite(new) & (old > 0)
-    return float((new[counted] / old[counted]).min(initial=1.0))
+    return float((new[counted] / old[counted]).min(initial=np.inf))

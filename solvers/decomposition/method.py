@@ -82,7 +82,7 @@ class Decomposition(_ByParts):
     summary = "exact between cut nodes: modules by CP-SAT, only as far as they matter"
 
     def _parts(self, problem: Problem) -> Parts:
-        held = [c.nodes for c in (*problem.of(Colocate), *problem.of(Separate))]
+        held = [c.nodes for c in problem.of(Colocate)] + [c.nodes for c in problem.of(Separate)]
         found = modules(problem.graph, bound=held)
         cuts = sum(module.exit != NONE for module in found)
         words = (

@@ -74,12 +74,16 @@ class Piece:
     @cached_property
     def entries(self) -> tuple[int, ...]:
         """The devices that the entry may be on; one that stands for none where the entry is virtual."""
-        return tuple(np.flatnonzero(self.allowed[0]).tolist()) if self.entry else (NONE,)
+        return self._states(0) if self.entry else (NONE,)
 
     @cached_property
     def exits(self) -> tuple[int, ...]:
         """The devices that the exit may be on; one that stands for none where the exit is virtual."""
-        return tuple(np.flatnonzero(self.allowed[-1]).tolist()) if self.exit else (NONE,)
+        return self._states(-1) if self.exit else (NONE,)
+
+    def _states(self, v: int) -> tuple[int, ...]:
+        """Return the devices that a task may be on; all, at infinite cost, of one that may be on none."""
+        return tuple(np.flatnonzero(self.allowed[v]).tolist()) or tuple(range(self.k))
 
     @cached_property
     def into(self) -> tuple[tuple[int, ...], ...]:

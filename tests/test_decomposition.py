@@ -1,0 +1,389 @@
+"""Makespans by parts: cut nodes, modules, chains of anchors, and what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations, pairwise, product
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Memory, Separate
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.formats.moirai import Moirai
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.method import Scheduling
+from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.decomposition.anchors import chain_of
+from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
+from mtpp_dsl.solvers.decomposition.bounds import path_bounds
+from mtpp_dsl.solvers.decomposition.canonical import canonical
+from mtpp_dsl.solvers.decomposition.chain import shortest
+from mtpp_dsl.solvers.decomposition.classes import grouped
+from mtpp_dsl.solvers.decomposition.cuts import NONE, Module, modules
+from mtpp_dsl.solvers.decomposition.method import ChainRelaxation, Decomposition
+from mtpp_dsl.solvers.decomposition.piece import Piece, piece_of
+from mtpp_dsl.solvers.decomposition.settle import Settling
+from mtpp_dsl.verification import check_result
+from tests.makespans import best_of, makespan_problem
+
+MAKESPAN = Objective("makespan")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool(1) as shared:
+        yield shared
+
+
+def random_graph(random: np.random.Generator, n: int, share: float) -> Graph:
+    relabel = random.permutation(n)
+    pairs = [(int(relabel[u]), int(relabel[v])) for u, v in combinations(range(n), 2) if random.random() < share]
+    return Graph.create([f"v{v}" for v in range(n)], pairs)
+
+
+def reaches(graph: Graph) -> np.ndarray:
+    """Return [n, n] whether there is a path from one node to another."""
+    found = np.zeros((graph.n, graph.n), bool)
+    for v in graph.topological_order[::-1]:
+        for w in graph.successors(v):
+            found[v] |= found[w]
+            found[v, w] = True
+    return found
+
+
+def modular(
+    seed: int, count: int, width: int, k: int, *, same: bool = False, rules: tuple[Constraint, ...] = ()
+) -> Problem:
+    """Return a chain of modules of some branches of one or two tasks each, like an inception network."""
+    random = np.random.default_rng(seed)
+    names, edges, times, last = ["in"], [], [random.integers(1, 9, k)], 0
+    shared = [random.integers(1, 9, (2 * width + 1, k)), random.integers(0, 9, (64, k, k))]
+    carry = []
+    for _ in range(count):
+        made = shared[0] if same else random.integers(1, 9, (2 * width + 1, k))
+        first, out, pairs = len(names), len(names) + 2 * width, []
+        for branch in range(width):
+            a, b = first + 2 * branch, first + 2 * branch + 1
+            pairs += [(last, a), (a, b), (b, out)]
+        names += [f"v{v}" for v in range(first, out + 1)]
+        times += list(made)
+        edges += pairs
+        carry += list(shared[1][: len(pairs)] if same else random.integers(0, 9, (len(pairs), k, k)))
+        last = out
+    table = np.array(carry, float)
+    table[:, range(k), range(k)] = 0
+    order = sorted(range(len(edges)), key=lambda e: edges[e])
+    columns = np.array(times, float)
+    graph = Graph.create(names, edges, times={f"d{d}": columns[:, d] for d in range(k)})
+    zeros = np.zeros((k, k))
+    return Problem.create(
+        graph, [Device(f"d{d}") for d in range(k)], Links(zeros, zeros, table[order]), MAKESPAN, rules
+    )
+
+
+def pieces_of(problem: Problem, found: list[Module], exclusive: bool | None = None) -> list[Piece]:
+    whole = lower(problem)
+    exclusive = whole.instance.exclusive if exclusive is None else exclusive
+    return [piece_of(whole, module, exclusive=exclusive) for module in found]
+
+
+def settled(problem: Problem, found: list[Module], pool: Pool) -> Settling:
+    settling = Settling(grouped(pieces_of(problem, found)), pool)
+    settling.run(lambda: inf, lambda: False, lambda: None)
+    return settling
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_cut_nodes_are_what_they_are_by_definition(seed: int) -> None:
+    """A cut node is before or after every other, and no edge bypasses it; nodes and edges are in one module each."""
+    random = np.random.default_rng(seed)
+    graph = random_graph(random, int(random.integers(1, 12)), random.choice([0.2, 0.5, 0.8]))
+    below = reaches(graph)
+    related = below | below.T | np.eye(graph.n, dtype=bool)
+    edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+    cuts = {v for v in range(graph.n) if related[v].all() and not any(below[u, v] and below[v, w] for u, w in edges)}
+    found = modules(graph)
+    assert {module.exit for module in found if module.exit != NONE} == cuts
+    inner = [v for module in found for v in module.nodes]
+    assert sorted([*inner, *cuts]) == list(range(graph.n))
+    assert sorted(e for module in found for e in module.edges) == list(range(graph.m))
+    for module in found:
+        assert {v for e in module.edges for v in edges[e]} <= set(module.members)
+
+
+def test_no_cut_node_comes_between_nodes_that_are_held_together() -> None:
+    """Nodes of one list are in one module, its ends included."""
+    graph = Graph.create(list("abcdef"), [(v, v + 1) for v in range(5)])
+    assert [module.exit for module in modules(graph)] == [0, 1, 2, 3, 4, 5]
+    assert [module.exit for module in modules(graph, bound=[(1, 4), (4, 5)])] == [0, 1, 4, 5]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shortest_way_is_the_least_over_all_states(seed: int) -> None:
+    """The way through tables is the least sum over all choices of states, and ``slack`` what the others take."""
+    random = np.random.default_rng(seed)
+    sizes = [1, *random.integers(1, 4, 3).tolist()]
+    tables = [random.choice([0.0, 1.0, 2.0, 7.0, inf], pair) for pair in pairwise(sizes)]
+    sums = {
+        states: sum(table[states[j], states[j + 1]] for j, table in enumerate(tables))
+        for states in product(*map(range, sizes))
+    }
+    way = shortest(tables)
+    assert way.length == min(sums.values())
+    assert sums[way.states] == way.length
+    for j, table in enumerate(tables):
+        through = way.slack(j) + table
+        for pair in np.ndindex(table.shape):
+            least = min(length for states, length in sums.items() if (states[j], states[j + 1]) == pair)
+            assert through[pair] == least
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_canonical_forms_tell_equal_modules(seed: int) -> None:
+    """Renumbering changes no form; changing one time does, and leaves the form of the graph as it was."""
+    random = np.random.default_rng(seed)
+    problem = makespan_problem(seed, 7, 3, plain=True)
+    graph = problem.graph
+    whole = Module(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
+    (piece,) = pieces_of(problem, [whole])
+    order = random.permutation(piece.size)
+    place = np.argsort(order)
+    renumbered = replace(
+        piece,
+        nodes=piece.nodes[order],
+        time=piece.time[order],
+        tails=place[piece.tails],
+        heads=place[piece.heads],
+        memory=piece.memory[order],
+        together=piece.together[order],
+        apart=tuple(tuple(place[list(group)].tolist()) for group in piece.apart),
+    )
+    assert canonical(renumbered).key == canonical(piece).key
+    time = piece.time.copy()
+    time[random.integers(piece.size), random.integers(piece.k)] = 12345.0
+    other = replace(piece, time=time)
+    assert canonical(other).key != canonical(piece).key
+    assert canonical(other, weights=False).key == canonical(piece, weights=False).key
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_schedules_by_lists_keep_everything_and_bounds_lie_below(seed: int) -> None:
+    """What a list arranges breaks nothing, is no shorter than longest paths, and no longer than all one by one."""
+    problem = makespan_problem(seed, 7, 3)
+    for piece in pieces_of(problem, modules(problem.graph)):
+        low, high = path_bounds(piece), on_one_device(piece).min(axis=0)
+        assert (low <= high).all()
+        for (i, a), (j, b) in product(enumerate(piece.entries), enumerate(piece.exits)):
+            found = arrange(piece, a, b, -urgency(piece))
+            if found is not None:
+                assert found.length >= low[i, j]
+                check_arrangement(piece, found, a, b)
+
+
+def check_arrangement(piece: Piece, found: Arrangement, first: int, last: int) -> None:
+    takes = piece.time[np.arange(piece.size), found.device]
+    end = found.start + takes
+    assert np.isfinite(takes).all()
+    assert found.length == end.max(initial=0.0)
+    assert not piece.entry or (found.device[0] == first and end[0] == 0)
+    assert not piece.exit or found.device[-1] == last
+    moves = []
+    for e, (u, v) in enumerate(zip(piece.tails, piece.heads, strict=True)):
+        carry = piece.carry[e, found.device[u], found.device[v]]
+        assert found.sent[e] >= end[u]
+        assert found.start[v] >= found.sent[e] + carry
+        moves.append((found.device[u], found.device[v], found.sent[e], found.sent[e] + carry))
+    work = [(d, s, t) for d, s, t in zip(found.device, found.start, end, strict=True)]
+    ports = [(f"out {d}", s, t) for d, _, s, t in moves] + [(f"in {f}", s, t) for _, f, s, t in moves]
+    for (d, s, t), (f, u, v) in combinations(work + (ports if piece.exclusive else []), 2):
+        assert d != f or s == t or u == v or t <= u or v <= s
+    for group in piece.apart:
+        assert len(set(found.device[list(group)].tolist())) == len(group)
+    for u, v in combinations(range(piece.size), 2):
+        assert piece.together[u] != piece.together[v] or found.device[u] == found.device[v]
+    assert (np.bincount(found.device, piece.memory, piece.k) <= piece.limit).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_decomposition_is_exact(seed: int, pool: Pool) -> None:
+    """Without memories that bind, the settled modules give the least makespan by trying everything; else a bound."""
+    problem, best = makespan_problem(seed), best_of(seed)
+    held = [c.nodes for kind in (Colocate, Separate) for c in problem.of(kind)]
+    settling = settled(problem, modules(problem.graph, bound=held), pool)
+    unit = lower(problem).scale.unit
+    least = inf if best is None else best / unit
+    assert settling.bound <= least * (1 + 1e-9)
+    if not any(problem.of(Memory)):
+        assert settling.bound == settling.value
+        assert settling.bound >= least * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_chains_of_anchors_bound_from_below(seed: int, pool: Pool) -> None:
+    """What a chain of anchors leaves is a relaxation: its least makespan is at most that of the whole."""
+    problem, best = makespan_problem(seed, 5 if seed < 60 else 4), best_of(seed, 5 if seed < 60 else 4)
+    weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
+    if best is None or not np.isfinite(weight).all():
+        return
+    chain = chain_of(problem.graph, weight, 1 + seed % 2)
+    found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
+    if chain.anchors:
+        assert set(chain.anchors) <= {module.exit for module in found}
+    assert settled(problem, found, pool).bound <= best / lower(problem).scale.unit * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_methods_bound_below_the_optimum_and_verify(seed: int) -> None:
+    """Both methods answer with verified plans and true bounds; ``decomposition`` with the optimum, memories aside."""
+    problem, best = makespan_problem(seed), best_of(seed)
+    method = (Decomposition, ChainRelaxation)[seed % 2]()
+    result = method.solve(problem, Limits(time=30, threads=1), Progress())
+    check_result(problem, result)
+    assert (best is None) >= (result.infeasibility is not None)
+    if best is None:
+        assert result.plan is None
+        return
+    assert result.bound is None or result.bound.cost <= best * (1 + 1e-9)
+    if isinstance(method, Decomposition) and not any(problem.of(Memory)):
+        assert result.cost == pytest.approx(best, rel=1e-6)
+        assert result.status == "optimal"
+
+
+@pytest.mark.parametrize("rules", [(), (ExclusiveLinks(),)])
+def test_decomposition_is_the_whole(rules: tuple[Constraint, ...]) -> None:
+    """On modular graphs the shortest way through the modules costs what one model of the whole costs."""
+    problem = modular(3, 3, 3, 3, rules=rules)
+    parts = Decomposition().solve(problem, Limits(time=60, threads=2), Progress())
+    whole = Scheduling("moirai").solve(problem, Limits(time=60, threads=2), Progress())
+    assert parts.status == whole.status == "optimal"
+    assert parts.cost == pytest.approx(whole.cost, rel=1e-9)
+    check_result(problem, parts)
+
+
+@pytest.mark.parametrize("held", [Colocate(nodes=(2, 9)), Separate(nodes=(2, 9, 16))])
+def test_constraints_across_modules_keep_these_together(held: Constraint) -> None:
+    """Modules between which a constraint speaks are solved as one, and the answer keeps it and is the whole's."""
+    problem = modular(5, 3, 3, 3, rules=(held,))
+    result = Decomposition().solve(problem, Limits(time=60, threads=2), Progress())
+    whole = Scheduling("moirai").solve(problem, Limits(time=60, threads=2), Progress())
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(whole.cost, rel=1e-9)
+
+
+def test_equal_modules_are_solved_once(pool: Pool) -> None:
+    """Eight equal modules are one class, and take no more solves than it has pairs of devices."""
+    problem = modular(7, 8, 4, 3, same=True)
+    settling = settled(problem, modules(problem.graph), pool)
+    assert len(settling.classes.pieces) == 2  # the first node, and the modules
+    assert len(settling.classes.members) == 9
+    assert settling.bound == settling.value
+    other = modular(7, 8, 4, 3)
+    assert settling.solves <= 9 < settled(other, modules(other.graph), pool).solves
+
+
+def test_similar_modules_lend_bounds_and_schedules() -> None:
+    """A module whose every time is that of another, or longer, takes no less; by a factor, in proportion."""
+    problem = modular(2, 2, 3, 2)
+    piece = pieces_of(problem, modules(problem.graph)[1:2])[0]
+    slower = replace(piece, time=piece.time * 2, carry=piece.carry * 3)
+    classes = grouped([piece, slower])
+    assert classes.alike(0) == [1]
+    assert classes.ratio(0, 1) == 2.0
+    assert classes.ratio(1, 0) == pytest.approx(1 / 3)
+    found = arrange(piece, 0, 1, -urgency(piece))
+    assert found is not None
+    lent = classes.translated(found, 0, 1, 0, 1)
+    assert lent is not None
+    check_arrangement(slower, lent, 0, 1)
+
+
+def test_memory_between_modules_leaves_a_bound() -> None:
+    """Where no device holds everything, the modules by themselves still bound, and a plan keeps the limits."""
+    problem = modular(4, 3, 2, 2)
+    graph = problem.graph
+    heavy = Graph.create(
+        graph.names,
+        list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)),
+        memory=1.0,
+        times=graph.times,
+    )
+    devices = [Device(f"d{d}", memory=9.0) for d in range(2)]
+    problem = Problem.create(heavy, devices, problem.interconnect, MAKESPAN, [Memory()])
+    result = Decomposition().solve(problem, Limits(time=20, threads=2), Progress())
+    whole = Scheduling("moirai").solve(problem, Limits(time=60, threads=2), Progress())
+    check_result(problem, result)
+    assert result.bound is not None
+    assert result.bound.cost <= whole.cost * (1 + 1e-9)
+
+
+def attention(seed: int, layers: int, heads: int, k: int, *, exclusive: bool) -> Problem:
+    """Return an encoder whose output every layer of a decoder reads: the latter has no inner cut node."""
+    random = np.random.default_rng(seed)
+    names, edges = ["x"], []
+
+    def block(entry: int, memory: int | None) -> int:
+        first = len(names)
+        for h in range(heads):
+            q, kv, mix = first + 3 * h, first + 3 * h + 1, first + 3 * h + 2
+            edges.extend([(entry, q), (entry if memory is None else memory, kv), (q, mix), (kv, mix)])
+            edges.append((mix, first + 3 * heads))
+        edges.append((entry, first + 3 * heads))
+        names.extend(f"v{v}" for v in range(first, first + 3 * heads + 1))
+        return first + 3 * heads
+
+    encoded = at = block(0, None)
+    for _ in range(layers):
+        at = block(at, encoded)
+    n = len(names)
+    times = random.integers(2, 6, (n, k)) * np.array([1.0, 1.3, 2.0])[:k]
+    graph = Graph.create(names, edges, output=random.integers(1, 4, n), times={f"d{d}": times[:, d] for d in range(k)})
+    links = Links(np.ones((k, k)), np.zeros((k, k)))
+    rules = [ExclusiveLinks()] if exclusive else []
+    return Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, MAKESPAN, rules)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_chain_of_anchors_serves_where_no_node_cuts(exclusive: bool) -> None:
+    """Bound and plan of a transformer-like graph are close, and the bound is below what the whole model proves."""
+    problem = attention(1, 3, 3, 2, exclusive=exclusive)
+    assert max(len(module.nodes) for module in modules(problem.graph)) > 20
+    result = ChainRelaxation(largest=12).solve(problem, Limits(time=30, threads=2), Progress())
+    check_result(problem, result)
+    assert result.bound is not None
+    assert "left out" in result.bound.detail
+    assert result.gap is not None
+    assert result.gap < 0.2
+
+
+def test_an_interrupt_loses_nothing() -> None:
+    """Stopped while modules are solved, the best bound and plan so far are returned."""
+    problem = modular(11, 12, 5, 3, rules=(ExclusiveLinks(),))
+    progress = Progress(lambda known, _: known.stop() if known.bound is not None else None)
+    result = Decomposition().solve(problem, Limits(threads=2), progress)
+    assert result.termination == "interrupted"
+    assert result.bound is not None
+    check_result(problem, result)
+
+
+def test_another_solver_is_refused() -> None:
+    """Modules are solved by CP-SAT: asked for a MIP solver, the method says so."""
+    with pytest.raises(Refused, match="cp-sat"):
+        Decomposition().solve(modular(1, 1, 2, 2), Limits(solver="scip"), Progress())
+
+
+@pytest.mark.parametrize(("name", "best"), [("example-1", 30.0), ("GoogLeNet", 1.24132)])
+def test_published_graphs_are_proved(name: str, best: float, data: Path) -> None:
+    """The optimum of the smaller published graphs is found and proved."""
+    read = Moirai().read(data / "moirai" / f"{name}.json")
+    assert read.interconnect is not None
+    problem = Problem.create(read.graph, read.devices, read.interconnect, MAKESPAN, [Memory()])
+    result = Decomposition().solve(problem, Limits(time=60), Progress())
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(best, rel=1e-9)
