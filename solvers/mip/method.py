@@ -16,6 +16,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, load
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.listing.methods import Etf, Greedy, Heft
 from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
@@ -30,6 +31,8 @@ __all__ = ["MipMethod"]
 PROOF_SECONDS = 2.0
 SLICE_SHARE, SLICE_SECONDS = 0.05, 2.0
 """How long to look for a first plan, where nobody brings one."""
+LIST_SHARE = 0.5
+"""The same for schedules; lists are through in a moment, and what time there is only counts while they are compiled."""
 
 GIVES: dict[Role, Gives] = {"exact": "plan and bound", "relaxation": "bound", "restriction": "plan"}
 
@@ -116,7 +119,8 @@ class _Run:
         below = getattr(self.formulation, "below", None)
         if below is None:
             return
-        plan = self.best() or self.sliced()
+        makespan = self.problem.objective.quantity == "makespan"
+        plan = self.best() or (self.listed() if makespan else self.sliced())
         if plan is not None:
             self.cost = evaluate(self.problem, plan).cost
             self.formulation = below(self.cost)
@@ -136,6 +140,14 @@ class _Run:
         listener = Aside(self.progress) if self.formulation.role == "relaxation" else self.progress
         plan = slicing.solve(self.problem, share, listener).plan
         return None if plan is None or verify(self.problem, plan) else plan
+
+    def listed(self) -> Plan | None:
+        """Return the best plan of some list schedulers, and report it."""
+        for scheduler in (Heft(), Greedy(), Etf()):
+            if scheduler.accepts(self.problem) is None:
+                share = self.limits.within(LIST_SHARE * self.limits.remaining, start=None)
+                scheduler.solve(self.problem, share, self.progress)
+        return self.best()
 
     def single(self) -> Result:
         """Solve one formulation."""
