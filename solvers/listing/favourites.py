@@ -1,0 +1,77 @@
+"""Method ``m-sct``: small communication times, by favourite children."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.solvers.listing.methods import ListScheduler, upward_ranks
+from mtpp_dsl.solvers.listing.ranks import mean_carry, mean_time
+from mtpp_dsl.solvers.listing.relaxation import Rows, minimum
+from mtpp_dsl.solvers.listing.run import Lister
+
+__all__ = ["Sct"]
+
+
+class Sct(ListScheduler):
+    """Method ``m-sct``: as ``etf``, but a device waits for the favourite child of the node that it ran last.
+
+    Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs (2020),
+    after Hanen and Munier (1995). A linear programme says which edges should stay on one device. A device whose last
+    node has a ready favourite that could start nowhere earlier waits for it, and runs others only when they could
+    start on any device by then ("urgent"). On unequal devices and links the programme sees mean times.
+    """
+
+    name = "m-sct"
+    summary = "the earliest start first, but devices wait for the favourite child of their last node"
+    baseline = True
+
+    def schedule(self, lister: Lister) -> Plan:
+        """Solve the programme, then place nodes by their starts."""
+        favourite = favourites(lister)
+        if favourite is None:
+            lister.note("the linear programme was not solved in time: without favourite children this is etf")
+        return lister.earliest(upward_ranks(lister.instance), favourite=favourite)
+
+
+def favourites(lister: Lister) -> Ints | None:
+    """Return [n] the favourite child of every node, -1 for none; None if there was not time enough.
+
+    Columns: for every edge whether it is paid (0: its head is the favourite of its tail), starts, and the makespan.
+    """
+    graph, n, m = lister.instance.graph, lister.instance.n, lister.instance.m
+    takes, carry = mean_time(lister.instance), mean_carry(lister.instance)
+    scale = max(float(takes.max(initial=0.0)), float(carry.max(initial=0.0))) or 1.0
+    takes, carry = takes / scale, carry / scale
+    edges, nodes, one, each = np.arange(m), np.arange(n), np.ones(m), np.ones(n)
+    paid = Rows(
+        np.concatenate([edges, edges, edges]),
+        np.concatenate([m + graph.tails, m + graph.heads, edges]),
+        np.concatenate([one, -one, carry]),
+        -takes[graph.tails],
+    )
+    ended = Rows(
+        np.concatenate([nodes, nodes]), np.concatenate([m + nodes, np.full(n, m + n)]), np.append(each, -each), -takes
+    )
+    children, parents = np.diff(graph.offsets), np.diff(graph.offsets_in)
+    one_child = Rows(graph.tails, edges, -one, 1.0 - np.maximum(children, 1))
+    one_parent = Rows(graph.heads, edges, -one, 1.0 - np.maximum(parents, 1))
+    cost = np.zeros(m + n + 1)
+    cost[-1] = 1.0
+    upper = np.concatenate([one, np.full(n + 1, np.inf)])
+    found = minimum(lister, cost, Rows.stacked(paid, ended, one_child, one_parent), upper)
+    return None if found is None else _matched(graph.tails, graph.heads, found[:m], n)
+
+
+def _matched(tails: Ints, heads: Ints, paid: Floats, n: int) -> Ints:
+    """Return [n] the head of each node's edge that is paid by less than a half; no head is the favourite of two."""
+    favourite = np.full(n, -1, np.int64)
+    taken = np.zeros(n, np.bool_)
+    for e in np.argsort(paid, kind="stable").tolist():
+        if paid[e] >= 0.5:
+            break
+        if favourite[tails[e]] < 0 and not taken[heads[e]]:
+            favourite[tails[e]] = heads[e]
+            taken[heads[e]] = True
+    return favourite

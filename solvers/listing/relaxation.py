@@ -1,0 +1,81 @@
+"""Linear programmes of schedulers, by HiGHS through scipy: within the time, and without holding up an interrupt."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.listing.run import Lister
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Rows", "minimum"]
+
+SHARE = 0.5
+"""Of the time that is left, what a programme may take."""
+GLANCE = 0.05
+"""Seconds between two looks whether somebody asked to stop."""
+
+
+class Rows(NamedTuple):
+    """Rows of a programme: entry i adds ``value[i]`` times column ``column[i]`` to row ``row[i]``; ``most`` [rows]."""
+
+    row: Ints
+    column: Ints
+    value: Floats
+    most: Floats
+
+    def matrix(self, columns: int) -> csr_matrix:
+        """Return the left sides as a sparse matrix."""
+        from scipy.sparse import coo_matrix
+
+        return coo_matrix((self.value, (self.row, self.column)), (len(self.most), columns)).tocsr()
+
+    @classmethod
+    def stacked(cls, *parts: Rows) -> Rows:
+        """Return the rows of all *parts*, one after another."""
+        starts = np.cumsum([0, *(len(part.most) for part in parts)])
+        row, column, value, most = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        shift = np.repeat(starts[:-1], [len(part.row) for part in parts])
+        return cls(row + shift, column, value, most)
+
+
+def minimum(lister: Lister, cost: Floats, below: Rows, upper: Floats, equal: Rows | None = None) -> Floats | None:
+    """Return the values of columns between 0 and *upper* of least *cost*, or None if the time was not enough.
+
+    Args:
+        lister: whose limits and interrupts count.
+        cost: [columns].
+        below: rows whose left side is at most what they say.
+        upper: [columns].
+        equal: rows whose left side is what they say.
+    """
+    found: list[Floats] = []
+
+    def run() -> None:
+        from scipy.optimize import linprog
+
+        left = SHARE * lister.limits.remaining
+        answer = linprog(
+            cost,
+            A_ub=below.matrix(len(cost)),
+            b_ub=below.most,
+            A_eq=None if equal is None else equal.matrix(len(cost)),
+            b_eq=None if equal is None else equal.most,
+            bounds=np.stack([np.zeros(len(cost)), upper], axis=1),
+            method="highs",
+            options={} if left == np.inf else {"time_limit": left},
+        )
+        if answer.status == 0:
+            found.append(answer.x)
+
+    solving = Thread(target=run, daemon=True)
+    solving.start()
+    while solving.is_alive():
+        solving.join(GLANCE)
+        lister.pause()
+    return found[0] if found else None
