@@ -1,0 +1,1 @@
+"""Latencies by subgraphs (tarnawski2020): searches, and lower bounds along paths."""

@@ -1,0 +1,111 @@
+"""Method ``path-hull``: lower bounds on latencies by subgraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.solvers.latency.hull import LARGEST, Hulls, longest
+from mtpp_dsl.solvers.latency.instance import Instance
+from mtpp_dsl.subgraphs import undefined
+
+__all__ = ["PathHull"]
+
+RECIPES = ((1.0, 0.0, 0.0), (1.0, 0.2, 1.0), (1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 5.0, 3.0), (1.0, 1.0, 1.0))
+"""Weights of time, memory and tensors, by which the first paths are the longest."""
+
+PATIENCE = 12
+"""It ends after so many paths without a better bound, beyond the first."""
+
+
+class PathHull:
+    """Method ``path-hull``: no search for plans, only a bound; constraints that take plans away cannot lower it.
+
+    See :mod:`mtpp_dsl.solvers.latency.hull`. Paths are the longest by several weights of their nodes, then by weights
+    with noise. The certificate is the path: another implementation finds the least cost along it again.
+    """
+
+    name = "path-hull"
+    gives: Gives = "bound"
+    summary = "what subgraphs that hold parts of a path must hold, read and write: a bound on the latency of one sample"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why there is no bound for the problem, or None."""
+        if problem.objective.quantity != "makespan":
+            return f"{self.name} bounds the latency of one sample, not a {problem.objective.quantity}"
+        return undefined(problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best bound of some paths."""
+        instance = Instance.of(problem)
+        bound: Bound | None = None
+        if problem.graph.n > LARGEST:
+            cost = longest(instance)
+            why = "the longest path, each node where it is fastest: the graph is too large for hulls"
+            bound = Bound(cost, self.name, "checked", "mtpp", why)
+            progress.report_bound(bound)
+            return self._result(limits, progress, bound, "limit")
+        for path, cost in _bounds(instance, limits, progress):
+            if cost == np.inf:
+                names = f"{problem.graph.names[path[0]]} to {problem.graph.names[path[-1]]}"
+                reason = f"the path from {names} cannot be cut into as many subgraphs as there may be that fit"
+                return Result("infeasible", method=self.name, seed=limits.seed, infeasibility=Infeasibility(reason))
+            if bound is None or cost > bound.cost:
+                data = {"path": [problem.graph.names[v] for v in path]}
+                why = (
+                    f"a path of {len(path)} nodes: each subgraph with part of it holds all between, reads and writes "
+                    "what passes, and fits into a memory; the cheapest way to cut the path, sums lowered for rounding"
+                )
+                bound = Bound(cost, self.name, "checked", "mtpp", why, Certificate("path-hull", data))
+                progress.report_bound(bound)
+        return self._result(limits, progress, bound, "complete")
+
+    def _result(self, limits: Limits, progress: Progress, bound: Bound | None, ended: Termination) -> Result:
+        if progress.stopped:
+            ended = "interrupted"
+        elif limits.remaining <= 0:
+            ended = "time_limit"
+        return Result(
+            termination=ended,
+            bound=bound,
+            method=self.name,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+        )
+
+
+def _bounds(instance: Instance, limits: Limits, progress: Progress) -> Iterator[tuple[list[int], float]]:
+    """Yield paths and what no latency is below."""
+    hulls = Hulls(instance)
+    random = np.random.default_rng(limits.seed)
+    least = instance.time.min(axis=1, initial=np.inf)
+    work: Floats = np.where(np.isfinite(least), least, 0.0)
+    unit = float(instance.memory.sum()) or 1.0
+    size = instance.memory * (float(work.sum()) / unit)
+    seen: set[tuple[int, ...]] = set()
+    best, quiet, chosen = -1.0, 0, RECIPES[0]
+    number = 0
+
+    def stopped() -> bool:
+        return progress.stopped or limits.remaining <= 0
+
+    while quiet < PATIENCE and not stopped():
+        time, memory, passed = RECIPES[number] if number < len(RECIPES) else chosen
+        noise = np.ones(instance.n) if number < len(RECIPES) else random.lognormal(0.0, 0.7, instance.n)
+        path = hulls.path((time * work + memory * size) * noise, passed * instance.tensor)
+        number += 1
+        quiet += number > len(RECIPES)
+        if tuple(path) in seen:
+            continue
+        seen.add(tuple(path))
+        cost = hulls.least(path, stopped)
+        yield path, cost
+        if cost > best:
+            best, quiet = cost, 0
+            chosen = (time, memory, passed)

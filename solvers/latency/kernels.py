@@ -1,0 +1,425 @@
+"""The loops of the search for latencies: what an arrangement of nodes in slots takes, and annealing over these.
+
+A slot is a subgraph of a device that pays for tensors, numbered first and those of one device in the order in which
+they run, or a device with ``io = free``. Plain Python and numba read the same source; see :func:`annealing_kernel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+
+__all__ = ["DRAWS", "annealing_kernel", "latency_of"]
+
+DRAWS = 8
+"""Random numbers that a step of the annealing uses."""
+
+
+def latency_of(
+    slot: Ints,
+    pieces: int,
+    home: Ints,
+    offsets: Ints,
+    heads: Ints,
+    time: Floats,
+    tensor: Floats,
+    memory: Floats,
+    limit: Floats,
+) -> tuple[float, float, float]:
+    """Return the makespan of an arrangement, how long all devices are busy, and by what share memories are exceeded.
+
+    The makespan is ``inf`` if a node is where it may not be, or slots wait for each other.
+
+    Args:
+        slot: [n] of every node.
+        pieces: how many slots are subgraphs; those after them are devices with ``io = free``.
+        home: [slots] the device of each.
+        offsets: [n + 1] where the readers of each node begin.
+        heads: [m] the readers.
+        time: [n, devices] running times, ``inf`` where a node may not be.
+        tensor: [n] what it takes to read or to write each node's tensor.
+        memory: [n] of every node.
+        limit: [devices] what each may hold.
+    """
+    n, slots = len(slot), len(home)
+    used = np.zeros(len(limit))
+    cost = np.zeros(slots)
+    ready = np.zeros(slots + n)
+    waiting = np.zeros(slots + n, np.int64)
+    mark = np.full(slots, -1, np.int64)
+    first = np.full(slots, -1, np.int64)
+    following = np.full(n, -1, np.int64)
+    busy = 0.0
+    for u in range(n):
+        s = slot[u]
+        d = home[s]
+        used[d] += memory[u]
+        if time[u, d] == np.inf:
+            return np.inf, np.inf, np.inf
+        apart = False
+        for e in range(offsets[u], offsets[u + 1]):
+            v = heads[e]
+            t = slot[v]
+            if t >= pieces:
+                waiting[slots + v] += 1
+                apart = True
+            elif t != s:
+                waiting[t] += 1
+                apart = True
+                if mark[t] != u:
+                    mark[t] = u
+                    cost[t] += tensor[u]
+        if s < pieces:
+            cost[s] += time[u, d]
+            if apart:
+                cost[s] += tensor[u]
+            following[u] = first[s]
+            first[s] = u
+        else:
+            busy += time[u, d]
+    queue = np.empty(pieces + n, np.int64)
+    last = 0
+    for s in range(pieces):
+        busy += cost[s]
+        if s > 0 and home[s - 1] == home[s]:
+            waiting[s] += 1
+        if waiting[s] == 0:
+            queue[last] = s
+            last += 1
+    left = pieces
+    for v in range(n):
+        if slot[v] >= pieces:
+            left += 1
+            if waiting[slots + v] == 0:
+                queue[last] = slots + v
+                last += 1
+    makespan = 0.0
+    taken = 0
+    while taken < last:
+        item = queue[taken]
+        taken += 1
+        if item < slots:
+            end = ready[item] + cost[item]
+            u = first[item]
+            if item + 1 < pieces and home[item + 1] == home[item]:
+                ready[item + 1] = max(ready[item + 1], end)
+                waiting[item + 1] -= 1
+                if waiting[item + 1] == 0:
+                    queue[last] = item + 1
+                    last += 1
+        else:
+            u = item - slots
+            end = ready[item] + time[u, home[slot[u]]]
+        makespan = max(makespan, end)
+        while u >= 0:
+            for e in range(offsets[u], offsets[u + 1]):
+                v = heads[e]
+                t = slot[v]
+                other = slots + v if t >= pieces else t
+                if other != item:
+                    ready[other] = max(ready[other], end)
+                    waiting[other] -= 1
+                    if waiting[other] == 0:
+                        queue[last] = other
+                        last += 1
+            u = following[u] if item < slots else -1
+    if taken < left:
+        return np.inf, np.inf, np.inf
+    excess = 0.0
+    for d in range(len(limit)):
+        if used[d] > limit[d]:
+            excess += (used[d] - limit[d]) / limit[d] if limit[d] > 0 else np.inf
+    return makespan, busy, excess
+
+
+def grow(
+    chosen: Ints,
+    count: int,
+    inside: Ints,
+    stamp: int,
+    most: int,
+    slot: Ints,
+    offsets: Ints,
+    nexts: Ints,
+) -> int:
+    """Add to the *count* nodes *chosen* those after them, in one direction, in their own slot; return how many.
+
+    ``inside[v] == stamp`` marks those chosen; no more than *most* are.
+    """
+    done = 0
+    while done < count:
+        u = chosen[done]
+        done += 1
+        for e in range(offsets[u], offsets[u + 1]):
+            v = nexts[e]
+            if count < most and inside[v] != stamp and slot[v] == slot[u]:
+                inside[v] = stamp
+                chosen[count] = v
+                count += 1
+    return count
+
+
+def close(
+    chosen: Ints,
+    count: int,
+    inside: Ints,
+    stamp: int,
+    to: int,
+    goal: Ints,
+    spread: float,
+    hull: bool,
+    slot: Ints,
+    home: Ints,
+    order: Ints,
+    offsets: Ints,
+    heads: Ints,
+    member_offsets: Ints,
+    members: Ints,
+    group: Ints,
+) -> int:
+    """Add to the nodes *chosen* for slot *to* what must come along: with *hull* those between, and those colocated.
+
+    ``goal`` receives where each is to go: those colocated, with *spread* above 0, to any subgraph of that device.
+    """
+    n = len(slot)
+    checked = 0
+    begin, alike = to, 1
+    while begin > 0 and home[begin - 1] == home[to]:
+        begin -= 1
+    while begin + alike < len(home) and home[begin + alike] == home[to]:
+        alike += 1
+    for i in range(count):
+        goal[chosen[i]] = to
+    while True:
+        while checked < count:
+            g = group[chosen[checked]]
+            checked += 1
+            for i in range(member_offsets[g], member_offsets[g + 1]):
+                v = members[i]
+                if inside[v] != stamp and home[slot[v]] != home[to]:
+                    inside[v] = stamp
+                    goal[v] = to
+                    if spread > 0:
+                        goal[v] = begin + int((spread * 977.0 + 0.618 * v) % 1.0 * alike)
+                    chosen[count] = v
+                    count += 1
+        if not hull:
+            return count
+        after = np.zeros(n, np.bool_)
+        before = np.zeros(n, np.bool_)
+        for i in range(n):
+            u = order[i]
+            if after[u] or slot[u] == to or inside[u] == stamp:
+                for e in range(offsets[u], offsets[u + 1]):
+                    after[heads[e]] = True
+        for i in range(n - 1, -1, -1):
+            u = order[i]
+            for e in range(offsets[u], offsets[u + 1]):
+                v = heads[e]
+                if before[v] or slot[v] == to or inside[v] == stamp:
+                    before[u] = True
+                    break
+        old = count
+        for u in range(n):
+            if after[u] and before[u] and slot[u] != to and inside[u] != stamp:
+                inside[u] = stamp
+                goal[u] = to
+                chosen[count] = u
+                count += 1
+        if count == old:
+            return count
+
+
+def anneal(
+    slot: Ints,
+    best: Ints,
+    value: Floats,
+    draws: Floats,
+    heat: Floats,
+    pieces: int,
+    home: Ints,
+    order: Ints,
+    offsets: Ints,
+    heads: Ints,
+    offsets_in: Ints,
+    producers: Ints,
+    tails: Ints,
+    group: Ints,
+    member_offsets: Ints,
+    members: Ints,
+    time: Floats,
+    tensor: Floats,
+    memory: Floats,
+    limit: Floats,
+) -> int:
+    """Try one move for each row of *draws*; return how many were accepted.
+
+    A move puts a node, or one with those before or after it in its slot, or a whole slot, into another slot, with all
+    that is between and all that is colocated; or it swaps two slots.
+
+    Args:
+        slot: [n] where every node is; moved.
+        best: [n] the best arrangement; replaced by better ones.
+        value: makespan and energy of *slot*, makespan and energy of *best*; moved along.
+        draws: [steps, DRAWS] random numbers from 0 to 1.
+        heat: temperature of the first step and of the last; the weights, in the energy, of busy time and of what
+            memories are exceeded by.
+        pieces: see :func:`latency_of`.
+        home: [slots] the same.
+        order: [n] a topological order.
+        offsets: [n + 1] where the readers of each node begin.
+        heads: [m] the readers.
+        offsets_in: [n + 1] where the nodes that each reads begin.
+        producers: [m] these nodes.
+        tails: [m] the tails of the edges, in the order of *heads*.
+        group: [n] colocated class of every node.
+        member_offsets: [classes + 1] where the nodes of each class begin.
+        members: [n] these nodes.
+        time: [n, devices] see :func:`latency_of`.
+        tensor: [n] the same.
+        memory: [n] the same.
+        limit: [devices] the same.
+    """
+    n, slots, steps, m = len(slot), len(home), len(draws), len(heads)
+    inside = np.full(n, -1, np.int64)
+    chosen = np.empty(n, np.int64)
+    old = np.empty(n, np.int64)
+    goal = np.empty(n, np.int64)
+    accepted = 0
+    for step in range(steps):
+        r = draws[step]
+        count = 0
+        to = 0
+        kind = r[0]
+        if kind < 0.55 and m > 0:  # along an edge between two slots, or one that a cut will go through
+            e = int(r[1] * m)
+            u, v = tails[e], heads[e]
+            forward = r[2] < 0.5
+            start = v if forward else u
+            other = u if forward else v
+            to = slot[other]
+            if to == slot[start]:
+                to = int(r[4] * slots)
+                forward = not forward  # cut: the second half leaves, or the first
+            if to == slot[start]:
+                continue
+            chosen[0] = start
+            inside[start] = step
+            count = 1
+            most = n if r[3] < 0.5 else int(2.0 ** (r[5] * 8))
+            if forward:
+                count = grow(chosen, count, inside, step, most, slot, offsets_in, producers)
+            else:
+                count = grow(chosen, count, inside, step, most, slot, offsets, heads)
+        elif kind < 0.85:  # one node
+            v = int(r[1] * n)
+            lower, upper = offsets[v], offsets[v + 1]
+            below, above = offsets_in[v], offsets_in[v + 1]
+            near = upper - lower + above - below
+            if r[2] < 0.7 and near > 0:
+                i = int(r[3] * near)
+                to = slot[heads[lower + i]] if i < upper - lower else slot[producers[below + i - (upper - lower)]]
+            else:
+                to = int(r[3] * slots)
+            if to == slot[v]:
+                continue
+            chosen[0] = v
+            inside[v] = step
+            count = 1
+        else:  # a whole slot
+            source = slot[int(r[1] * n)]
+            to = int(r[2] * slots)
+            if to == source or source >= pieces:
+                continue
+            for v in range(n):
+                if slot[v] == source:
+                    inside[v] = step
+                    chosen[count] = v
+                    count += 1
+            if to < pieces and r[4] < 0.5:  # in exchange for what is there
+                for v in range(n):
+                    if slot[v] == to:
+                        inside[v] = step
+                        chosen[count] = v
+                        count += 1
+        swap = kind >= 0.85 and to < pieces and r[4] < 0.5
+        if not swap:
+            hull = to < pieces and r[6] < 0.6
+            spread = r[5] if r[4] < 0.3 else 0.0
+            count = close(
+                chosen,
+                count,
+                inside,
+                step,
+                to,
+                goal,
+                spread,
+                hull,
+                slot,
+                home,
+                order,
+                offsets,
+                heads,
+                member_offsets,
+                members,
+                group,
+            )
+        source = slot[chosen[0]]
+        for i in range(count):
+            v = chosen[i]
+            old[i] = slot[v]
+            if swap:
+                slot[v] = to if old[i] == source else source
+            else:
+                slot[v] = goal[v]
+        torn = False
+        if swap and home[to] != home[source]:
+            for i in range(count):
+                g = group[chosen[i]]
+                for j in range(member_offsets[g], member_offsets[g + 1]):
+                    torn = torn or home[slot[members[j]]] != home[slot[chosen[i]]]
+        makespan, busy, excess = np.inf, np.inf, np.inf
+        if not torn:
+            makespan, busy, excess = latency_of(slot, pieces, home, offsets, heads, time, tensor, memory, limit)
+        energy = np.inf
+        if makespan < np.inf and excess < np.inf:
+            energy = makespan + heat[2] * busy + heat[3] * excess
+        share = step / steps
+        temperature = heat[0] * (heat[1] / heat[0]) ** share if heat[0] > 0 else 0.0
+        better = energy <= value[1]
+        if not better and temperature > 0:
+            gain = (value[1] - energy) / temperature
+            better = gain > -60.0 and r[7] < np.exp(gain)
+        if better:
+            accepted += 1
+            value[0] = makespan
+            value[1] = energy
+            if excess == 0 and (makespan < value[2] or (makespan == value[2] and energy < value[3])):
+                value[2] = makespan
+                value[3] = energy
+                best[:] = slot
+        else:
+            for i in range(count):
+                slot[chosen[i]] = old[i]
+    return accepted
+
+
+ANNEAL = Kernel(anneal, threshold=2e6)
+_registered = False
+
+
+def annealing_kernel(work: float, say: Callable[[str], None]) -> Callable[..., int]:
+    """Return :func:`anneal`, compiled if *work*, in steps of the innermost loop, is worth it."""
+    global _registered
+    chosen = ANNEAL.pick(work, say)
+    if chosen is not anneal and not _registered:
+        from numba.extending import register_jitable
+
+        for function in (latency_of, grow, close):
+            register_jitable(function)
+        _registered = True
+    return chosen

@@ -1,0 +1,51 @@
+"""Method ``latency-search``: plans for the latency of one sample by subgraphs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.latency.bound import PathHull
+from mtpp_dsl.solvers.latency.instance import why_not
+from mtpp_dsl.solvers.latency.run import Run
+
+__all__ = ["LatencySearch"]
+
+PATIENCE = 24
+BOUND_SHARE = 0.2
+BOUND_SECONDS = 10.0
+
+
+class LatencySearch:
+    """Method ``latency-search``: the problem of tarnawski2020's latency programme, by search.
+
+    First the bound ``path-hull``. Then parts of topological orders, each the cheapest by a dynamic programme if all
+    took place in a row, and annealings from these, from everything on devices with ``io = free``, and from the best
+    plan: two side by side in a round, rounds ever longer. They move a node, a part of a subgraph or a whole one, with
+    what is between and what is colocated, and may exceed memories on the way.
+
+    Args:
+        patience: it ends after so many rounds without a better plan.
+    """
+
+    name = "latency-search"
+    gives: Gives = "plan and bound"
+    summary = "latency of one sample by contiguous subgraphs (tarnawski2020): annealing, beside a bound along a path"
+
+    def __init__(self, patience: int = PATIENCE) -> None:
+        self.patience = patience
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why the search cannot honour the problem, or None."""
+        return why_not(problem, self.name)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found, if any, and a bound."""
+        share = limits.within(min(BOUND_SHARE * limits.remaining, BOUND_SECONDS))
+        bounded = PathHull().solve(problem, share, progress)
+        if bounded.infeasibility is not None:
+            return replace(bounded, method=self.name)
+        result = Run(self.name, problem, limits, progress, self.patience).result()
+        return replace(result, bound=bounded.bound)
