@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyomo.environ as pyo
@@ -17,9 +17,10 @@ def disjunction(
     model: Any,
     name: str,
     found: Clashes,
-    use: Callable[[int, int], Any],
-    start: Callable[[int], Any],
-    end: Callable[[int], Any],
+    owner: Mapping[int, int],
+    use: Callable[[Any, Any], Any],
+    start: Callable[[Any], Any],
+    end: Callable[[Any], Any],
 ) -> None:
     """Add the orders of the items that may meet, as the block *name* with binaries ``o``.
 
@@ -32,20 +33,23 @@ def disjunction(
         model: to add to.
         name: of the block.
         found: the pairs.
-        use: 1 if an item uses a thing, else 0.
+        owner: of every item, what is asked of *use* in its place.
+        use: 1 if that uses a thing, else 0; as *start* and *end* of the indices of a rule.
         start: of an item.
         end: of an item.
     """
     part = pyo.Block(concrete=True)
     model.add_component(name, part)
     part.o = pyo.Var(list(found.slack), domain=pyo.Binary)
-    for word, triples, rule in (
-        ("either", found.either, lambda b, i, j, t: b.o[i, j] + b.o[j, i] >= use(i, t) + use(j, t) - 1),
-        ("only", found.only, lambda b, i, j, t: b.o[i, j] >= use(i, t) + use(j, t) - 1),
-        ("never", found.never, lambda _, i, j, t: use(i, t) + use(j, t) <= 1),
-    ):
+    kinds: tuple[tuple[str, list[tuple[int, int, int]], Callable[..., Any]], ...] = (
+        ("either", found.either, lambda b, i, j, u, v, t: b.o[i, j] + b.o[j, i] >= use(u, t) + use(v, t) - 1),
+        ("only", found.only, lambda b, i, j, u, v, t: b.o[i, j] >= use(u, t) + use(v, t) - 1),
+        ("never", found.never, lambda _b, _i, _j, u, v, t: use(u, t) + use(v, t) <= 1),
+    )
+    for word, triples, rule in kinds:
         if triples:
-            part.add_component(f"{word}_of", pyo.Set(initialize=triples, dimen=3))
+            rows = [(i, j, owner[i], owner[j], t) for i, j, t in triples]
+            part.add_component(f"{word}_of", pyo.Set(initialize=rows, dimen=5))
             constrain(part, word, part.component(f"{word}_of"), rule=rule)
     if found.slack:
         part.slack = pyo.Param(part.o.index_set(), initialize=found.slack)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from mtpp_dsl.graph import Graph, Ints
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.facts.times import Times
 
-__all__ = ["routed_edges", "transfer"]
+__all__ = ["ends", "routed_edges", "transfer"]
 
 
 def routed_edges(times: Times, graph: Graph, home: Ints) -> dict[int, list[tuple[int, int]]]:
@@ -78,3 +78,23 @@ def transfer(
     part.made = pyo.Constraint(list(sent), rule=lambda b, e: b.r[e] >= model.f[tails[e]])
     part.takes = pyo.Constraint(list(sent), rule=lambda b, e: b.a[e] == b.r[e] + carried(e))
     part.read = pyo.Constraint(list(sent), rule=lambda b, e: model.s[heads[e]] >= b.a[e])
+
+
+def ends(
+    model: Any, times: Times, routes: dict[int, list[tuple[int, int]]], sent: Sequence[int]
+) -> Callable[[Any, Any], Any]:
+    """Add at which ends edges take time, ``w``; return ``w(e, thing)``: k senders, then k receivers.
+
+    Formula: ``w[e,d] = sum_f z[e,d,f]``, ``w[e,k+f] = sum_d z[e,d,f]``, over the pairs between which e takes time.
+    Source -> target: what exclusive transfers use -> a continuous variable and a row each. Exact.
+    """
+    part, k = model.transfer, len(model.D)
+    using: dict[tuple[int, int], list[Any]] = {(e, thing): [] for e in sent for thing in range(2 * k)}
+    for e in sent:
+        for d, f in routes[e]:
+            if times.carry[e, d, f] > 0:
+                using[e, d].append(part.z[e, d, f])
+                using[e, k + f].append(part.z[e, d, f])
+    part.w = pyo.Var(list(using), bounds=(0, 1))
+    part.uses = pyo.Constraint(list(using), rule=lambda b, e, thing: b.w[e, thing] == sum(using[e, thing]))
+    return lambda e, thing: part.w[e, thing]

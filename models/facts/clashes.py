@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,13 @@ class Clashes:
     only: list[tuple[int, int, int]]
     never: list[tuple[int, int, int]]
     slack: dict[tuple[int, int], float]
+
+    def named(self, names: Sequence[int]) -> Clashes:
+        """Return the same of items called *names* in place of 0, 1, …."""
+        either, only, never = (
+            [(names[i], names[j], thing) for i, j, thing in found] for found in (self.either, self.only, self.never)
+        )
+        return Clashes(either, only, never, {(names[i], names[j]): slack for (i, j), slack in self.slack.items()})
 
 
 def clashes(items: Items, most: float) -> Clashes:

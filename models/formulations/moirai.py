@@ -28,7 +28,7 @@ from mtpp_dsl.models.blocks.order import device_order
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.schedule import schedule
 from mtpp_dsl.models.blocks.timed_rows import timed_rows, unreadable_times
-from mtpp_dsl.models.blocks.transfer import routed_edges, transfer
+from mtpp_dsl.models.blocks.transfer import ends, routed_edges, transfer
 from mtpp_dsl.models.components import impossible
 from mtpp_dsl.models.facts.clashes import clashes, node_items, transfer_items
 from mtpp_dsl.models.facts.lags import without_horizon
@@ -113,27 +113,22 @@ class Moirai:
 
     def _sequence(self, model: Any, problem: Problem, times: Times, on: assignment.On) -> None:
         """Add transfers, and that neither nodes nor exclusive transfers overlap."""
-        graph, home, k = problem.graph, model.view.home, problem.k
+        graph, home = problem.graph, model.view.home
         routes = routed_edges(times, graph, home)
         alone = any(problem.of(ExclusiveLinks))
         sent = [e for e, pairs in routes.items() if alone and any(times.carry[e, d, f] > 0 for d, f in pairs)]
         transfer(model, times, graph, home, on, routes, sent)
         after = reach(graph.n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
         found = clashes(node_items(times, after), times.most)
-        disjunction(model, "nodes", found, lambda v, d: on(int(home[v]), d), lambda v: model.s[v], lambda v: model.f[v])
+        disjunction(
+            model, "nodes", found, dict(enumerate(home.tolist())), on, lambda v: model.s[v], lambda v: model.f[v]
+        )
         model.sent = sent
         if sent:
-            found = clashes(transfer_items(times, graph, after, sent, routes), times.most)
-            part = model.transfer
-
-            def use(i: int, thing: int) -> Any:
-                end, side = thing % k, thing // k
-                moves = (
-                    pair for pair in routes[sent[i]] if pair[side] == end and times.carry[sent[i], pair[0], pair[1]] > 0
-                )
-                return sum(part.z[sent[i], d, f] for d, f in moves)
-
-            disjunction(model, "transfers", found, use, lambda i: part.r[sent[i]], lambda i: part.a[sent[i]])
+            items = transfer_items(times, graph, after, sent, routes)
+            use = ends(model, times, routes, sent)
+            part, found = model.transfer, clashes(items, times.most).named(sent)
+            disjunction(model, "transfers", found, {e: e for e in sent}, use, lambda e: part.r[e], lambda e: part.a[e])
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries from *plan*: where nodes run, what comes first, and the orders of devices."""
@@ -149,7 +144,7 @@ class Moirai:
         for (i, j), variable in model.nodes.o.items():
             variable.set_value(int(plan.assignment[i] == plan.assignment[j] and middle[i] < middle[j]))
         if model.sent:
-            flown = (times.sent + times.arrived)[model.sent]  # nan is before and after nothing
+            flown = times.sent + times.arrived  # nan is before and after nothing
             for (i, j), variable in model.transfers.o.items():
                 variable.set_value(int(flown[i] < flown[j]))
         _set_orders(model, problem, where)
