@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from time import monotonic
+from time import process_time
 
 import numpy as np
 import pytest
@@ -365,7 +365,7 @@ def test_fifty_thousand_nodes() -> None:
     links = Links(random.choice([1.0, 2.0], (k, k)), np.full((k, k), 0.01))
     devices = [Device(f"d{d}", speed=float(random.choice([1.0, 2.0, 4.0]))) for d in range(k)]
     problem = Problem.create(graph, devices, links, Objective("makespan"))
-    began = monotonic()
+    began = process_time()
     result = solved(Heft, problem)
-    assert monotonic() - began < 10.0
+    assert process_time() - began < 10.0
     assert result.plan is not None

@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.scheduling.kernel import Times, arrays
 __all__ = ["Lister"]
 
 CHUNK = 512
-"""Nodes placed between two looks at the clock."""
+"""Nodes placed, or times that the ready nodes are looked at, between two looks at the clock."""
 ROOM = 64
 """Idle times that there is room for at first."""
 
@@ -103,10 +103,8 @@ class Lister:
         while done < self.instance.n:
             self.pause()
             last = min(done + CHUNK, self.instance.n)
-            at = run(data, self.rules, hold, idle, times, score, order, done, last)
-            if at < last:
-                idle = _roomier(idle)
-            done = at
+            done = run(data, self.rules, hold, idle, times, score, order, done, last)
+            idle = self._roomy(idle)
         return self._plan(hold, times)
 
     def earliest(self, rank: Floats, tier: Floats | None = None, favourite: Ints | None = None) -> Plan:
@@ -125,11 +123,8 @@ class Lister:
         left = self.instance.n
         while left:
             self.pause()
-            steps = min(CHUNK, left)
-            done = run(data, self.rules, hold, idle, times, score, queue, steps)
-            if done < steps:
-                idle = _roomier(idle)
-            left -= done
+            left -= run(data, self.rules, hold, idle, times, score, queue, CHUNK)
+            idle = self._roomy(idle)
         return self._plan(hold, times)
 
     @property
@@ -137,7 +132,15 @@ class Lister:
         return float((self.instance.n + self.instance.m) * self.instance.k)
 
     def _fresh(self) -> tuple[Hold, Idle, Times]:
-        return deepcopy(self.hold), _idle(self.instance), Times.empty(self.instance.n, self.instance.m)
+        return deepcopy(self.hold), self._roomy(_idle(self.instance)), Times.empty(self.instance.n, self.instance.m)
+
+    def _roomy(self, idle: Idle) -> Idle:
+        """Return *idle*, with twice the room if what one more node reads could fill it."""
+        widest = int(np.diff(self.instance.graph.offsets_in).max(initial=0))
+        while idle.spans.max() + 2 + widest >= idle.since.shape[1]:
+            since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
+            idle = Idle(since, until, idle.spans, idle.shortest, idle.free)
+        return idle
 
     def _score(self, tier: Floats | None, bias: Floats | None, insert: bool) -> Score:
         none = np.zeros((self.instance.n, self.instance.k))
@@ -179,12 +182,6 @@ def _idle(instance: Instance) -> Idle:
     carry = _shortest_carries(instance) if instance.exclusive else np.full((k, k), np.inf)
     shortest = np.concatenate([_least_positive(takes.T), carry.min(axis=1), carry.min(axis=0)])
     return Idle(since, until, np.ones(3 * k, np.int64), shortest, np.zeros(k))
-
-
-def _roomier(idle: Idle) -> Idle:
-    """Return the same with twice the room."""
-    since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
-    return Idle(since, until, idle.spans, idle.shortest, idle.free)
 
 
 def _shortest_carries(instance: Instance) -> Floats:

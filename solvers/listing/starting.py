@@ -106,16 +106,17 @@ def earliest(
     times: Times,
     score: Score,
     queue: Queue,
-    steps: int,
+    looks: int,
 ) -> int:
-    """Place up to *steps* nodes, of all that are ready always the one that can start first; return how many.
+    """Place nodes, of all that are ready always the one that can start first; return how many.
 
-    It is less when none is left, or an ``idle`` array is full.
+    It ends when none is left, an ``idle`` array is full, or the ready nodes have been looked at *looks* times.
     """
     k = instance.time.shape[1]
     waits_for = np.empty(k, np.int64)
     done = 0
-    while done < steps and queue.size[0] > 0:
+    while looks > 0 and queue.size[0] > 0:
+        looks -= 1
         for d in range(k):
             waits_for[d] = awaited(instance, rules, hold, idle, score, queue, d)
         best, chosen, soonest = -1, -1, inf
@@ -129,6 +130,9 @@ def earliest(
                 if not is_open(rules, hold, score, queue, v, d):
                     continue
                 at = begins(instance, idle, queue, v, d)
+                if instance.exclusive and (best < 0 or at <= soonest):  # links are busier since it was reckoned
+                    queue.arrival[v, d] = reach(instance, idle, times, hold.home, rules.group, v, d)
+                    at = begins(instance, idle, queue, v, d)
                 if waits_for[d] >= 0 and waits_for[d] != v:
                     at = max(at, urgent)
                 better = best < 0 or at < soonest
@@ -144,11 +148,6 @@ def earliest(
         c = rules.group[v]
         if idle.spans.max() + 2 + instance.offsets_in[v + 1] - instance.offsets_in[v] >= idle.since.shape[1]:
             return done
-        if instance.exclusive:
-            at = reach(instance, idle, times, hold.home, rules.group, v, chosen)
-            if at > queue.arrival[v, chosen]:
-                queue.arrival[v, chosen] = at
-                continue
         if not hold.fixed[c]:
             if not settle(rules, hold, c, chosen):
                 queue.refused[v, chosen] = True
