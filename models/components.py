@@ -12,6 +12,9 @@ import pyomo.environ as pyo
 
 __all__ = ["constrain", "impossible"]
 
+LOGS = ("pyomo.core", "pyomo.core.expr.template_expr")
+"""Where Pyomo tells of rules that it cannot template."""
+
 
 def constrain(block: Any, name: str, *sets: Any, rule: Callable[..., Any]) -> None:
     """Add the constraint *name* over *sets* to *block*.
@@ -44,12 +47,14 @@ def impossible(block: Any, name: str) -> None:
 def _templates(on: bool) -> Iterator[None]:
     """Turn templates on or off; on, silence Pyomo's log of the rules it cannot template."""
     old = pyomo_constraint.TEMPLATIZE_CONSTRAINTS
-    log = logging.getLogger("pyomo.core")
-    disabled = log.disabled
+    logs = [logging.getLogger(name) for name in LOGS]
+    disabled = [log.disabled for log in logs]
     pyomo_constraint.TEMPLATIZE_CONSTRAINTS = on
-    log.disabled = on
+    for log in logs:
+        log.disabled = on
     try:
         yield
     finally:
         pyomo_constraint.TEMPLATIZE_CONSTRAINTS = old
-        log.disabled = disabled
+        for log, was in zip(logs, disabled, strict=True):
+            log.disabled = was

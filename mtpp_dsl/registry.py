@@ -36,6 +36,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     FORMULATIONS: {
         "exact": "mtpp_dsl.models.formulations.exact:Exact",
         "fig3": "mtpp_dsl.models.formulations.fig3:Fig3",
+        "latency": "mtpp_dsl.models.formulations.latency:Latency",
         "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
         "moirai": "mtpp_dsl.models.formulations.moirai:Moirai",
@@ -48,6 +49,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "decomposition": "mtpp_dsl.solvers.decomposition.method:Decomposition",
         "chain-relaxation": "mtpp_dsl.solvers.decomposition.method:ChainRelaxation",
         "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
+        "lns": "mtpp_dsl.solvers.neighbourhoods.method:Lns",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",
         "node": "mtpp_dsl.solvers.bounds.node:Node",
@@ -55,6 +57,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "configuration": "mtpp_dsl.solvers.bounds.configuration:Configuration",
         "critical-path": "mtpp_dsl.solvers.bounds.critical_path:CriticalPath",
         "interval": "mtpp_dsl.solvers.bounds.interval:Interval",
+        "ea": "mtpp_dsl.solvers.makespan.ea:Ea",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
         "random": "mtpp_dsl.solvers.genetic.slicing:Random",
         "brkga": "mtpp_dsl.solvers.genetic.slicing:Brkga",

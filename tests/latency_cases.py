@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Subgraphs
+from mtpp_dsl.constraints import Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from tests.strategies import mixed_graph
 
 MAKESPAN = Objective("makespan")
 
 
-def latency_problem(seed: int, most: int = 5, pieces: Sequence[int] = (1, 1, 2)) -> Problem:
+def latency_problem(seed: int, most: int = 5, pieces: Sequence[int] = (1, 1, 2), *, apart: bool = False) -> Problem:
     """Return a problem of up to *most* nodes on up to two devices that pay, and CPUs, with what may stand by them."""
     random = np.random.default_rng(seed)
     n = int(random.integers(1, most + 1))
@@ -38,5 +38,7 @@ def latency_problem(seed: int, most: int = 5, pieces: Sequence[int] = (1, 1, 2))
         d = int(random.integers(len(devices)))
         rule = Pin if random.random() < 0.5 else Forbid
         rules.append(rule(nodes=(int(random.integers(n)),), devices=(d,)))
+    if apart and n > 1 and random.random() < 0.5:
+        rules.append(Separate(nodes=tuple(sorted(random.choice(n, 2, replace=False).tolist()))))
     link = Shared(2.0) if free == 0 and random.random() < 0.5 else Host(2.0)
     return Problem.create(graph, devices, link, MAKESPAN, rules)

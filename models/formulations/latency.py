@@ -1,0 +1,150 @@
+"""The least latency of one sample by subgraphs, as a mixed-integer programme (tarnawski2020, appendix A)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
+from mtpp_dsl.contracts import Role
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
+from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.placement import separate
+from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_of
+from mtpp_dsl.models.scaling import TARGET
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.subgraphs import paying, scheduled, undefined
+from mtpp_dsl.symmetry import interchangeable
+
+__all__ = ["Latency"]
+
+HONOURED = (Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs)
+ABOVE = 1 + 1e-6
+BELOW = 1 - 1e-9
+
+
+class Latency:
+    """Every plan by subgraphs, and nothing else: up to q on each device that pays, on ``host`` or ``shared``.
+
+    As the published code, but: M from the latency of a known plan and the longest paths into every node; any devices;
+    equal devices in the order of their first nodes; no circle of subgraphs that take no time.
+    """
+
+    name = "latency"
+    exact = True
+    role: Role = "exact"
+    summary = (
+        "latency of one sample by contiguous subgraphs, and its proof, by mixed-integer programming (tarnawski2020)"
+    )
+
+    def __init__(self, cost: float | None = None) -> None:
+        self.cost = cost
+
+    def below(self, cost: float) -> Latency:
+        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
+        return Latency(cost)
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        if problem.objective.quantity != "makespan":
+            return f"latency minimises the latency of one sample, not a {problem.objective.quantity}"
+        reason = undefined(problem)
+        if reason is not None:
+            return reason
+        other = next((c for c in problem.constraints if not isinstance(c, HONOURED)), None)
+        if other is not None:
+            return f"latency cannot honour constraint {other}"
+        several = next((rule for rule in problem.of(Subgraphs) if rule.most > 1), None)
+        if several is not None and problem.contiguous:
+            convex = next(iter(problem.of(Contiguous)))
+            return (
+                f"latency has no several subgraphs that are convex together: constraint {several} or {convex}, not both"
+            )
+        return None
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        graph = problem.graph
+        most = (_longest(problem) if self.cost is None else self.cost) * ABOVE
+        unit = most / TARGET if most > 0 else 1.0
+        may = problem.allowed & (problem.time <= most)
+        time = np.where(may, problem.time, 0.0) / unit
+        tensor = np.minimum(problem.tensor_time, 2 * most) / unit
+        least = np.where(may, time, np.inf).min(axis=1, initial=np.inf)
+        least = np.where(np.isfinite(least), least, 0.0)
+        model = pyo.ConcreteModel(name="latency")
+        model.cost_scale = unit
+        model.slots = slots = slots_of(problem)
+        model.V = pyo.RangeSet(0, graph.n - 1)
+        on = in_slots(model, problem, slots, may)
+        memory(model, problem, graph.memory, on)
+        separate(model, problem, range(graph.n), on)
+        convex_subgraphs(model, graph, range(slots.pieces))
+        latency(model, graph, slots, time, tensor, _heads(problem, least), most / unit)
+        never_in_a_circle(model, graph, slots, least, tensor, most / unit)
+        return model
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        """Set the binaries from *plan*, its equal devices in the order in which the nodes first use them."""
+        if plan.schedule is None or plan.schedule.piece is None:
+            return
+        slots = model.slots
+        to = _renamed(problem, plan)
+        place = np.full(problem.graph.n, -1)
+        for d in range(problem.k):
+            on = np.flatnonzero(plan.assignment == d)
+            number = np.unique(plan.schedule.piece[on], return_inverse=True)[1].reshape(-1)
+            own = slots.of(to[d])
+            if paying(problem)[d] and len(on) and number.max() < len(own):
+                place[on] = np.array(own)[number]
+            elif len(on) and own:
+                place[on] = own[0]
+        if (place < 0).any() or any(model.x[v, int(s)].fixed for v, s in enumerate(place)):
+            return
+        for (v, s), variable in model.x.items():
+            if not variable.fixed:
+                variable.set_value(int(place[v] == s))
+
+    def extract(self, problem: Problem, model: Any) -> Plan:
+        """Return the plan that the values of the model's variables mean, with its earliest times."""
+        share = np.zeros((problem.graph.n, len(model.slots.home)))
+        for (v, s), variable in model.x.items():
+            share[v, s] = variable.value or 0.0
+        slot = share.argmax(axis=1)
+        device, piece = np.array(model.slots.home)[slot], np.array(model.slots.number)[slot]
+        try:
+            return scheduled(problem, device, piece)
+        except UsageError:
+            return Plan.create(problem, device)
+
+
+def _heads(problem: Problem, least: Floats) -> Floats:
+    """Return [n] the longest path that ends with each node, with the least times; lowered for rounding."""
+    head = np.zeros(problem.graph.n)
+    for v in problem.graph.topological_order.tolist():
+        before = problem.graph.predecessors(v)
+        head[v] = (head[before].max() if len(before) else 0.0) + least[v]
+    return head * BELOW
+
+
+def _longest(problem: Problem) -> float:
+    """Return a latency that some plan does not exceed, if there is one: all that can be done, one after another."""
+    time = np.where(problem.allowed, problem.time, 0.0)
+    pieces = slots_of(problem).pieces
+    return float(time.max(axis=1, initial=0.0).sum() + (pieces + 1) * problem.tensor_time.sum())
+
+
+def _renamed(problem: Problem, plan: Plan) -> list[int]:
+    """Return [devices] the devices to take in place of each, so that nodes first use equal ones in their order."""
+    first = {int(plan.assignment[v]): i for i, v in reversed(list(enumerate(problem.graph.topological_order.tolist())))}
+    to = list(range(problem.k))
+    for members in interchangeable(problem):
+        used = sorted(members, key=lambda d: (first.get(d, problem.graph.n), d))
+        for d, name in zip(used, sorted(members), strict=True):
+            to[d] = name
+    return to
