@@ -53,13 +53,17 @@ class Operators:
         return v
 
     def graph(self) -> Graph:
-        """Return the graph, in FLOP and bytes, with the nodes ``v[0]``, ``v[1]``, …."""
+        """Return the graph, in FLOP and bytes, with the nodes ``v[0]``, ``v[1]``, ….
+
+        Its memory is that of the parameters: tensors of inference come and go.
+        """
         return Graph.create(
             [f"v[{v}]" for v in range(len(self._kinds))],
             self._edges,
             work=self._work,
             params=self._params,
             output=self._output,
+            memory=self._params,
             kinds=self._kinds,
             labels=self._labels,
             work_unit="FLOP",
