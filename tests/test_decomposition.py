@@ -22,14 +22,18 @@ from mtpp_dsl.solvers.cpsat.method import Scheduling
 from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
+from mtpp_dsl.solvers.decomposition.balance import Balance
+from mtpp_dsl.solvers.decomposition.beside import beside
 from mtpp_dsl.solvers.decomposition.bounds import path_bounds
 from mtpp_dsl.solvers.decomposition.canonical import canonical
 from mtpp_dsl.solvers.decomposition.chain import shortest
 from mtpp_dsl.solvers.decomposition.classes import grouped
 from mtpp_dsl.solvers.decomposition.cuts import NONE, Module, modules
+from mtpp_dsl.solvers.decomposition.labels import least_larger
 from mtpp_dsl.solvers.decomposition.method import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.decomposition.piece import Piece, piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
+from mtpp_dsl.solvers.decomposition.weigh import weights_for
 from mtpp_dsl.verification import check_result
 from tests.makespans import best_of, makespan_problem
 
@@ -239,6 +243,69 @@ def test_chains_of_anchors_bound_from_below(seed: int, pool: Pool) -> None:
     assert settled(problem, found, pool).bound <= best / lower(problem).scale.unit * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_way_by_two_lengths_is_the_least_larger(seed: int) -> None:
+    """No way has a smaller larger sum than the one found, and that one has the sums it is said to have."""
+    random = np.random.default_rng(seed)
+    sizes = [1, *random.integers(1, 4, 4).tolist()]
+    ones, others = ([random.choice([0.0, 1.0, 2.0, 7.0, inf], pair) for pair in pairwise(sizes)] for _ in range(2))
+
+    def sums(states: tuple[int, ...]) -> list[float]:
+        return [sum(t[states[j], states[j + 1]] for j, t in enumerate(tables)) for tables in (ones, others)]
+
+    best = least_larger(ones, others)
+    assert max(best.one, best.other) == min(max(sums(states)) for states in product(*map(range, sizes)))
+    if best.states:
+        assert sums(best.states) == [best.one, best.other]
+
+
+def test_ways_by_two_lengths_stay_few_and_bounds() -> None:
+    """Where there are more labels than are kept, what is found is no longer than the least, and not much shorter."""
+    random = np.random.default_rng(1)
+    ones = [random.random((1, 3)), *(random.random((3, 3)) for _ in range(60))]
+    others = [1.5 - table for table in ones]
+    best = least_larger(ones, others)
+    total = sum(table.min() for table in ones)
+    assert best.one + best.other <= 1.5 * 61 + 1e-9
+    assert max(best.one, best.other) >= max(total, 0.97 * 0.75 * 61)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_balances_bound_from_below(seed: int, pool: Pool) -> None:
+    """The mean of time, load and what a device receives is at most the least makespan by trying everything."""
+    n = 5 if seed < 60 else 4
+    problem, best = makespan_problem(seed, n), best_of(seed, n)
+    weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
+    if best is None or not np.isfinite(weight).all():
+        return
+    chain = chain_of(problem.graph, weight, 1)
+    found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
+    whole, besides = lower(problem), beside(problem.graph, found, chain.kept)
+    pieces = [piece_of(whole, module, exclusive=whole.instance.exclusive) for module in found]
+    weights = weights_for(whole, besides, seed % problem.k)
+    if whole.instance.exclusive and seed % 2:
+        weights = replace(weights, port=300, time=300, load=400)
+    assert weights.total == 1000
+    balance = Balance(whole, pieces, besides, weights, [path_bounds(piece) for piece in pieces], pool, 0)
+    balance.run(lambda: inf, lambda: False, lambda: inf, lambda: None)
+    assert balance.bound <= best / whole.scale.unit * (1 + 1e-9)
+
+
+def test_a_balance_sees_what_lies_beside_a_chain() -> None:
+    """Two nodes beside a chain, too far away to be run elsewhere, add half of their time to the bound."""
+    edges = [(0, 1), (1, 2), (3, 1), (4, 2)]
+    times = {"d0": [4.0, 4.0, 4.0, 3.0, 3.0], "d1": [8.0, 8.0, 8.0, 6.0, 6.0]}
+    graph = Graph.create(list("abcde"), edges, output=50.0, times=times)
+    pair = np.ones((2, 2))
+    devices = [Device("d0"), Device("d1")]
+    problem = Problem.create(graph, devices, Links(pair, 0 * pair), MAKESPAN, [ExclusiveLinks()])
+    result = ChainRelaxation(largest=0).solve(problem, Limits(time=30, threads=2), Progress())
+    assert result.cost == 18.0
+    assert result.bound is not None
+    assert 14.0 <= result.bound.cost <= 18.0
+    assert "beside the chain included" in result.bound.detail
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_methods_bound_below_the_optimum_and_verify(seed: int) -> None:
     """Both methods answer with verified plans and true bounds; ``decomposition`` with the optimum, memories aside."""
@@ -288,20 +355,40 @@ def test_equal_modules_are_solved_once(pool: Pool) -> None:
     assert settling.solves <= 9 < settled(other, modules(other.graph), pool).solves
 
 
-def test_similar_modules_lend_bounds_and_schedules() -> None:
-    """A module whose every time is that of another, or longer, takes no less; by a factor, in proportion."""
+def test_similar_modules_lend_schedules_and_bounds() -> None:
+    """A module whose every time is twice that of another, or more, takes twice as long, or more; and the same order."""
     problem = modular(2, 2, 3, 2)
     piece = pieces_of(problem, modules(problem.graph)[1:2])[0]
     slower = replace(piece, time=piece.time * 2, carry=piece.carry * 3)
     classes = grouped([piece, slower])
     assert classes.alike(0) == [1]
-    assert classes.ratio(0, 1) == 2.0
-    assert classes.ratio(1, 0) == pytest.approx(1 / 3)
+    assert classes.lent(100.0, 0, 1) == 200.0
     found = arrange(piece, 0, 1, -urgency(piece))
     assert found is not None
     lent = classes.translated(found, 0, 1, 0, 1)
     assert lent is not None
     check_arrangement(slower, lent, 0, 1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_that_are_lent_hold(seed: int, pool: Pool) -> None:
+    """What the least makespan of one graph says of the same graph with other times is never above its own least."""
+    random = np.random.default_rng(seed)
+    problem = makespan_problem(seed, 6, 3, plain=True)
+    graph = problem.graph
+    whole = Module(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
+    (piece,) = pieces_of(problem, [whole])
+    piece = replace(piece, exclusive=bool(random.random() < 0.5))
+    noise = [np.ceil(table * random.uniform(0.9, 1.1, table.shape)) for table in (piece.time, piece.carry)]
+    classes = grouped([piece, replace(piece, time=noise[0], carry=noise[1])])
+    if len(classes.pieces) == 2 and classes.alike(0):
+        least = []
+        for one in classes.pieces:
+            settling = Settling(grouped([one]), pool)
+            settling.run(lambda: inf, lambda: False, lambda: None)
+            least.append(settling.bound)
+        if np.isfinite(least).all():
+            assert classes.lent(least[0], 0, 1) <= least[1] + 1e-6
 
 
 def test_memory_between_modules_leaves_a_bound() -> None:

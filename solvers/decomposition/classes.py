@@ -14,6 +14,7 @@ from mtpp_dsl.solvers.decomposition.piece import Piece
 
 __all__ = ["Classes", "Member", "grouped"]
 
+FACTORS = (*(0.5, 0.7, 0.8, 0.9, 0.95), *(0.97 + 0.005 * i for i in range(13)), *(1.05, 1.1, 1.25, 1.5, 2.0))
 LARGEST = 400
 """Modules of more tasks are not compared."""
 
@@ -59,19 +60,25 @@ class Classes:
         start[other.tasks] = found.start[one.tasks]
         return arrange(piece, first, last, start, device)
 
-    def ratio(self, of: int, to: int) -> float:
-        """Return the largest factor by which class *to*, of the shape of *of*, takes longer in every single time.
+    def lent(self, known: float, of: int, to: int) -> float:
+        """Return what *known*, a bound on class *of*, says of class *to*, which has its shape; 0 if nothing.
 
-        Whatever schedule there is of *to* is one of *of* with all times divided by it: so bounds of *of* times this
-        factor are bounds of *to*. Zero where *to* allows what *of* does not.
+        Take a schedule of *to*, and lengthen one thing after another, tasks and transfers, until each takes at least a
+        factor times what it does in *of*: each puts off what comes after it by no more than it grows. Shrunk by the
+        factor it is a schedule of *of*. So factor times bound, less the most that everything can grow, is a bound.
         """
         one, other = self.pieces[of], self.pieces[to]
         if not (one.roomy and len(set(one.together.tolist())) == one.size and not one.apart):
             return 0.0
         a, b = self.forms[of], self.forms[to]
-        tasks = _least_ratio(one.time[a.tasks], other.time[b.tasks])
-        least = min(tasks, _least_ratio(one.carry[a.edges], other.carry[b.edges]))
-        return least if np.isfinite(least) else 1.0
+        k = one.k**2
+        tables = (
+            (one.time[a.tasks], other.time[b.tasks]),
+            (one.carry[a.edges].reshape(-1, k), other.carry[b.edges].reshape(-1, k)),
+        )
+        if any((np.isinf(old) & np.isfinite(new)).any() for old, new in tables):
+            return 0.0
+        return max(factor * known - sum(_growth(factor, *two) for two in tables) for factor in FACTORS)
 
 
 def grouped(pieces: Sequence[Piece]) -> Classes:
@@ -101,9 +108,8 @@ def _itself(piece: Piece, i: int) -> Canonical:
     return Canonical(np.arange(piece.size), np.arange(len(piece.edges)), b"module %d" % i)
 
 
-def _least_ratio(old: Floats, new: Floats) -> float:
-    """Return the least of new / old where old is a time above zero."""
-    if (np.isinf(old) & np.isfinite(new)).any():
-        return 0.0
-    counted = np.isfinite(old) & np.isfinite(new) & (old > 0)
-    return float((new[counted] / old[counted]).min(initial=np.inf))
+def _growth(factor: float, old: Floats, new: Floats) -> float:
+    """Return what the rows of *new* grow at the most, each by its worst entry, to be *factor* times those of *old*."""
+    finite = np.isfinite(old) & np.isfinite(new)
+    more = factor * np.where(finite, old, 0.0) - np.where(finite, new, 0.0)
+    return float(np.maximum(more, 0.0).max(axis=1, initial=0.0).sum())

@@ -16,11 +16,14 @@ from mtpp_dsl.solvers.cpsat.clash import clash
 from mtpp_dsl.solvers.cpsat.engine import Pool, by
 from mtpp_dsl.solvers.cpsat.request import Solution
 from mtpp_dsl.solvers.cpsat.whole import Whole, lower, timetable
+from mtpp_dsl.solvers.decomposition.balance import Balance
+from mtpp_dsl.solvers.decomposition.beside import beside
 from mtpp_dsl.solvers.decomposition.classes import grouped
 from mtpp_dsl.solvers.decomposition.completion import completions
 from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 from mtpp_dsl.solvers.decomposition.piece import piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
+from mtpp_dsl.solvers.decomposition.weigh import weights_for
 from mtpp_dsl.solvers.portfolio.run import cores
 from mtpp_dsl.verification import verify
 
@@ -30,8 +33,8 @@ CLOSER = 0.9
 """Share of the gap that is asked of modules: the rest is for rounding."""
 WORTH = 0.005
 """Completions are made while modules are solved when the relaxed schedule has become shorter by this share."""
-PLAIN_TRIES = 2
-"""How often one pair is tried while links are taken to carry any number of transfers: only bounds come of it."""
+FEW_TRIES = 2
+"""How often one pair is tried before there is something better to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,35 +72,89 @@ class Run:
 
     def solve(self) -> Result:
         """Settle the modules, first without exclusive links where there are such, and report what comes of it."""
-        before: Settling | None = None
-        with Pool(cores(self._limits)) as pool:
-            for exclusive in (False, True) if self._whole.instance.exclusive else (False,):
-                pieces = [piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules]
-                settling = Settling(
-                    grouped(pieces),
-                    pool,
-                    seed=self._limits.seed,
-                    options=self._limits.solver_options,
-                    known=self._known,
-                    gap=self._limits.gap * CLOSER,
-                    lower=None if before is None else before.lower,
-                    warm=None if before is None else before.found,
-                )
-                last = exclusive or not self._whole.instance.exclusive
-                budget = self._limits if last else self._limits.within(self._limits.remaining / 2)
-                settling.run(
-                    lambda budget=budget: budget.remaining,  # type: ignore[misc]
-                    lambda: self._progress.stopped,
-                    lambda settling=settling, last=last: self._report(settling, plans=last),  # type: ignore[misc]
-                    tries=inf if last else PLAIN_TRIES,
-                )
-                self._report(settling, plans=last)
-                before = settling
-        assert before is not None
-        if before.bound == inf:
+        exclusive, limits = self._whole.instance.exclusive, self._limits
+        with Pool(cores(limits)) as pool:
+            before = None
+            if exclusive:
+                before = self._settling(pool, exclusive=False)
+                self._settle(before, limits.within(limits.remaining / 3), tries=FEW_TRIES, plans=False)
+            settling = self._settling(pool, exclusive=exclusive, before=before)
+            if exclusive and not self._parts.kept.all():
+                self._settle(settling, limits.within(limits.remaining / 3), tries=FEW_TRIES)
+                self._finish(settling)
+                self._balance(settling, pool)
+            self._settle(settling, limits)
+        if settling.bound == inf:
             return self._none()
-        self._finish(before)
+        self._finish(settling)
         return self._result()
+
+    def _settling(self, pool: Pool, *, exclusive: bool, before: Settling | None = None) -> Settling:
+        """Return what settles the modules; *before*, without exclusive links, gives bounds and schedules to try."""
+        return Settling(
+            grouped([piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules]),
+            pool,
+            seed=self._limits.seed,
+            options=self._limits.solver_options,
+            known=self._known,
+            gap=self._limits.gap * CLOSER,
+            lower=None if before is None else before.lower,
+            warm=None if before is None else before.found,
+        )
+
+    def _settle(self, settling: Settling, limits: Limits, *, tries: float = inf, plans: bool = True) -> None:
+        settling.run(
+            lambda: limits.remaining,
+            lambda: self._progress.stopped or self._closed(),
+            lambda: self._report(settling, plans=plans),
+            tries=tries,
+        )
+        self._report(settling, plans=plans)
+
+    def _balance(self, settling: Settling, pool: Pool) -> None:
+        """Raise the bound by what lies beside the chain."""
+        if settling.bound == inf or self._progress.stopped or self._closed():
+            return
+        modules, instance = self._parts.modules, self._whole.instance
+        besides = beside(instance.graph, modules, self._parts.kept)
+        members = settling.classes.members
+        balance = Balance(
+            self._whole,
+            [piece_of(self._whole, module, exclusive=True) for module in modules],
+            besides,
+            weights_for(self._whole, besides, self._busiest()),
+            [settling.lower[member.of] for member in members],
+            pool,
+            self._limits.seed,
+        )
+        balance.run(
+            lambda: self._limits.remaining,
+            lambda: self._progress.stopped,
+            self._known,
+            lambda: self._report_balance(settling, balance),
+        )
+        self._report_balance(settling, balance)
+
+    def _busiest(self) -> int:
+        """Return the device that works most in the best plan; without one, the fastest."""
+        plan = self._progress.plan
+        if plan is not None:
+            return int(evaluate(self._problem, plan).load.argmax())
+        return int(self._whole.request.duration.sum(axis=0).argmin())
+
+    def _report_balance(self, settling: Settling, balance: Balance) -> None:
+        units = balance.bound
+        if units > settling.bound and units < inf:
+            device, weights = self._problem.devices[balance.weights.device].name, balance.weights
+            shares = f"{weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain "
+            shares += f"included, and {weights.port} of what {device} receives"
+            self._prove(
+                int(units),
+                f"{self._parts.words}; over the devices of the anchors, the least of the larger of two: the time along "
+                f"the chain, and the mean of {shares}; by longest paths and {settling.solves + balance.solves} solves by "
+                "CP-SAT, on whose word it rests",
+                trusted=True,
+            )
 
     def _known(self) -> float:
         """Return the cost of the best plan known in units, rounded up."""
@@ -107,8 +164,7 @@ class Run:
     def _report(self, settling: Settling, *, plans: bool) -> None:
         """Report a better bound and, if *plans*, a better plan."""
         units = min(settling.bound, settling.value)
-        cost = self._whole.scale.cost(int(units)) if units < inf else 0.0
-        if units < inf and (self._bound is None or cost > self._bound.cost):
+        if units < inf:
             count, different = len(settling.classes.members), len(settling.classes.pieces)
             detail = (
                 f"{self._parts.words}; the shortest way through {count} modules ({different} of them different) over "
@@ -116,16 +172,24 @@ class Run:
             detail += "the devices of the nodes between them, by longest paths"
             if settling.trusted:
                 detail += f" and {settling.solves} solves by CP-SAT, on whose word it rests"
-            detail += f"; {self._whole.scale}"
-            proof = ("trusted", by()) if settling.trusted else ("checked", "mtpp")
-            self._bound = Bound(cost, self._name, proof[0], proof[1], detail)  # type: ignore[arg-type]
-            self._progress.report_bound(self._bound)
+            self._prove(int(units), detail, trusted=settling.trusted)
         if plans and self._parts.kept.all() and settling.value < self._best:
             self._take(self._joined(settling))
             self._best = settling.value
         elif plans and settling.value < self._best * (1 - WORTH):
             self._complete(settling)
             self._best = settling.value
+
+    def _prove(self, units: int, detail: str, *, trusted: bool) -> None:
+        """Report a bound if it is better."""
+        cost = self._whole.scale.cost(units)
+        if self._bound is None or cost > self._bound.cost:
+            detail = f"{detail}; {self._whole.scale}"
+            if trusted:
+                self._bound = Bound(cost, self._name, "trusted", by(), detail)
+            else:
+                self._bound = Bound(cost, self._name, "checked", "mtpp", detail)
+            self._progress.report_bound(self._bound)
 
     def _joined(self, settling: Settling) -> Solution:
         """Return the schedules of the best way, one after another; zeros for tasks in no module."""

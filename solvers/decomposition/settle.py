@@ -271,7 +271,7 @@ class Settling:
             if found is not None:
                 changed |= self._keep(pair, self.classes.translated(found, other, c, first, last))
             if self.lower[c][i, j] < known < inf:
-                scaled = floor(known * self.classes.ratio(other, c) * (1 - 1e-12))
+                scaled = floor(self.classes.lent(known, other, c) * (1 - 1e-12))
                 changed |= scaled > self.lower[c][i, j]
                 self.lower[c][i, j] = max(self.lower[c][i, j], scaled)
         return changed

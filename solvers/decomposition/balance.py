@@ -1,0 +1,192 @@
+"""The bound of a chain with what lies beside it: by its time, the load of a device and what it receives, together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from math import ceil, inf
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.request import NEVER, Answer, Effort
+from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.decomposition.beside import Beside
+from mtpp_dsl.solvers.decomposition.labels import Best, least_larger
+from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.decomposition.weigh import Weights, weighed
+
+__all__ = ["Balance"]
+
+FIRST_TRY = 6.0
+"""Seconds for the first question about a pair; each further one that finds no answer has twice as many."""
+REACH = 0.18
+"""Share of what is between the bound and a known sum that a first question leaves out."""
+MOST_FAILED = 5
+"""After so many questions without an answer a pair is left as it is."""
+LOOK = 0.1
+CLOSE = 0.01
+
+Pair = tuple[int, int, int]
+"""A module, and the numbers of the states of its ends."""
+
+
+@dataclass
+class _Job:
+    pair: Pair
+    cutoff: int
+    answer: Future[Answer]
+
+
+class Balance:
+    """No makespan is below the weighted mean of the time along the chain, a device's work and what it receives.
+
+    The work is that of all nodes, those beside the chain too. For every module and every pair of devices of its ends
+    the least weighted sum is bounded; a way along the chain is as long as its time, and as its weighted sums, whatever
+    is more. So nothing is lost where the chain could change over to another device for what works out on average only.
+
+    Args:
+        whole: the problem. pieces: the modules. besides: what lies beside each. weights: of the sums.
+        times: [entries, exits] per module: bounds on its time.
+        pool, seed: who solves.
+
+    Attributes:
+        lower, upper: [entries, exits] per module: bounds on its weighted sum, and sums known.
+        solves: how often CP-SAT was asked.
+    """
+
+    def __init__(
+        self,
+        whole: Whole,
+        pieces: list[Piece],
+        besides: list[Beside],
+        weights: Weights,
+        times: list[Floats],
+        pool: Pool,
+        seed: int,
+    ) -> None:
+        self._whole, self._pieces, self._besides, self.weights = whole, pieces, besides, weights
+        self._times, self._pool, self._seed = times, pool, seed
+        self.lower = [self._at_least(j) for j in range(len(pieces))]
+        self.upper = [self._at_most(j) for j in range(len(pieces))]
+        self._failed: dict[Pair, int] = {}
+        self._jobs: list[_Job] = []
+        self.solves = 0
+
+    @property
+    def best(self) -> Best:
+        """The way that decides, both lengths in units of time."""
+        return least_larger(self._times, [table / self.weights.total for table in self.lower])
+
+    @property
+    def bound(self) -> float:
+        """What no makespan is below, in units."""
+        best = self.best
+        return max(best.one, float(np.floor(best.other)))
+
+    def run(
+        self,
+        until: Callable[[], float],
+        stopped: Callable[[], bool],
+        target: Callable[[], float],
+        changed: Callable[[], None],
+    ) -> None:
+        """Ask until the bound reaches *target*, no question is left that could raise it, or time is up."""
+        halted = False
+
+        def over() -> bool:
+            return halted or stopped() or until() <= 0
+
+        try:
+            best = self.best
+            while not over() and max(best.one, best.other) < target():
+                self._refill(best, until, over)
+                if not self._jobs:
+                    break
+                wait([job.answer for job in self._jobs], timeout=LOOK, return_when=FIRST_COMPLETED)
+                if self._collect():
+                    best = self.best
+                    changed()
+        finally:
+            halted = True
+            wait([job.answer for job in self._jobs])
+            if self._collect():
+                changed()
+
+    def _at_least(self, j: int) -> Floats:
+        """Return [entries, exits]: the weighted time, and the load of the exit where it is on the device."""
+        piece, weights = self._pieces[j], self.weights
+        own = np.zeros(len(piece.exits))
+        if piece.exit:
+            d = weights.device
+            own[[i for i, b in enumerate(piece.exits) if b == d]] = weights.load * piece.time[-1, d]
+        return self._times[j] * weights.time + own
+
+    def _at_most(self, j: int) -> Floats:
+        """Return [entries, exits]: everything on the device, where both ends are; else no more than can be."""
+        piece, weights, d = self._pieces[j], self.weights, self.weights.device
+        work = float(piece.time[int(piece.entry) :, d].sum())
+        near = self._whole.request.duration[list(self._besides[j].nodes), d].astype(np.float64)
+        everything = weights.time * work + weights.load * (work + float(near.sum()))
+        found = np.full((len(piece.entries), len(piece.exits)), inf)
+        for i, a in enumerate(piece.entries):
+            for k, b in enumerate(piece.exits):
+                if a in (d, -1) and b in (d, -1) and everything < NEVER:
+                    found[i, k] = everything
+        return found
+
+    def _refill(self, best: Best, until: Callable[[], float], over: Callable[[], bool]) -> None:
+        """Give every idle process a pair of the way that decides, that with the most to gain first."""
+        busy = {job.pair for job in self._jobs}
+        pairs = [(j, best.states[j], best.states[j + 1]) for j in range(len(self._pieces))]
+        pairs = [pair for pair in pairs if pair not in busy and self._gain(pair) > 0]
+        pairs.sort(key=lambda pair: (self._failed.get(pair, 0), -self._gain(pair)))
+        for pair in pairs[: self._pool.size - len(self._jobs)] if self._promises(best) else []:
+            (j, a, b), failed = pair, self._failed.get(pair, 0)
+            low, high = float(self.lower[j][a, b]), float(self.upper[j][a, b])
+            cutoff = ceil(high - min(1.0, REACH * 1.6**failed) * (high - low))
+            piece = self._pieces[j]
+            asked = weighed(
+                self._whole,
+                piece,
+                self._besides[j],
+                self.weights,
+                piece.entries[a],
+                piece.exits[b],
+                cutoff=max(cutoff, ceil(low)),
+                at_least=ceil(low),
+            )
+            effort = Effort(min(FIRST_TRY * 2**failed, until()), 1, self._seed)
+            self._jobs.append(_Job(pair, cutoff, self._pool.submit(asked, effort, stopped=over)))
+            self.solves += 1
+
+    def _promises(self, best: Best) -> bool:
+        """Return whether the sums along a way could come to more than its time, as far as they are known."""
+        most = 0.0
+        for j in range(len(self._pieces)):
+            at = best.states[j], best.states[j + 1]
+            high = float(self.upper[j][at])
+            most += high if np.isfinite(high) else float(self.lower[j][at])
+        return most / self.weights.total > best.one
+
+    def _gain(self, pair: Pair) -> float:
+        """Return what is between bound and sum of a pair, if it is worth a question; else 0."""
+        j, a, b = pair
+        gain = float(self.upper[j][a, b] - self.lower[j][a, b])
+        worth = np.isfinite(gain) and gain > CLOSE * self.upper[j][a, b]
+        return gain if worth and self._failed.get(pair, 0) < MOST_FAILED else 0.0
+
+    def _collect(self) -> bool:
+        """Take the answers that have come; return whether there were any."""
+        done = [job for job in self._jobs if job.answer.done()]
+        self._jobs = [job for job in self._jobs if job not in done]
+        for job in done:
+            answer, (j, a, b) = job.answer.result(), job.pair
+            if answer.value is not None:
+                self.upper[j][a, b] = min(self.upper[j][a, b], answer.value)
+            if answer.status in ("unknown", "feasible"):
+                self._failed[job.pair] = self._failed.get(job.pair, 0) + 1
+            self.lower[j][a, b] = max(self.lower[j][a, b], min(float(answer.bound), self.upper[j][a, b]))
+        return bool(done)
