@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from mtpp_dsl.contracts import Gives, Limits, Method, Progress
 from mtpp_dsl.errors import Refused
@@ -13,9 +14,18 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.solvers.reductions.gcof import Gcof
-from mtpp_dsl.solvers.reductions.rules import Rules
+from mtpp_dsl.solvers.reductions.rules import Rules, read_rules
 
-__all__ = ["Coarse"]
+__all__ = ["Coarse", "coarsened"]
+
+
+def coarsened(method: Method, rules: str | Path) -> Coarse:
+    """Return *method* on graphs coarsened by rules in a file, or by shipped ones (:func:`read_rules`).
+
+    Raises:
+        UsageError: there are no such rules.
+    """
+    return Coarse(method, read_rules(rules))
 
 
 class Coarse:
@@ -35,6 +45,8 @@ class Coarse:
         self.method, self.reduction = method, Gcof(rules)
         self.name, self.summary = method.name, f"{method.summary}, on a coarsened graph"
         self.uses_solver = bool(getattr(method, "uses_solver", False))
+        self.engines = tuple(getattr(method, "engines", ()))
+        self.backends = bool(getattr(method, "backends", False))
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the problem cannot be coarsened, or the method cannot honour what is then left, or None."""
