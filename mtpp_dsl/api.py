@@ -207,7 +207,7 @@ def _check_solver(solver: str) -> None:
 def _refuse_solver(method: Method, solver: str) -> None:
     """Refuse a solver that the method would not use: the default one stands for none."""
     engines = getattr(method, "engines", ())
-    if engines and solver not in (*engines, DEFAULT_SOLVER):
+    if engines and not getattr(method, "backends", False) and solver not in (*engines, DEFAULT_SOLVER):
         raise Refused(f"method {method.name!r} uses {' and '.join(engines)}, not {solver}")
     known = registry.available(registry.ENGINES)
     if solver in known and solver not in engines:

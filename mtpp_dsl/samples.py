@@ -38,7 +38,7 @@ from mtpp_dsl.schedule_check import travel
 from mtpp_dsl.subgraphs import most_subgraphs, scheduled
 from mtpp_dsl.verification import cost_of, loads, verify
 
-__all__ = ["MORE_THAN_VERIFIED", "large", "optimum", "plans", "small", "verifiable"]
+__all__ = ["MORE_THAN_VERIFIED", "large", "large_schedule", "optimum", "plans", "small", "verifiable"]
 
 ACYCLIC = Acyclic()
 MAKESPAN = Objective("makespan")
@@ -56,6 +56,14 @@ def small() -> dict[str, Problem]:
 def large() -> Problem:
     """Return a problem that no exact method solves at once: 120 nodes on 6 devices."""
     return Problem.create(layered(120, 6, seed=1), _devices(6), Shared(0.5), constraints=[ACYCLIC])
+
+
+@cache
+def large_schedule() -> Problem:
+    """Return a makespan on links that no exact method solves at once: 60 nodes on three unequal devices."""
+    devices = [Device("slow", speed=0.5), Device("fast"), Device("faster", speed=1.7)]
+    links = Links(bandwidth=0.5 * np.ones((3, 3)), latency=0.1 * np.ones((3, 3)))
+    return Problem.create(layered(60, 5, seed=1), devices, links, MAKESPAN, [ExclusiveLinks()])
 
 
 @cache

@@ -40,7 +40,7 @@ from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, Termination
-from mtpp_dsl.samples import MORE_THAN_VERIFIED, large, optimum, small, verifiable
+from mtpp_dsl.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
 from mtpp_dsl.verification import TOLERANCE, check_result, cost_of, verify
 
 __all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
@@ -207,17 +207,15 @@ def _check_answer(name: str, problem: Problem, result: Result, best: float | Non
 
 def _check_limits(method: Method) -> None:
     """Check that a method stops when it was asked to before it began, and when its time is up."""
-    problem = large()
-    if method.accepts(problem) is not None:
-        return
-    for what, limits, progress in _endings():
-        began = monotonic()
-        result = method.solve(problem, limits, progress)
-        took = monotonic() - began
-        _law(took <= PROMPT, f"{what}: came back after {took:.1f} s")
-        _law(result.plan is None or not verify(problem, result.plan), f"{what}: the plan is none")
-        check_result(problem, result)
-        _law(result.status != "infeasible", f"{what}: called infeasible; everything on one device is a plan")
+    for problem in (large(), large_schedule()):
+        for what, limits, progress in _endings() if method.accepts(problem) is None else ():
+            began = monotonic()
+            result = method.solve(problem, limits, progress)
+            took = monotonic() - began
+            _law(took <= PROMPT, f"{what}: came back after {took:.1f} s")
+            _law(result.plan is None or not verify(problem, result.plan), f"{what}: the plan is none")
+            check_result(problem, result)
+            _law(result.status != "infeasible", f"{what}: called infeasible; everything on one device is a plan")
 
 
 def _endings() -> Iterator[tuple[str, Limits, Progress]]:

@@ -190,8 +190,8 @@ def test_throughput() -> None:
     assert problem.objective.value(result.cost) <= problem.objective.value(result.bound.cost)
 
 
-def test_makespan_is_refused() -> None:
+def test_batches_are_refused() -> None:
     """What has no method yet is refused with the reason."""
-    problem = Problem.create(regal(12, 2).graph, [Device("a")], Shared(1.0), Objective("makespan"))
-    with pytest.raises(Refused, match="needs a schedule"):
+    problem = Problem.create(regal(12, 2).graph, [Device("a")], Shared(1.0), Objective("throughput", batch=4))
+    with pytest.raises(Refused, match="batch"):
         solve(problem)

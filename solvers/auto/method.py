@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Progress
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import BACKENDS, FORMULATIONS, load
+from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Method, Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.registry import BACKENDS, FORMULATIONS, METHODS, load
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.auto.latency import LatencyRun
 from mtpp_dsl.solvers.auto.run import Run
+from mtpp_dsl.solvers.auto.schedule import ScheduleRun
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.cpsat.limits import check as check_engine
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.mip.limits import check
 
@@ -30,16 +34,28 @@ class Auto:
     name = "auto"
     gives: Gives = "plan and bound"
     uses_solver = True
+    backends = True
+    engines = ("cp-sat",)
     summary = "the best plan and bound that the time allows, from everything built in"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why none of the methods behind it can honour the problem, or None."""
         if problem.objective.quantity == "makespan":
-            return f"{problem.objective.name} needs a schedule, and no method of this version makes one"
+            return self._schedules(problem)
         if any(other.accepts(problem) is None for other in (Ideals(), Annealing(), SliceGraph())):
             return None
         exact: Formulation = load(FORMULATIONS, "exact")()
         return exact.accepts(problem)
+
+    def _schedules(self, problem: Problem) -> str | None:
+        """Return why nothing can make a schedule for the problem, or None."""
+        if not isinstance(problem.interconnect, Links):
+            search: Method = load(METHODS, "latency-search")()
+            return search.accepts(problem)
+        formulation: Formulation = load(FORMULATIONS, "moirai")()
+        if Annealing().accepts(problem) is None:
+            return None
+        return formulation.accepts(problem)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan and bound found.
@@ -47,6 +63,14 @@ class Auto:
         Raises:
             SolverError: the MIP solver is missing or failed.
         """
-        backend: Backend = load(BACKENDS, limits.solver)()
-        check(backend, limits)  # before any work, not after it
-        return Run(problem, limits, progress).result()
+        run: type[Run | ScheduleRun | LatencyRun] = Run
+        if problem.objective.quantity == "makespan":
+            run = ScheduleRun if isinstance(problem.interconnect, Links) else LatencyRun
+        if limits.solver not in self.engines:
+            backend: Backend = load(BACKENDS, limits.solver)()
+            check(backend, limits)  # before any work, not after it
+        elif run is ScheduleRun:
+            check_engine(limits)
+        else:
+            raise Refused(f"auto uses {limits.solver} for makespans on links only")
+        return run(problem, limits, progress).result()

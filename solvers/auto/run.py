@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
-from mtpp_dsl.contracts import Formulation, Limits, Method, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.contracts import Formulation, Method, Progress
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import FORMULATIONS, built_in, load
-from mtpp_dsl.result import Bound, Result, Termination, relative_gap
+from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.lanes import lanes
+from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.bounds.anchor import Anchor
 from mtpp_dsl.solvers.bounds.count import Count
 from mtpp_dsl.solvers.bounds.node import Node
@@ -72,17 +71,11 @@ def _together(problem: Problem) -> Problem:
     return replace(problem, objective=replace(problem.objective, parts="together"))
 
 
-@dataclass
-class Run:
-    """One call: each step reports to ``progress`` and leaves if nothing is open."""
-
-    problem: Problem
-    limits: Limits
-    progress: Progress
+class Run(Steps):
+    """One call for a bottleneck."""
 
     def __post_init__(self) -> None:
-        self.ended: Result | None = None
-        self.notes: list[str] = []
+        super().__post_init__()
         self.of_ideals: tuple[str, ...] = ()
 
     @cached_property
@@ -127,19 +120,6 @@ class Run:
         cost, bound = self.progress.cost, self.progress.bound
         return cost is not None and bound is not None and relative_gap(cost, bound.cost) <= NEAR
 
-    @property
-    def closed(self) -> bool:
-        """Whether plan and bound are close enough, or there is nothing more to try."""
-        progress = self.progress
-        if progress.stopped or self.limits.remaining <= 0 or self.ended is not None:
-            return True
-        return progress.bound is not None and self.closed_by(progress.bound)
-
-    def closed_by(self, bound: Bound) -> bool:
-        """Whether the best plan is close enough to *bound*."""
-        cost = self.progress.cost
-        return cost is not None and relative_gap(cost, bound.cost) <= self.limits.gap
-
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.quick()
@@ -150,6 +130,8 @@ class Run:
         self.relax()
         self.exact()
         self.mend()
+        if self.ended is None and not (self.progress.bound is not None and self.closed_by(self.progress.bound)):
+            self.notes += self.of_ideals
         return self.answer()
 
     def quick(self) -> None:
@@ -175,10 +157,9 @@ class Run:
 
     def take(self, found: Result) -> None:
         """Remember what a method said at its end."""
+        super().take(found)
         if found.method == "ideals":
             self.of_ideals = found.notes
-        if found.infeasibility is not None:
-            self.ended = found
 
     def plan(self) -> None:
         """Look for a first plan: by annealing where the devices need no order, else by slicing."""
@@ -292,36 +273,3 @@ class Run:
         if self.ended.termination == "time_limit" and self.limits.remaining > 0:
             self.ended = replace(self.ended, termination="complete")
             self.notes.append(f"a gap below {NEAR:.2%} was given no more time; --method exact insists on closing it")
-
-    def answer(self) -> Result:
-        """Return the best of what the steps found."""
-        progress, ended = self.progress, self.ended
-        plan, bound = progress.plan, progress.bound
-        if ended is None and (bound is None or not self.closed_by(bound)):
-            self.notes += self.of_ideals
-        if ended is not None and ended.bound is not None and (bound is None or ended.bound.cost >= bound.cost):
-            bound = ended.bound
-        return Result(
-            termination=self.termination(plan, bound),
-            plan=plan,
-            bound=bound,
-            evaluation=None if plan is None else evaluate(self.problem, plan),
-            method="auto",
-            solver=ended.solver if ended is not None else None,
-            seed=self.limits.seed,
-            time={**(ended.time if ended is not None else {}), "total": progress.elapsed},
-            log=tuple(progress.log),
-            infeasibility=ended.infeasibility if ended is not None else None,
-            notes=tuple(self.notes),
-        )
-
-    def termination(self, plan: Plan | None, bound: Bound | None) -> Termination:
-        if self.ended is not None and self.ended.infeasibility is not None:
-            return "infeasible"
-        if self.progress.stopped:
-            return "interrupted"
-        if plan is not None and bound is not None and self.closed_by(bound):
-            return "gap"
-        if self.ended is not None:
-            return self.ended.termination
-        return "time_limit" if self.limits.remaining <= 0 else "complete"

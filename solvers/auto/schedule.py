@@ -1,0 +1,96 @@
+"""One run of method ``auto`` for a makespan on links."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from mtpp_dsl.constraints import Colocate, Separate
+from mtpp_dsl.contracts import Method
+from mtpp_dsl.registry import METHODS, built_in, load
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.auto.steps import Steps
+from mtpp_dsl.solvers.cpsat.engine import availability
+from mtpp_dsl.solvers.decomposition.cuts import modules
+from mtpp_dsl.solvers.portfolio.lane import Task
+from mtpp_dsl.solvers.portfolio.run import cores
+
+__all__ = ["ScheduleRun"]
+
+QUICK = ("simple", "critical-path", "single-device", "greedy", "heft", "peft", "cpop", "etf")
+QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
+"""How long each of these may take, in large graphs."""
+WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
+"""Graphs of so few nodes are given to one model as a whole first, for so long."""
+MODULE_NODES = 120
+"""Larger modules are not solved as they are: the graph has no cut nodes that help."""
+PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
+"""Of the time left, what the decomposition and the chain relaxation may take; what is left is for searches."""
+MODEL_NODES = 400
+"""Larger graphs are no work for one model."""
+ANNEALING_SHARE = 0.3
+
+
+class ScheduleRun(Steps):
+    """One call for a makespan on links.
+
+    1. bounds that cost next to nothing, and list schedules;
+    2. a small graph as one model; one with cut nodes by modules, with all cores; else along a chain of its nodes;
+    3. searches and one model of everything at the same time, for the time that is left.
+    """
+
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+        for name in QUICK:
+            self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
+        if self.by_modules and self.problem.graph.n <= WHOLE_NODES:
+            self.run(Task(self.whole, WHOLE_SHARE, WHOLE_SECONDS))
+        if self.by_modules and self.cut:
+            self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
+        self.run(Task(load(METHODS, "interval")(), QUICK_SHARE, QUICK_SECONDS))
+        if self.by_modules and not self.cut:
+            self.run(Task(load(METHODS, "chain-relaxation")(), CHAIN_SHARE))
+        self.race()
+        return self.answer()
+
+    @cached_property
+    def by_modules(self) -> bool:
+        """Whether CP-SAT is there, and no other solver is asked for."""
+        if self.limits.solver not in ("highs", "cp-sat"):
+            return False
+        if not availability().ok:
+            self.notes.append(f"CP-SAT solves schedules much better than what is installed: {availability().install}")
+            return False
+        return True
+
+    @cached_property
+    def whole(self) -> Method:
+        """One model of everything: that of CP-SAT, or the mixed-integer programme."""
+        if self.by_modules:
+            method: Method = built_in("mtpp_dsl.solvers.cpsat.method:Scheduling")("moirai")
+        else:
+            formulation = built_in("mtpp_dsl.models.formulations.moirai:Moirai")()
+            method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+        return method
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether cut nodes leave modules that are small enough."""
+        held = [c.nodes for c in self.problem.constraints if isinstance(c, (Colocate, Separate))]
+        found = modules(self.problem.graph, bound=held)
+        return max((len(module.nodes) for module in found), default=0) <= MODULE_NODES
+
+    def race(self) -> None:
+        """Search, and solve everything as one model, until plan and bound meet."""
+        if not self.closed:
+            self.at_once(self.lanes(cores(self.limits)))
+
+    def lanes(self, count: int) -> list[list[Task]]:
+        """Return lanes of tasks, at most *count*: a search, then one model of everything, then further searches."""
+        search = load(METHODS, "annealing")()
+        improve = [load(METHODS, "lns")()] if self.by_modules else []
+        model = [Task(self.whole)] if self.problem.graph.n <= MODEL_NODES or search.accepts(self.problem) else []
+        if count == 1:
+            return [[Task(search, ANNEALING_SHARE), *(Task(m, 0.5) for m in improve), *model]]
+        first = [Task(search, ANNEALING_SHARE if improve else 1.0), *map(Task, improve)]
+        more = [[Task(method, seed=seed)] for seed in range(1, count) for method in (*improve, search)]
+        return [lane for lane in (first, model, *more) if lane][:count]

@@ -1,0 +1,77 @@
+"""Method auto on makespans: lists, modules, chains, one model of everything, and what is there without CP-SAT."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mtpp_dsl.api import solve
+from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Memory
+from mtpp_dsl.contracts import Availability
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.generators.basic import chain, layered
+from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.samples import optimum, small
+from mtpp_dsl.solvers.auto import schedule
+from mtpp_dsl.verification import verify
+
+MAKESPAN = Objective("makespan")
+NAMES = [name for name, problem in small().items() if problem.objective == MAKESPAN]
+
+
+def unequal(graph: Graph, *constraints: object, memory: float | None = None) -> Problem:
+    devices = [Device(f"d{i}", speed=speed, memory=memory) for i, speed in enumerate((1.0, 2.0, 0.5))]
+    links = Links(bandwidth=np.full((3, 3), 2.0), latency=np.full((3, 3), 0.1))
+    return Problem.create(graph, devices, links, MAKESPAN, constraints)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without OR-tools the mixed-integer programme proves the same optimum, and the user is told of the other."""
+    monkeypatch.setattr(schedule, "availability", lambda: Availability(ok=False, install="pip install it"))
+    result = solve(small()[name], threads=1)
+    best = optimum(name)
+    if best is None:
+        assert result.status == "infeasible"
+        return
+    assert result.cost == pytest.approx(best)
+    assert result.status == "optimal" or "pip install it" in " ".join(result.notes)
+
+
+def test_modules() -> None:
+    """A chain of modules is solved by its modules, and proved."""
+    graph = rwnn(model="er", nodes=6, modules=4, seed=3)
+    result = solve(unequal(graph, ExclusiveLinks()), time_limit=60)
+    assert result.status == "optimal"
+    assert result.bound is not None
+    assert result.bound.method in ("decomposition", "moirai", "simple", "critical-path")
+
+
+def test_a_gap_is_reported_in_time() -> None:
+    """A graph without cut nodes has a plan and a bound when its time is up."""
+    problem = unequal(layered(90, 8, seed=2), ExclusiveLinks(), Memory(), memory=500.0)
+    result = solve(problem, time_limit=8)
+    assert result.plan is not None
+    assert result.bound is not None
+    assert result.time["total"] < 25
+    assert not verify(problem, result.plan)
+
+
+def test_solvers() -> None:
+    """Another solver takes the place of CP-SAT; CP-SAT itself is for links alone."""
+    problem = unequal(chain(6))
+    for solver in ("highs", "scip", "cp-sat"):
+        assert solve(problem, solver=solver, time_limit=30).status == "optimal"
+    bottleneck = Problem.create(chain(6), [Device("x")], Shared(1.0))
+    with pytest.raises(Refused, match="makespans on links only"):
+        solve(bottleneck, solver="cp-sat")
+
+
+def test_latency_by_subgraphs() -> None:
+    """On host the search and the bound along a path meet, or the programme closes what is left."""
+    devices = [Device("acc[0]", memory=30.0), Device("acc[1]", memory=30.0), Device("cpu", speed=0.1, pays_io=False)]
+    problem = Problem.create(chain(8), devices, Host(5.0), MAKESPAN, [Contiguous(devices=(0, 1)), Memory()])
+    result = solve(problem, time_limit=30)
+    assert result.status == "optimal"
