@@ -7,7 +7,9 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.run import Run
+from mtpp_dsl.solvers.makespan.annealing import Schedules
 from mtpp_dsl.solvers.ordered.run import OrderedRun
+from mtpp_dsl.solvers.scheduling.instance import why_not
 
 __all__ = ["Annealing"]
 
@@ -26,6 +28,8 @@ class Annealing:
     Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
     that changes as the moves ask for it, and anneals once in each round, on one processor.
 
+    For a makespan on links moves also change the order in which nodes run; see :mod:`mtpp_dsl.solvers.makespan`.
+
     Args:
         patience: it ends after so many rounds without a better plan.
         moves: how many each annealing of the first round tries, per class and device.
@@ -33,7 +37,7 @@ class Annealing:
 
     name = "annealing"
     gives: Gives = "plan"
-    summary = "splits that are acyclic, or need not be contiguous, by moves of nodes between devices"
+    summary = "splits, and schedules on links, by moves of nodes between devices and in an order"
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
         self.patience = patience
@@ -41,6 +45,8 @@ class Annealing:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the annealing cannot honour the problem, or None."""
+        if problem.objective.quantity == "makespan":
+            return why_not(problem, self.name)
         if problem.objective.quantity != "bottleneck":
             return f"annealing minimises one bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
@@ -57,6 +63,8 @@ class Annealing:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        if problem.objective.quantity == "makespan":
+            return Schedules(problem, limits, progress, self.patience, self.moves).result()
         run = OrderedRun if problem.acyclic else Run
         return run(problem, limits, progress, self.patience, self.moves).result()
 

@@ -1,0 +1,147 @@
+"""What searches over assignments and orders share: the classes that move, and the state of a schedule."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.solvers.bounds.tighten import Tightening
+from mtpp_dsl.solvers.listing.methods import Greedy, Heft, ListScheduler, Peft
+from mtpp_dsl.solvers.listing.run import Lister
+from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.solvers.scheduling.kernel import Arrays, arrays
+from mtpp_dsl.solvers.scheduling.timing import timed
+
+__all__ = ["Field", "State", "field_of", "order_of", "plan_of", "starts", "state_of"]
+
+STRIDE = 16
+"""Places of the order between two that a schedule can be taken up from."""
+
+
+class Field(NamedTuple):
+    """A makespan problem on links as the searches take it.
+
+    Attributes:
+        arrays: times, edges and transfers.
+        group: [n] class of every node: those of one share a device.
+        members_at, members: the nodes of class c are ``members[members_at[c]:members_at[c + 1]]``.
+        may: [classes, k] where every class may go. need: [classes] what it takes. limit: [k].
+        apart_at, apart: the classes that may not share a device with c.
+        tail: [n, k] how long before the end every node ends at least.
+    """
+
+    arrays: Arrays
+    group: Ints
+    members_at: Ints
+    members: Ints
+    may: Bools
+    need: Floats
+    limit: Floats
+    apart_at: Ints
+    apart: Ints
+    tail: Floats
+
+
+class State(NamedTuple):
+    """A schedule: the order and the devices that it follows from, and what makes it cheap to change.
+
+    Attributes:
+        order, place: [n] the nodes in a topological order, and the place of each.
+        device: [n] of every node. home: [classes].
+        used: [k] memory taken.
+        end: [n] of every node.
+        free: [places / STRIDE + 1, 3 k] when devices, sending ends and receiving ends are free, before that place.
+        peak: the last end before that place.
+        cost: [1] the makespan, and what is charged for devices over their limits.
+    """
+
+    order: Ints
+    place: Ints
+    device: Ints
+    home: Ints
+    used: Floats
+    end: Floats
+    free: Floats
+    peak: Floats
+    cost: Floats
+
+
+def field_of(instance: Instance) -> Field:
+    """Return the field of an instance."""
+    group = instance.together
+    classes = int(group.max(initial=-1)) + 1
+    may = np.ones((classes, instance.k), np.bool_)
+    np.logical_and.at(may, group, np.isfinite(instance.time))
+    near: list[set[int]] = [set() for _ in range(classes)]
+    for nodes in instance.apart:
+        held = {int(group[v]) for v in nodes}
+        for c in held:
+            near[c] |= held - {c}
+    tightening = Tightening(instance.problem, 0, lambda _: None)
+    tail = tightening.side(tightening.back, tightening.time).times
+    return Field(
+        arrays=arrays(instance),
+        group=group,
+        members_at=np.concatenate(([0], np.cumsum(np.bincount(group, minlength=classes)))).astype(np.int64),
+        members=np.argsort(group, kind="stable").astype(np.int64),
+        may=may,
+        need=np.bincount(group, weights=instance.memory, minlength=classes).astype(np.float64),
+        limit=np.array(instance.limit),
+        apart_at=np.concatenate(([0], np.cumsum([len(others) for others in near]))).astype(np.int64),
+        apart=np.array([c for others in near for c in sorted(others)], np.int64),
+        tail=np.where(np.isfinite(tail), tail, 0.0),
+    )
+
+
+def state_of(field: Field, order: Ints, device: Ints) -> State:
+    """Return the state of an order and devices; times are zero until it is timed."""
+    n, k = field.arrays.time.shape
+    classes = len(field.need)
+    home = np.zeros(classes, np.int64)
+    home[field.group] = device
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    return State(
+        order=order.copy(),
+        place=place,
+        device=device.copy(),
+        home=home,
+        used=np.bincount(home, weights=field.need, minlength=k).astype(np.float64),
+        end=np.zeros(n),
+        free=np.zeros((n // STRIDE + 1, 3 * k)),
+        peak=np.zeros(n // STRIDE + 1),
+        cost=np.full(1, np.inf),
+    )
+
+
+def order_of(instance: Instance, plan: Plan) -> Ints:
+    """Return the nodes of a plan by their starts, tails before heads."""
+    place = np.empty(instance.n, np.int64)
+    place[instance.graph.topological_order] = np.arange(instance.n)
+    assert plan.schedule is not None
+    return np.lexsort((place, plan.schedule.start)).astype(np.int64)
+
+
+def plan_of(instance: Instance, order: Ints, device: Ints) -> Plan:
+    """Return the plan of an order and devices, everything as early as it can be in that order."""
+    place = np.empty(instance.n)
+    place[order] = np.arange(instance.n)
+    return timed(instance, device, place)
+
+
+def starts(instance: Instance, limits: Limits, progress: Progress) -> list[Plan]:
+    """Return schedules of list schedulers, and of single devices; they may break a constraint."""
+    found: list[Plan] = []
+    lister = Lister.of(instance)
+    schedulers: tuple[ListScheduler, ...] = (Heft(), Greedy(), Peft())
+    for scheduler in schedulers if lister is not None else ():
+        if found and (progress.stopped or limits.remaining <= 0):
+            break
+        assert lister is not None
+        found.append(scheduler.schedule(lister))
+    able = np.flatnonzero(np.isfinite(instance.time).all(axis=0)).tolist()
+    return [*found, *(timed(instance, np.full(instance.n, d), np.zeros(instance.n)) for d in able)]

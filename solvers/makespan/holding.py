@@ -1,0 +1,81 @@
+"""What a run of a search for schedules holds: the best plan, and when there is no more to do."""
+
+from __future__ import annotations
+
+from threading import RLock
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, relative_gap
+from mtpp_dsl.solvers.baselines.common import Taker
+from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.makespan.field import field_of, starts
+from mtpp_dsl.solvers.scheduling.instance import Instance
+
+__all__ = ["Holding"]
+
+
+class Holding:
+    """The best plan of a run; threads may share it.
+
+    Args:
+        name: of the method.
+        problem: on links, with a makespan to minimise.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+    """
+
+    def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
+        self._problem, self._limits, self._progress = problem, limits, progress
+        self._instance = Instance.of(problem)
+        self._field = field_of(self._instance)
+        self._taker = Taker(name, problem, limits, progress)
+        self._lock = RLock()
+        proved = Simple().solve(problem, Limits(), Progress()).bound
+        self._simple = 0.0 if proved is None else proved.cost
+
+    def begin(self) -> None:
+        """Keep the plan to start from and those of list schedulers, as far as they break nothing."""
+        start = self._limits.start
+        if start is not None and not self.keep(start):
+            self._taker.note(f"the start was dropped, it is no plan: {self._taker.broken}")
+        for plan in starts(self._instance, self._limits, self._progress):
+            self.keep(plan)
+        if self.plan is None:
+            self._taker.note("no schedule to start from was found; this does not prove that there is none")
+
+    def keep(self, plan: Plan) -> bool:
+        """Keep *plan* if it is the best; return whether it breaks no constraint."""
+        used = np.bincount(plan.assignment, weights=self._instance.memory, minlength=self._instance.k)
+        if (used > self._instance.limit).any():
+            return False
+        with self._lock:
+            return self._taker.take(plan)
+
+    def closed(self, cost: float) -> bool:
+        """Return whether a cost is close enough to the bound known."""
+        proved = self._progress.bound
+        bound = max(self._simple, 0.0 if proved is None else proved.cost)
+        return relative_gap(cost, bound) <= self._limits.gap
+
+    def answer(self) -> Result:
+        """Return the best plan, and why the run ended."""
+        return self._taker.result("gap" if self.closed(self.cost) else "complete")
+
+    @property
+    def plan(self) -> Plan | None:
+        """The best plan."""
+        return self._taker.plan
+
+    @property
+    def cost(self) -> float:
+        """The least makespan."""
+        return self._taker.cost
+
+    @property
+    def done(self) -> bool:
+        """Whether there is no more time, or no need for more."""
+        return self._progress.stopped or self._limits.remaining <= 0 or self.closed(self.cost)
