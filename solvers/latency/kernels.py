@@ -234,6 +234,43 @@ def close(
             return count
 
 
+def between(
+    u: int,
+    w: int,
+    chosen: Ints,
+    inside: Ints,
+    stamp: int,
+    order: Ints,
+    place: Ints,
+    offsets: Ints,
+    heads: Ints,
+) -> int:
+    """Fill *chosen* with two nodes and all on paths between them; return how many, 0 if no path leads there."""
+    after = np.zeros(len(order), np.bool_)
+    before = np.zeros(len(order), np.bool_)
+    after[u] = True
+    for i in range(place[u], place[w]):
+        v = order[i]
+        if after[v]:
+            for e in range(offsets[v], offsets[v + 1]):
+                after[heads[e]] = True
+    if not after[w]:
+        return 0
+    before[w] = True
+    count = 0
+    for i in range(place[w], place[u] - 1, -1):
+        v = order[i]
+        for e in range(offsets[v], offsets[v + 1]):
+            if before[heads[e]]:
+                before[v] = True
+                break
+        if after[v] and before[v]:
+            inside[v] = stamp
+            chosen[count] = v
+            count += 1
+    return count
+
+
 def anneal(
     slot: Ints,
     best: Ints,
@@ -259,7 +296,7 @@ def anneal(
     """Try one move for each row of *draws*; return how many were accepted.
 
     A move puts a node, or one with those before or after it in its slot, or a whole slot, into another slot, with all
-    that is between and all that is colocated; or it swaps two slots.
+    that is between and all that is colocated; or it swaps two slots, or makes a subgraph of two nodes and all between.
 
     Args:
         slot: [n] where every node is; moved.
@@ -288,7 +325,11 @@ def anneal(
     inside = np.full(n, -1, np.int64)
     chosen = np.empty(n, np.int64)
     old = np.empty(n, np.int64)
+    touched = np.full(slots, -1, np.int64)
     goal = np.empty(n, np.int64)
+    place = np.empty(n, np.int64)
+    for i in range(n):
+        place[order[i]] = i
     accepted = 0
     for step in range(steps):
         r = draws[step]
@@ -330,6 +371,13 @@ def anneal(
             chosen[0] = v
             inside[v] = step
             count = 1
+        elif kind > 0.97 and pieces > 0:  # a new subgraph in place of an old one
+            u = int(r[1] * n)
+            w = order[min(n - 1, place[u] + int(n ** r[2]))]
+            to = int(r[3] * pieces)
+            count = between(u, w, chosen, inside, step, order, place, offsets, heads)
+            if count == 0:
+                continue
         else:  # a whole slot
             source = slot[int(r[1] * n)]
             to = int(r[2] * slots)
@@ -346,9 +394,10 @@ def anneal(
                         inside[v] = step
                         chosen[count] = v
                         count += 1
-        swap = kind >= 0.85 and to < pieces and r[4] < 0.5
+        fresh = kind > 0.97
+        swap = kind >= 0.85 and not fresh and to < pieces and r[4] < 0.5
         if not swap:
-            hull = to < pieces and r[6] < 0.6
+            hull = to < pieces and r[6] < 0.6 and not fresh
             spread = r[5] if r[4] < 0.3 else 0.0
             count = close(
                 chosen,
@@ -369,6 +418,18 @@ def anneal(
                 group,
             )
         source = slot[chosen[0]]
+        if fresh and slots > pieces:  # the old one, and what is left of others that lost nodes to it, goes to a CPU
+            aside = pieces + int(r[5] * (slots - pieces))
+            for i in range(count):
+                touched[slot[chosen[i]]] = step
+            touched[to] = step
+            for v in range(n):
+                s = slot[v]
+                if inside[v] != step and s < pieces and touched[s] == step and (s == to or r[6] < 0.5):
+                    inside[v] = step
+                    goal[v] = aside
+                    chosen[count] = v
+                    count += 1
         for i in range(count):
             v = chosen[i]
             old[i] = slot[v]
@@ -377,7 +438,7 @@ def anneal(
             else:
                 slot[v] = goal[v]
         torn = False
-        if swap and home[to] != home[source]:
+        if fresh or (swap and home[to] != home[source]):
             for i in range(count):
                 g = group[chosen[i]]
                 for j in range(member_offsets[g], member_offsets[g + 1]):
@@ -419,7 +480,7 @@ def annealing_kernel(work: float, say: Callable[[str], None]) -> Callable[..., i
     if chosen is not anneal and not _registered:
         from numba.extending import register_jitable
 
-        for function in (latency_of, grow, close):
+        for function in (latency_of, grow, close, between):
             register_jitable(function)
         _registered = True
     return chosen
