@@ -37,11 +37,11 @@ class ListScheduler:
         taker = Taker(self.name, problem, limits, progress)
         try:
             taker.pause()
-            lister = Lister.of(Instance.of(problem))
+            lister = Lister.of(Instance.of(problem), taker.pause)
             if lister is None:
                 taker.note("no way was found to give every node a device within memory, links and the constraints")
                 return taker.result()
-            lister = replace(lister, limits=limits, pause=taker.pause, say=progress.say, note=taker.note)
+            lister = replace(lister, limits=limits, say=progress.say, note=taker.note)
             if not taker.take(self.schedule(lister)):
                 taker.note(f"the schedule found is none: {taker.broken}")
         except Ended:

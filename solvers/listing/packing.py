@@ -224,15 +224,15 @@ def fix(hold: Hold, c: int) -> None:
             hold.before[hold.after[c]] = hold.before[c]
 
 
-def fill(rules: Rules, hold: Hold, order: Ints, liked: Ints) -> int:
-    """Give the classes homes in this *order*, the first device of ``liked[c]`` first; return how many found one."""
-    for i in range(len(order)):
+def fill(rules: Rules, hold: Hold, order: Ints, liked: Ints, first: int, last: int) -> int:
+    """Give ``order[first:last]`` homes, the first of ``liked[c]`` first; return the place of one without, or *last*."""
+    for i in range(first, last):
         found = hold.home[order[i]] >= 0
         for j in range(liked.shape[1]):
             found = found or settle(rules, hold, order[i], liked[order[i], j])
         if not found:
             return i
-    return len(order)
+    return last
 
 
 PACKING = (relocate, clashes, shift, follow, unload, search, anew, settle, fix)

@@ -93,7 +93,7 @@ def rules(instance: Instance) -> Rules:
     ends = np.concatenate([first, second])
     order = np.argsort(ends, kind="stable")
     return Rules(
-        group=np.ascontiguousarray(group, np.int64),
+        group=np.array(group, np.int64),
         need=np.bincount(group, weights=instance.memory, minlength=classes).astype(np.float64),
         limit=instance.limit * (1 + ROUNDING),
         may=may,

@@ -57,13 +57,13 @@ class Lister:
     note: Callable[[str], None] = _nothing
 
     @classmethod
-    def of(cls, instance: Instance) -> Lister | None:
-        """Return one for *instance*, or None if no placement is found that keeps to its rules."""
+    def of(cls, instance: Instance, pause: Callable[[], None] = _nothing) -> Lister | None:
+        """Return one for *instance*, or None if no placement is found that keeps to its rules before *pause* raises."""
         found = rules(instance)
         _, first = np.unique(instance.together[instance.graph.topological_order], return_index=True)
         free = is_free(found)
-        hold = somewhere(found) if free else witness(found, np.argsort(first).astype(np.int64))
-        return None if hold is None else cls(instance, found, hold, free)
+        hold = somewhere(found) if free else witness(found, np.argsort(first).astype(np.int64), pause)
+        return None if hold is None else cls(instance, found, hold, free, pause=pause)
 
     @classmethod
     def fixed(cls, instance: Instance, assignment: Ints) -> Lister:
@@ -75,7 +75,7 @@ class Lister:
             need=np.zeros(instance.n),
             limit=np.full(instance.k, np.inf),
             may=np.isfinite(instance.time),
-            work=instance.time,
+            work=np.array(instance.time),
             offsets=np.zeros(instance.n + 1, np.int64),
             near=none,
             kind=none,
@@ -144,7 +144,7 @@ class Lister:
 
     def _score(self, tier: Floats | None, bias: Floats | None, insert: bool) -> Score:
         none = np.zeros((self.instance.n, self.instance.k))
-        return Score(none if tier is None else tier, none if bias is None else bias, insert)
+        return Score(none if tier is None else np.array(tier), none if bias is None else np.array(bias), insert)
 
     def _queue(self, score: Score, rank: Floats, favourite: Ints | None) -> Queue:
         n, k = self.instance.n, self.instance.k

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from mtpp_dsl.solvers.listing.rules import Hold, Rules
 
 __all__ = ["witness"]
 
+CHUNK = 256
+"""Classes placed between two looks at the clock."""
 TRIES = 300_000
 """Places tried by the search for a placement."""
 MOST = 400
 """Classes for which that search is begun."""
 
 
-def witness(rules: Rules, order: Ints) -> Hold | None:
+def witness(rules: Rules, order: Ints, pause: Callable[[], None]) -> Hold | None:
     """Return a placement of all classes that keeps to *rules*, or None if none was found.
 
     Tried in turn: everything on one device, the fastest first; classes by decreasing memory, and in *order*, each on
@@ -28,20 +30,33 @@ def witness(rules: Rules, order: Ints) -> Hold | None:
     Args:
         rules: see there.
         order: [classes] of the first nodes of each in a topological order.
+        pause: called often; raises to end the attempts.
     """
     classes, k = rules.work.shape
     heavy = np.lexsort((np.arange(classes), -rules.need))
     for islands in _islands(rules):
         for row, liked in _attempts(rules, order, heavy, islands):
-            hold = Hold.empty(classes, k)
-            run = FILL.pick(classes * k, _silent)
-            if run(rules, hold, row, liked) == classes:
+            hold = _filled(rules, row, liked, pause)
+            if hold is not None:
                 return hold
     if classes <= MOST:
         hold = Hold.empty(classes, k)
         if SEARCH.pick(TRIES, _silent)(rules, hold, heavy, TRIES):
             return hold
     return None
+
+
+def _filled(rules: Rules, order: Ints, liked: Ints, pause: Callable[[], None]) -> Hold | None:
+    """Return a placement made class by class, or None if one finds no place."""
+    classes, k = rules.work.shape
+    hold = Hold.empty(classes, k)
+    run = FILL.pick(classes * k, _silent)
+    for first in range(0, classes, CHUNK):
+        pause()
+        last = min(first + CHUNK, classes)
+        if run(rules, hold, order, liked, first, last) < last:
+            return None
+    return hold
 
 
 def _attempts(rules: Rules, order: Ints, heavy: Ints, inside: Bools) -> Iterator[tuple[Ints, Ints]]:
