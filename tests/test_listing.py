@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from time import process_time
@@ -329,6 +330,41 @@ def test_stopped_or_out_of_time() -> None:
             assert result.plan is None
             assert result.termination in ("interrupted", "time_limit")
             assert "before every node" in result.notes[0]
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_units_do_not_matter(exclusive: bool) -> None:
+    """With all times and data times a power of two, schedules are the same, that many times as long."""
+    for seed, scale in product(range(3), (2.0**40, 2.0**-30)):
+        problem = related(seed, memory=1.5)
+        if exclusive:
+            problem = problem.with_constraints([*problem.constraints, ExclusiveLinks()])
+        graph = replace(problem.graph, work=problem.graph.work * scale, sizes=problem.graph.sizes * scale)
+        larger = Problem.create(
+            graph, problem.devices, problem.interconnect, Objective("makespan"), problem.constraints
+        )
+        for scheduler in SCHEDULERS:
+            one, other = solved(scheduler, problem), solved(scheduler, larger)
+            assert one.cost is not None
+            assert other.cost == one.cost * scale
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_magnitudes(seed: int) -> None:
+    """Times from 1e-9 to 1e12 side by side, and zeros: a plan that is one."""
+    random = np.random.default_rng(seed)
+    n, k = 25, 3
+    times = 10.0 ** random.uniform(-9, 12, (k, n)) * (random.random((k, n)) < 0.9)
+    edges = [(u, v) for u in range(n) for v in range(u + 1, n) if random.random() < 0.15]
+    table = 10.0 ** random.uniform(-9, 12, (len(edges), k, k)) * (1 - np.eye(k))
+    graph = Graph.create([f"v{i}" for i in range(n)], edges, times={f"d{d}": times[d] for d in range(k)})
+    links = Links(np.ones((k, k)), np.zeros((k, k)), table)
+    for constraints in ([], [ExclusiveLinks()]):
+        problem = Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, Objective("makespan"), constraints)
+        for scheduler in SCHEDULERS:
+            plan = solved(scheduler, problem).plan
+            assert plan is not None
+            assert verify(problem, plan) == []
 
 
 def test_classes_keep_to_all_rules() -> None:

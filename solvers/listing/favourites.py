@@ -14,6 +14,9 @@ from mtpp_dsl.solvers.listing.run import Lister
 __all__ = ["Sct"]
 
 
+PLAIN = "without favourite children this is etf"
+
+
 class Sct(ListScheduler):
     """Method ``m-sct``: as ``etf``, but a device waits for the favourite child of the node that it ran last.
 
@@ -29,14 +32,11 @@ class Sct(ListScheduler):
 
     def schedule(self, lister: Lister) -> Plan:
         """Solve the programme, then place nodes by their starts."""
-        favourite = favourites(lister)
-        if favourite is None:
-            lister.note("the linear programme was not solved in time: without favourite children this is etf")
-        return lister.earliest(upward_ranks(lister.instance), favourite=favourite)
+        return lister.earliest(upward_ranks(lister.instance), favourite=favourites(lister))
 
 
 def favourites(lister: Lister) -> Ints | None:
-    """Return [n] the favourite child of every node, -1 for none; None if there was not time enough.
+    """Return [n] the favourite child of every node, -1 for none; None, with a note, if HiGHS found no solution.
 
     Columns: for every edge whether it is paid (0: its head is the favourite of its tail), starts, and the makespan.
     """
@@ -60,7 +60,7 @@ def favourites(lister: Lister) -> Ints | None:
     cost = np.zeros(m + n + 1)
     cost[-1] = 1.0
     upper = np.concatenate([one, np.full(n + 1, np.inf)])
-    found = minimum(lister, cost, Rows.stacked(paid, ended, one_child, one_parent), upper)
+    found = minimum(lister, cost, Rows.stacked(paid, ended, one_child, one_parent), upper, otherwise=PLAIN)
     return None if found is None else _matched(graph.tails, graph.heads, found[:m], n)
 
 

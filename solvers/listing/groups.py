@@ -19,6 +19,9 @@ DROPPED = -1
 """Group of the devices that are too slow to be of use."""
 
 
+PLAIN = "with all devices in one group this is etf"
+
+
 class Getf(ListScheduler):
     """Method ``getf``: as ``etf``, within the group of about equally fast devices that a linear programme gives a node.
 
@@ -40,7 +43,6 @@ class Getf(ListScheduler):
         group = speed_groups(speed)
         share = shares(lister, group != DROPPED)
         if share is None:
-            lister.note("the linear programme was not solved in time: with all devices in one group this is etf")
             return lister.earliest(upward_ranks(instance))
         chosen = rounded(instance, share, group, speed)
         tier = np.where(group == chosen[:, None], 0.0, np.where(group == DROPPED, 2.0, 1.0))
@@ -73,7 +75,7 @@ def speed_groups(speed: Floats) -> Ints:
 
 
 def shares(lister: Lister, kept: Bools) -> Floats | None:
-    """Return [n, k] which share of every node each device gets in the relaxed schedule; None if time was not enough.
+    """Return [n, k] the share of every node that each device gets; None, with a note, if HiGHS found no solution.
 
     Columns: shares, completions, the makespan. A node that no *kept* device can run is shared among all that can.
     """
@@ -111,7 +113,9 @@ def shares(lister: Lister, kept: Bools) -> Floats | None:
     whole = Rows(node, entries, np.ones(count), each)
     cost = np.zeros(end + 1)
     cost[end] = 1.0
-    found = minimum(lister, cost, Rows.stacked(own, follow, load, ended), np.full(end + 1, np.inf), whole)
+    found = minimum(
+        lister, cost, Rows.stacked(own, follow, load, ended), np.full(end + 1, np.inf), whole, otherwise=PLAIN
+    )
     if found is None:
         return None
     share = np.zeros((n, k))

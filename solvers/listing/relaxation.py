@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,10 @@ SHARE = 0.5
 """Of the time that is left, what a programme may take."""
 GLANCE = 0.05
 """Seconds between two looks whether somebody asked to stop."""
+
+
+TIME_UP = 1
+"""Status of an answer of scipy that a limit cut short."""
 
 
 class Rows(NamedTuple):
@@ -44,8 +48,10 @@ class Rows(NamedTuple):
         return cls(row + shift, column, value, most)
 
 
-def minimum(lister: Lister, cost: Floats, below: Rows, upper: Floats, equal: Rows | None = None) -> Floats | None:
-    """Return the values of columns between 0 and *upper* of least *cost*, or None if the time was not enough.
+def minimum(
+    lister: Lister, cost: Floats, below: Rows, upper: Floats, equal: Rows | None = None, *, otherwise: str
+) -> Floats | None:
+    """Return the values of columns between 0 and *upper* of least *cost*, or None, with a note, if HiGHS found none.
 
     Args:
         lister: whose limits and interrupts count.
@@ -53,8 +59,9 @@ def minimum(lister: Lister, cost: Floats, below: Rows, upper: Floats, equal: Row
         below: rows whose left side is at most what they say.
         upper: [columns].
         equal: rows whose left side is what they say.
+        otherwise: what the user is told that it means if there are none.
     """
-    found: list[Floats] = []
+    answers: list[Any] = []
 
     def run() -> None:
         from scipy.optimize import linprog
@@ -70,12 +77,16 @@ def minimum(lister: Lister, cost: Floats, below: Rows, upper: Floats, equal: Row
             method="highs",
             options={} if left == np.inf else {"time_limit": left},
         )
-        if answer.status == 0:
-            found.append(answer.x)
+        answers.append(answer)
 
-    solving = Thread(target=run, daemon=True)
+    solving = Thread(target=run, daemon=True)  # one that is stopped may run on until its limit
     solving.start()
     while solving.is_alive():
         solving.join(GLANCE)
         lister.pause()
-    return found[0] if found else None
+    if answers and answers[0].status == 0:
+        values: Floats = answers[0].x
+        return values
+    why = "in time" if answers and answers[0].status == TIME_UP else "by HiGHS"
+    lister.note(f"the linear programme was not solved {why}: {otherwise}")
+    return None
