@@ -24,7 +24,7 @@ WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
 MODULE_NODES = 120
 """Larger modules are not solved as they are: the graph has no cut nodes that help."""
 PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
-"""Of the time left, what the decomposition and the chain relaxation may take; what is left is for searches."""
+"""Of the time left, what the decomposition may take, and the chain relaxation before one model of everything."""
 MODEL_NODES = 400
 """Larger graphs are no work for one model."""
 ANNEALING_SHARE = 0.3
@@ -34,8 +34,9 @@ class ScheduleRun(Steps):
     """One call for a makespan on links.
 
     1. bounds that cost next to nothing, and list schedules;
-    2. a small graph as one model; one with cut nodes by modules, with all cores; else along a chain of its nodes;
-    3. searches and one model of everything at the same time, for the time that is left.
+    2. a small graph as one model; one with cut nodes by modules, with all cores;
+    3. searches and proofs at the same time, for the time that is left: where no cut nodes help along a chain of nodes, and
+       by one model of everything where that is not too large.
     """
 
     def result(self) -> Result:
@@ -47,8 +48,6 @@ class ScheduleRun(Steps):
         if self.by_modules and self.cut:
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
         self.run(Task(load(METHODS, "interval")(), QUICK_SHARE, QUICK_SECONDS))
-        if self.by_modules and not self.cut:
-            self.run(Task(load(METHODS, "chain-relaxation")(), CHAIN_SHARE))
         self.race()
         return self.answer()
 
@@ -85,12 +84,15 @@ class ScheduleRun(Steps):
             self.at_once(self.lanes(cores(self.limits)))
 
     def lanes(self, count: int) -> list[list[Task]]:
-        """Return lanes of tasks, at most *count*: a search, then one model of everything, then further searches."""
+        """Return lanes of tasks, at most *count*: a search, then a proof, then further searches."""
         search = load(METHODS, "annealing")()
         improve = [load(METHODS, "lns")()] if self.by_modules else []
-        model = [Task(self.whole)] if self.problem.graph.n <= MODEL_NODES or search.accepts(self.problem) else []
+        chain = [load(METHODS, "chain-relaxation")()] if self.by_modules and not self.cut else []
+        model = [self.whole] if self.problem.graph.n <= MODEL_NODES or search.accepts(self.problem) else []
+        proofs = [Task(method, CHAIN_SHARE if model else 1.0) for method in chain] + [Task(method) for method in model]
         if count == 1:
-            return [[Task(search, ANNEALING_SHARE), *(Task(m, 0.5) for m in improve), *model]]
+            turns = (search, *chain, *improve, *model)
+            return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
         first = [Task(search, ANNEALING_SHARE if improve else 1.0), *map(Task, improve)]
         more = [[Task(method, seed=seed)] for seed in range(1, count) for method in (*improve, search)]
-        return [lane for lane in (first, model, *more) if lane][:count]
+        return [lane for lane in (first, proofs, *more) if lane][:count]
