@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
-from mtpp_dsl.solvers.cpsat.request import NEVER, Request, Row, Solution, Term
+from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Request, Row, Solution, Term
 
 __all__ = ["Model"]
 
@@ -98,10 +98,16 @@ class Model:
             ]
             if len(busy) > 1:
                 self.model.add_no_overlap(intervals)
-                self.model.add(sum(takes * self._on[v][d] for v, takes in busy) <= self._end_of_all)
+                aside = self._aside([v for v, _ in busy], d)
+                self.model.add(sum(takes * self._on[v][d] for v, takes in busy) + aside <= self._end_of_all)
         for sequence in self.request.sequences:
             for u, v in pairwise(sequence):
                 self.model.add(self._start[v] >= self._end[u])
+
+    def _aside(self, tasks: list[int], d: int) -> int:
+        """Return what must pass before and after any of *tasks* on a device; 0 where that is known of some only."""
+        aside = int(self.request.head[tasks, d].min() + self.request.tail[tasks, d].min())
+        return aside if aside <= self.request.at_least else 0
 
     def _edge(self, e: int) -> None:
         """Let the head of an edge wait for its tail, and for the transfer between their devices."""
@@ -149,10 +155,17 @@ class Model:
         return both
 
     def _exclusive(self) -> None:
-        for moves in self._ports.values():
-            if len(moves) > 1:
-                self.model.add_no_overlap(interval for interval, _ in moves)
+        """Let every port carry one transfer at a time, beside what keeps it busy anyway."""
+        for port, moves in self._ports.items():
+            intervals = [interval for interval, _ in moves]
+            intervals += [self._busy(busy) for busy in self.request.busy if (busy.port, busy.device) == port]
+            if len(intervals) > 1:
+                self.model.add_no_overlap(intervals)
                 self.model.add(sum(takes for _, takes in moves) <= self._end_of_all)
+
+    def _busy(self, busy: Busy) -> Any:
+        start = self._end_of_all - busy.start if busy.from_end else busy.start
+        return self.model.new_fixed_size_interval_var(start, busy.takes, "")
 
     def _constraints(self) -> None:
         """Hold the memories, tasks apart, and the rows."""

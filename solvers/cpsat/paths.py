@@ -58,7 +58,7 @@ def tails(request: Request, order: Sequence[int]) -> Ints:
 
 
 def narrowed(request: Request) -> Request | None:
-    """Return *request* with the longest paths in ``head`` and ``tail``, and ``NEVER`` where no task can be in time.
+    """Return *request* with its longest paths, what it takes by them, and ``NEVER`` where no task can be in time.
 
     Loses no answer that ends by the cutoff; None if there is none.
     """
@@ -71,7 +71,8 @@ def narrowed(request: Request) -> Request | None:
         if not possible.any(axis=1).all():
             return None
         if (possible == (request.duration < NEVER)).all():
-            return request
+            least = (head + request.duration + tail).min(axis=1).max(initial=0)
+            return replace(request, at_least=max(request.at_least, int(least)))
         request = replace(request, duration=np.where(possible, request.duration, NEVER))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mtpp_dsl.graph import Ints
 
-__all__ = ["NEVER", "Answer", "Effort", "Request", "Row", "Solution", "Status", "Term", "request"]
+__all__ = ["NEVER", "Answer", "Busy", "Effort", "Request", "Row", "Solution", "Status", "Term", "request"]
 
 NEVER = 1 << 50
 """A duration, or the time of a transfer, that cannot be; every time that counts is far below."""
@@ -18,6 +18,22 @@ NEVER = 1 << 50
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
 Term: TypeAlias = tuple[Literal["on", "start", "end", "makespan", "bottleneck"], int, int]
 """A decision: ("on", task, device), ("start", task, 0), ("end", task, 0), ("makespan", 0, 0), ("bottleneck", 0, 0)."""
+
+
+class Busy(NamedTuple):
+    """When a port of a device carries what is not asked about, where links are exclusive.
+
+    Attributes:
+        port, device: the sending or the receiving end of a device.
+        start, takes: when, and for how long.
+        from_end: whether it starts so long before the end of everything, and moves with that, and not at that time.
+    """
+
+    port: Literal["out", "in"]
+    device: int
+    start: int
+    takes: int
+    from_end: bool
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,7 @@ class Request:
         latest: [n] it does not start after.
         sequences: lists of tasks that run one after another, whatever devices they are on.
         rows: further constraints.
+        busy: when transfers of the request cannot be.
         hint: where to look first; need not be feasible.
     """
 
@@ -84,6 +101,7 @@ class Request:
     latest: Ints
     sequences: tuple[tuple[int, ...], ...]
     rows: tuple[Row, ...]
+    busy: tuple[Busy, ...]
     hint: Solution | None
 
     @property
@@ -121,6 +139,7 @@ def request(
     latest: Ints | None = None,
     sequences: tuple[tuple[int, ...], ...] = (),
     rows: tuple[Row, ...] = (),
+    busy: tuple[Busy, ...] = (),
     hint: Solution | None = None,
 ) -> Request:
     """Return a request; what is left out constrains nothing. See :class:`Request`."""
@@ -143,6 +162,7 @@ def request(
         latest=np.full(n, NEVER) if latest is None else latest,
         sequences=sequences,
         rows=rows,
+        busy=busy,
         hint=hint,
     )
 

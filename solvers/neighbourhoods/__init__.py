@@ -1,0 +1,1 @@
+"""Makespans by large neighbourhoods: parts of a schedule made anew by CP-SAT."""

@@ -1,0 +1,116 @@
+"""Method ``lns``: large neighbourhoods of a schedule, re-optimised by CP-SAT."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from mtpp_dsl import registry
+from mtpp_dsl.contracts import Availability, Gives, Limits, Method, Progress
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, Termination
+from mtpp_dsl.solvers.baselines.common import Ended, Taker
+from mtpp_dsl.solvers.cpsat.clash import clash
+from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.cpsat.limits import check, effort
+from mtpp_dsl.solvers.cpsat.starts import known
+from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.neighbourhoods.search import search
+from mtpp_dsl.solvers.scheduling.instance import why_not
+
+__all__ = ["Lns"]
+
+ANNEALING, SECONDS = 0.3, 30.0
+"""Of the time, and at most, for annealing: it comes near in no time, and needs long for the rest."""
+FIRST = 0.5
+"""Of the time, at most, for a first plan where no list scheduler finds one."""
+
+
+class Lns:
+    """Method ``lns``: parts of a schedule made anew by CP-SAT, as long as that makes it shorter.
+
+    Starts from the plan that is given, or from the best of some list schedulers; where these find none, as memory is
+    short, from the first that CP-SAT finds; and from what a short annealing makes of it. Shaw: Using constraint
+    programming and local search methods to solve vehicle routing problems (1998).
+    """
+
+    name = "lns"
+    summary = "schedules by large neighbourhoods: windows of time, pairs of devices and clusters re-optimised by CP-SAT"
+    gives: Gives = "plan"
+    uses_solver = True
+    engines = ("cp-sat",)
+
+    def available(self) -> Availability:
+        """Return whether ortools is installed."""
+        return availability()
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why the problem is not one that this schedules, or None."""
+        return why_not(problem, self.name)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best schedule found.
+
+        Raises:
+            Refused: a model is to be written.
+            SolverError: ortools is missing, or its process died.
+            UsageError: an option that CP-SAT does not have.
+        """
+        check(limits)
+        taker = Taker(self.name, problem, limits, progress)
+        termination: Termination = "complete"
+        try:
+            taker.pause()
+            plan = known(problem, limits, progress)
+            if plan is None:
+                plan, impossible = _first(problem, limits, progress, taker)
+                if impossible:
+                    infeasibility = clash(problem, limits, progress)
+                    return replace(taker.result("infeasible", "cp-sat"), infeasibility=infeasibility)
+            if plan is not None:
+                plan = _annealed(problem, plan, limits, progress)
+                taker.take(plan)
+                with Pool(_processes(limits)) as pool:
+                    search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
+        except Ended:
+            pass
+        return taker.result(termination, "cp-sat")
+
+
+def _annealed(problem: Problem, plan: Plan, limits: Limits, progress: Progress) -> Plan:
+    """Return what annealing makes of a plan in a share of the time."""
+    method: Method = registry.load(registry.METHODS, "annealing")()
+    if method.accepts(problem) is not None:
+        return plan
+    progress.say("annealing")
+    share = limits.within(min(SECONDS, ANNEALING * limits.remaining), start=plan)
+    return method.solve(problem, share, progress).plan or plan
+
+
+def _first(problem: Problem, limits: Limits, progress: Progress, taker: Taker) -> tuple[Plan | None, bool]:
+    """Return the first plan that CP-SAT finds, and whether it has shown that there is none."""
+    progress.say("looking for a first plan with CP-SAT")
+    with Engine() as engine:
+        for strict in (True, False):
+            whole = lower(problem, strict=strict)
+            asked = effort(limits, FIRST * limits.remaining)
+            asked = replace(asked, options={"stop_after_first_solution": True, **asked.options})
+            answer = engine.solve(whole.request, asked, stopped=lambda: progress.stopped)
+            for plan in [] if answer.solution is None else whole.plans(answer.solution):
+                if taker.take(plan):
+                    return plan, False
+            if answer.status != "infeasible":
+                break
+        else:
+            return None, True
+    taker.note("no first plan was found to improve on")
+    return None, False
+
+
+def _processes(limits: Limits) -> int:
+    """Return how many parts are made anew at once."""
+    if limits.threads is not None:
+        return limits.threads
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

@@ -1,0 +1,101 @@
+"""The search: parts of the best schedule are made anew, several at once, until that has not helped for long."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.result import relative_gap
+from mtpp_dsl.solvers.baselines.common import Taker
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.request import Answer, Effort
+from mtpp_dsl.solvers.cpsat.whole import Whole, timetable
+from mtpp_dsl.solvers.neighbourhoods.choice import Choice, Chooser
+from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
+
+__all__ = ["search"]
+
+WORK = 0.25
+"""CP-SAT's own measure of time for one part: the same on every machine, and roughly its seconds on a fast one."""
+SIDEWAYS = 0.4
+"""How often another schedule that is as short is looked for, and taken."""
+PATIENCE = 150
+"""Parts that have not helped, one after another, after which the search ends."""
+
+
+@dataclass
+class _Asked:
+    choice: Choice
+    sideways: bool
+    answer: Future[Answer] | None
+
+
+def search(whole: Whole, plan: Plan, pool: Pool, taker: Taker, limits: Limits, progress: Progress) -> bool:
+    """Make parts of *plan* anew, reporting what is better to *taker*; return whether nothing better exists.
+
+    Each round asks for as many parts of one schedule as there are processes, and takes the best of the answers: how
+    fast they come makes no difference.
+
+    Args:
+        whole: the problem in whole numbers.
+        plan: to start from.
+        pool: the processes.
+        taker: checks plans and keeps the best.
+        limits: when to stop, and the seed.
+        progress: when to stop.
+    """
+    random = np.random.default_rng(limits.seed)
+    chooser = Chooser(whole, random)
+    line, cost, failures = Timeline.of(whole, plan), evaluate(whole.instance.problem, plan).cost, 0
+    while failures < PATIENCE and not _closed(limits, progress):
+        taker.pause()
+        round_ = [_ask(chooser.choose(line), line, pool, limits, progress, random) for _ in range(pool.size)]
+        best: Plan | None = None
+        for asked in round_:
+            answer = Answer("infeasible", None, 0, None) if asked.answer is None else asked.answer.result()
+            if asked.choice.everything and answer.status == "infeasible" and not asked.sideways:
+                return True
+            found = _plan(whole, asked.choice, answer, taker)
+            asked.choice.kind.learn(answer.status, found is not None and _cost(whole, found) < cost)
+            if found is not None and _cost(whole, found) <= (cost if best is None else _cost(whole, best)):
+                best = found
+        failures += len(round_)
+        if best is not None:
+            failures = 0 if _cost(whole, best) < cost else failures
+            line, cost = Timeline.of(whole, best), _cost(whole, best)
+    return False
+
+
+def _ask(
+    choice: Choice, line: Timeline, pool: Pool, limits: Limits, progress: Progress, random: np.random.Generator
+) -> _Asked:
+    """Ask for a part that makes the schedule shorter, or sometimes for another that makes it no longer."""
+    sideways = bool(random.random() < SIDEWAYS) and not choice.everything
+    asked = choice.window.request(line.makespan - (not sideways), hint=False)
+    if asked.at_least > asked.cutoff:
+        return _Asked(choice, sideways, None)
+    options = {"max_deterministic_time": WORK, **limits.solver_options}
+    effort = Effort(limits.remaining, 1, int(random.integers(2**31)), 0.0, options)
+    return _Asked(choice, sideways, pool.submit(asked, effort, stopped=lambda: progress.stopped))
+
+
+def _plan(whole: Whole, choice: Choice, answer: Answer, taker: Taker) -> Plan | None:
+    """Return the plan with what was found put in, in exact times; None if nothing was found."""
+    if answer.solution is None or answer.value is None:
+        return None
+    plan = timetable(whole.instance, whole.request, choice.window.schedule(answer.solution, answer.value))
+    return plan if taker.take(plan) else None
+
+
+def _cost(whole: Whole, plan: Plan) -> float:
+    return evaluate(whole.instance.problem, plan).cost
+
+
+def _closed(limits: Limits, progress: Progress) -> bool:
+    plan, bound = progress.cost, progress.bound
+    return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= limits.gap

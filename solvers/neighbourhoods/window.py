@@ -1,0 +1,179 @@
+"""A part of a schedule as a request, all else staying as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Request, Solution, request
+from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
+
+__all__ = ["Window"]
+
+
+class Window:
+    """Nodes that come one after another in a timeline, to be placed and timed anew.
+
+    What starts before them stays where and when it is. What starts after them stays where it is, in its order, and
+    comes as late before the end of everything as it can: the sooner the window is over, the sooner all is. Where links
+    are exclusive, the transfers of one part and of the other keep their ports busy, at times that stay or that move
+    with the end; and the nodes at the other ends of transfers that may change are tasks too, which stay where they are.
+
+    Args:
+        whole: the problem, without labelled constraints.
+        line: a schedule.
+        first, last: the nodes are ``line.order[first:last]``.
+        may: [n, k] where these nodes may go.
+
+    Attributes:
+        inside: the nodes.
+        nodes: the nodes that are tasks of the request, those inside first.
+    """
+
+    def __init__(self, whole: Whole, line: Timeline, first: int, last: int, may: Bools) -> None:
+        self._whole, self._asked, self._line, self._may = whole, whole.request, line, may
+        n, graph = self._asked.n, whole.instance.graph
+        self._tails, self._heads = graph.tails, graph.heads
+        self.inside = line.order[first:last]
+        self._side = np.zeros(n, np.int64)
+        self._side[line.order[:first]] = -1
+        self._side[line.order[last:]] = 1
+        tail, head = self._side[self._tails], self._side[self._heads]
+        self._early = line.place_sent < line.place[line.order[first]]
+        late = line.place_sent > line.place[line.order[last]] if last < n else np.zeros(len(tail), np.bool_)
+        self._moving = (tail == 0) | (head == 0)
+        if self._asked.exclusive:
+            self._moving |= (tail < 0) & (head > 0) & line.port & ~self._early & ~late
+        kept = self._moving if self._asked.exclusive else (tail == 0) & (head == 0)
+        self._kept = np.flatnonzero(kept)
+        ends = np.unique(np.append(self._tails[kept], self._heads[kept]))
+        self.nodes = np.append(self.inside, ends[self._side[ends] != 0])
+        self._number = np.full(n, -1)
+        self._number[self.nodes] = np.arange(len(self.nodes))
+
+    def request(self, cutoff: int, *, hint: bool) -> Request:
+        """Return what to ask for an end by *cutoff*, with the schedule as it is for a hint, if one is wanted."""
+        asked, line, nodes = self._asked, self._line, self.nodes
+        duration = self._durations()
+        head, tail, at_least = self._limits(duration)
+        before = self._side[nodes] < 0
+        return request(
+            duration,
+            self._number[self._tails[self._kept]],
+            self._number[self._heads[self._kept]],
+            asked.row[self._kept],
+            asked.table,
+            cutoff=cutoff,
+            exclusive=asked.exclusive,
+            at_least=at_least,
+            size=np.where(self._side[nodes] == 0, asked.size[nodes], 0),
+            capacity=self._room(),
+            together=self._together(),
+            apart=tuple(tuple(i for i in self._number[list(vs)].tolist() if i >= 0) for vs in asked.apart),
+            head=head,
+            tail=tail,
+            latest=np.where(before, line.start[nodes], NEVER),
+            busy=tuple(self._busy(duration, head, tail)) if asked.exclusive else (),
+            hint=Solution(line.device[nodes], line.start[nodes], line.sent[self._kept]) if hint else None,
+        )
+
+    def schedule(self, found: Solution, makespan: int) -> Solution:
+        """Return the whole schedule with *found* put in, which ends at *makespan*."""
+        line, count = self._line, len(self.inside)
+        device, start = line.device.copy(), line.start.copy()
+        after = self._side > 0
+        start[after] = (makespan - line.rest - line.takes)[after]
+        device[self.inside], start[self.inside] = found.device[:count], found.start[:count]
+        sent = np.where(self._early, line.sent, makespan - line.rest_sent - line.carried)
+        if self._asked.exclusive:
+            sent[self._kept] = found.sent
+        return Solution(device, start, sent)
+
+    def _durations(self) -> Ints:
+        """Return the durations of the tasks, ``NEVER`` where one may not go."""
+        asked, line, nodes = self._asked, self._line, self.nodes
+        outside = self._side != 0
+        held = np.zeros(int(asked.together.max(initial=-1)) + 1, np.bool_)
+        held[asked.together[outside]] = True
+        may = self._may[nodes] & ~(outside[nodes] | held[asked.together[nodes]])[:, None]
+        for tasks in asked.apart:
+            others = [v for v in tasks if outside[v]]
+            here = [i for i in self._number[list(tasks)].tolist() if i >= 0]
+            may[np.ix_(here, line.device[others])] = False
+        may[np.arange(len(nodes)), line.device[nodes]] = True
+        return np.where(may, asked.duration[nodes], NEVER)
+
+    def _limits(self, duration: Ints) -> tuple[Ints, Ints, int]:
+        """Return when tasks can start, and what is left after their ends, by device; and when all ends at least."""
+        asked, line, side, nodes = self._asked, self._line, self._side, self.nodes
+        free, left = np.zeros(asked.k, np.int64), np.zeros(asked.k, np.int64)
+        early, after = (side < 0) & (line.takes > 0), (side > 0) & (line.takes > 0)
+        np.maximum.at(free, line.device[early], line.end[early])
+        np.maximum.at(left, line.device[after], (line.takes + line.rest)[after])
+        waits = (duration > 0) & (side[nodes] == 0)[:, None]
+        head, tail = np.where(waits, free, 0), np.where(waits, left, 0)
+        tail_side, head_side = side[self._tails], side[self._heads]
+        into = np.flatnonzero((tail_side < 0) & (head_side == 0))
+        u, v = self._tails[into], self._heads[into]
+        np.maximum.at(head, self._number[v], line.end[u][:, None] + asked.table[asked.row[into], line.device[u], :])
+        out = np.flatnonzero((tail_side == 0) & (head_side > 0))
+        u, v = self._tails[out], self._heads[out]
+        rest = (line.takes + line.rest)[v]
+        np.maximum.at(tail, self._number[u], rest[:, None] + asked.table[asked.row[out], :, line.device[v]])
+        outside = side[nodes] != 0
+        head[outside] = np.where(side[nodes] < 0, line.start[nodes], 0)[outside, None]
+        tail[outside] = np.where(side[nodes] > 0, line.rest[nodes], 0)[outside, None]
+        at_least = max(self._beside(), int((free + left).max(initial=0)))
+        return head, tail, at_least
+
+    def _beside(self) -> int:
+        """Return when all ends at least, by what passes the window: nodes before it, and transfers that stay."""
+        line, side, k = self._line, self._side, self._asked.k
+        across = (side[self._tails] < 0) & (side[self._heads] > 0) & ~self._moving
+        kept = line.sent + line.carried + (line.takes + line.rest)[self._heads]
+        moved = line.end[self._tails] + line.carried + line.rest_sent
+        ends = [int(line.end[side < 0].max(initial=0)), int(np.where(self._early, kept, moved)[across].max(initial=0))]
+        early = line.port & ~self._moving & self._early
+        late = line.port & ~self._moving & ~self._early
+        for node in (self._tails, self._heads):
+            free, left = np.zeros(k, np.int64), np.zeros(k, np.int64)
+            np.maximum.at(free, line.device[node[early]], (line.sent + line.carried)[early])
+            np.maximum.at(left, line.device[node[late]], (line.carried + line.rest_sent)[late])
+            ends.append(int((free + left).max(initial=0)))
+        return max(ends)
+
+    def _together(self) -> Ints:
+        """Return the classes of the tasks; those that are not inside are where they are, each for itself."""
+        nodes = self.nodes
+        outside = self._side[nodes] != 0
+        classes = np.where(outside, self._asked.n + np.arange(len(nodes)), self._asked.together[nodes])
+        return np.asarray(np.unique(classes, return_inverse=True)[1].reshape(-1), np.int64)
+
+    def _room(self) -> Ints:
+        """Return what the nodes that are not inside leave of the devices."""
+        asked, outside = self._asked, self._side != 0
+        used = np.zeros(asked.k, np.int64)
+        np.add.at(used, self._line.device[outside], asked.size[outside])
+        return np.where(asked.capacity < NEVER, asked.capacity - used, NEVER)
+
+    def _busy(self, duration: Ints, head: Ints, tail: Ints) -> list[Busy]:
+        """Return when ports carry what does not change, as far as that is neither before nor after everything else."""
+        line, found = self._line, []
+        possible = duration < NEVER
+        soon = int((head + duration)[possible].min())
+        rest = int((tail + duration)[possible].min())
+        for e in np.flatnonzero(line.port & ~self._moving).tolist():
+            takes = int(line.carried[e])
+            if self._early[e]:
+                at = int(line.sent[e])
+                if at + takes <= soon:
+                    continue
+            else:
+                at = int(line.rest_sent[e]) + takes
+                if at <= rest:
+                    continue
+            sender, receiver = int(line.device[self._tails[e]]), int(line.device[self._heads[e]])
+            moves = not self._early[e]
+            found += [Busy("out", sender, at, takes, moves), Busy("in", receiver, at, takes, moves)]
+        return found
