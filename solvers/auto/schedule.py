@@ -35,8 +35,8 @@ class ScheduleRun(Steps):
 
     1. bounds that cost next to nothing, and list schedules;
     2. a small graph as one model; one with cut nodes by modules, with all cores;
-    3. searches and proofs at the same time, for the time that is left: where no cut nodes help along a chain of nodes, and
-       by one model of everything where that is not too large.
+    3. searches and proofs at the same time, for the time that is left: where no cut nodes help along a chain of nodes,
+       and by one model of everything where that is not too large.
     """
 
     def result(self) -> Result:
