@@ -36,7 +36,7 @@ from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import Times, horizon, times_of
 from mtpp_dsl.models.merged import Merged, merged
 from mtpp_dsl.models.retiming import Solution, retimed
-from mtpp_dsl.models.scaling import COARSE, FINEST, TARGET, Scale
+from mtpp_dsl.models.scaling import COARSE, FEASIBILITY, TARGET, Scale
 from mtpp_dsl.plan import Plan, quotient_order
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.together import ordered_edges
@@ -90,7 +90,7 @@ class Moirai:
         scale = scale_of(problem, view, self.cost)
         times = times_of(problem, view, scale.ceiling, scale.unit)
         model = pyo.ConcreteModel(name=self.name)
-        model.cost_scale, model.cost_margin = scale.unit, scale.margin
+        model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
         model.view = view
         model.V, model.D = pyo.RangeSet(0, view.count - 1), pyo.RangeSet(0, problem.k - 1)
         if not times.may.any(axis=1).all():
@@ -186,14 +186,17 @@ def refusal(name: str, problem: Problem, honoured: tuple[type, ...]) -> str | No
 
 
 def scale_of(problem: Problem, view: Merged, cost: float | None) -> Scale:
-    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above."""
+    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above.
+
+    Binaries that are off by a solver's tolerance loosen rows with an M, which lowers a bound: they take no margin.
+    """
     ceiling = horizon(problem) if cost is None else cost
     times = times_of(problem, view, ceiling, 1.0)
     least = np.where(times.may, times.time, np.inf).min(axis=1, initial=np.inf)
     path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)
     floor = float(max(path.max(initial=0.0), least.sum() / problem.k)) * (1 - 1e-9)
     floor = floor if np.isfinite(floor) else 0.0
-    unit = (floor if floor >= FINEST * ceiling else COARSE * ceiling) / TARGET
+    unit = (floor if floor >= COARSE * ceiling else ceiling) / TARGET
     return Scale(unit=float(unit) or 1.0, floor=floor, ceiling=ceiling)
 
 
