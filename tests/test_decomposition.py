@@ -236,7 +236,7 @@ def test_chains_of_anchors_bound_from_below(seed: int, pool: Pool) -> None:
     weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
     if best is None or not np.isfinite(weight).all():
         return
-    chain = chain_of(problem.graph, weight, 1 + seed % 2)
+    chain = chain_of(problem.graph, weight, (1 + seed % 2,))
     found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
     if chain.anchors:
         assert set(chain.anchors) <= {module.exit for module in found}
@@ -278,7 +278,7 @@ def test_balances_bound_from_below(seed: int, pool: Pool) -> None:
     weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
     if best is None or not np.isfinite(weight).all():
         return
-    chain = chain_of(problem.graph, weight, 1)
+    chain = chain_of(problem.graph, weight, (1,))
     found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
     whole, besides = lower(problem), beside(problem.graph, found, chain.kept)
     pieces = [piece_of(whole, module, exclusive=whole.instance.exclusive) for module in found]

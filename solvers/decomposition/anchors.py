@@ -6,6 +6,7 @@ what is left has every anchor as a cut node: so the optimum of its modules bound
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,11 @@ from mtpp_dsl.graph import Bools, Floats, Graph, Ints
 
 __all__ = ["Chain", "chain_of"]
 
+MORE = 0.1
+"""Share of the work for which longer intervals are taken."""
 MOST_CANDIDATES = 2_500
-"""Nodes that are tried as anchors; of larger graphs the nodes of a longest path."""
+MOST_PAIRS = 15_000_000
+"""Nodes that are tried as anchors, and pairs of one and any node; of larger graphs those of a heaviest path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,49 +37,86 @@ class Chain:
     edges: Bools
 
 
-def chain_of(graph: Graph, weight: Floats, largest: int) -> Chain:
-    """Return the chain that keeps the most work, with at most *largest* nodes between consecutive anchors.
+def chain_of(graph: Graph, weight: Floats, sizes: Sequence[int]) -> Chain:
+    """Return the chain that keeps the most work with at most so many nodes between consecutive anchors.
 
     A longest way over all pairs of candidates: from u to v it counts the work of v and of all that lies between, if
-    that is not too much to be solved. Of chains that keep the same the one of more anchors counts more.
+    that is not too much to be solved. Of chains that keep the same the one that fewer edges bypass counts more, and
+    then the one of more anchors.
 
     Args:
         graph: the graph.
         weight: [n] what every node counts, such as its least running time.
-        largest: number of nodes.
+        sizes: numbers of nodes, growing: the next is taken if it keeps :data:`MORE` of the work.
     """
-    candidates = _candidates(graph, weight)
-    below = _reach(graph, candidates, forward=True)
-    above = _reach(graph, candidates, forward=False)
-    many = (below.astype(np.float32) @ above.T.astype(np.float32)).round().astype(np.int64)
-    worth = (below * weight) @ above.T.astype(np.float64)
-    after = below[:, candidates]
-    before_first, behind_last = above.sum(axis=1), below.sum(axis=1)
-    value = np.where(before_first <= largest, above @ weight, -np.inf) + weight[candidates]
-    came = np.full(len(candidates), -1)
-    small = 1e-6 * float(weight.sum()) / max(1, graph.n + graph.m)
-    bonus = 1e-3 * small - small * _bypassing(graph, below, above)
-    value += bonus
-    for j in range(len(candidates)):
-        ways = np.where(after[:, j] & (many[:, j] <= largest), value + worth[:, j], -np.inf)
-        ways[j:] = -np.inf
-        i = int(ways.argmax()) if j else 0
-        gain = ways[i] + weight[candidates[j]] + bonus[j] if j else -np.inf
-        if gain > value[j]:
-            value[j], came[j] = gain, i
-    ends = np.where(behind_last <= largest, value + below @ weight, -np.inf)
-    j = int(ends.argmax())
-    if not np.isfinite(ends[j]):
-        return _kept(graph, [])
-    chosen = [j]
-    while came[chosen[-1]] >= 0:
-        chosen.append(int(came[chosen[-1]]))
-    return _kept(graph, [int(candidates[i]) for i in reversed(chosen)])
+    weight = weight / max(float(weight.sum()), np.finfo(np.float64).tiny)
+    pairs = _Pairs.of(graph, weight)
+    value, chosen = pairs.longest(sizes[0])
+    for size in sizes[1:]:
+        wider = pairs.longest(size)
+        if wider[0] <= value + MORE:
+            break
+        value, chosen = wider
+    return _kept(graph, [int(pairs.candidates[i]) for i in chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """What lies between candidates.
+
+    Attributes:
+        candidates: [c] nodes in topological order. own: [c] the work of each, and a little for being one.
+        after: [c, c] whether there is a path. many, worth: [c, c] how many nodes are between, and their work.
+        before, behind: [c] numbers of nodes before each and behind it; with their work.
+    """
+
+    candidates: Ints
+    own: Floats
+    after: Bools
+    many: Floats
+    worth: Floats
+    before: tuple[Ints, Floats]
+    behind: tuple[Ints, Floats]
+
+    @classmethod
+    def of(cls, graph: Graph, weight: Floats) -> _Pairs:
+        candidates = _candidates(graph, weight)
+        below = _reach(graph, candidates, forward=True)
+        above = _reach(graph, candidates, forward=False)
+        small = 1e-6 / max(1, graph.n + graph.m)
+        return cls(
+            candidates=candidates,
+            own=weight[candidates] + 1e-3 * small - small * _bypassing(graph, below, above),
+            after=below[:, candidates],
+            many=below.astype(np.float32) @ above.T.astype(np.float32),
+            worth=(below * weight) @ above.T.astype(np.float64),
+            before=(above.sum(axis=1), above @ weight),
+            behind=(below.sum(axis=1), below @ weight),
+        )
+
+    def longest(self, largest: int) -> tuple[float, list[int]]:
+        """Return the share of the work that the best chain keeps, and its candidates; ``-inf`` without a chain."""
+        value = np.where(self.before[0] <= largest, self.before[1], -np.inf) + self.own
+        came = np.full(len(value), -1)
+        for j in range(1, len(value)):
+            ways = np.where(self.after[:j, j] & (self.many[:j, j] <= largest), value[:j] + self.worth[:j, j], -np.inf)
+            i = int(ways.argmax())
+            if ways[i] + self.own[j] > value[j]:
+                value[j], came[j] = ways[i] + self.own[j], i
+        ends = np.where(self.behind[0] <= largest, value + self.behind[1], -np.inf)
+        j = int(ends.argmax()) if len(ends) else -1
+        if j < 0 or not np.isfinite(ends[j]):
+            return -np.inf, []
+        chosen = [j]
+        while came[chosen[-1]] >= 0:
+            chosen.append(int(came[chosen[-1]]))
+        return float(ends[j]), chosen[::-1]
 
 
 def _candidates(graph: Graph, weight: Floats) -> Ints:
     """Return nodes in topological order: all, or those of a heaviest path."""
-    if graph.n <= MOST_CANDIDATES:
+    most = max(1, min(MOST_CANDIDATES, MOST_PAIRS // max(1, graph.n)))
+    if graph.n <= most:
         return graph.topological_order
     length, came = np.array(weight), np.full(graph.n, -1)
     for v in graph.topological_order.tolist():
@@ -87,7 +128,7 @@ def _candidates(graph: Graph, weight: Floats) -> Ints:
     while came[path[-1]] >= 0:
         path.append(int(came[path[-1]]))
     path.reverse()
-    step = -(-len(path) // MOST_CANDIDATES)
+    step = -(-len(path) // most)
     return np.array(path[::step], np.int64)
 
 

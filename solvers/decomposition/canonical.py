@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TypeAlias
 
 import numpy as np
 
@@ -61,34 +62,38 @@ def _colors(piece: Piece, weights: bool) -> Ints:
         kinds = list(zip(map(tuple, piece.time.tolist()), memory.tolist(), sizes.tolist(), strict=True))
     ends = [(v == 0 and piece.entry, v == piece.size - 1 and piece.exit) for v in range(piece.size)]
     color = _ranked(list(zip(ends, kinds, strict=True)))
-    ways = [tuple(c.reshape(-1).tolist()) if weights else () for c in piece.carry]
-    tails, heads = piece.tails.tolist(), piece.heads.tolist()
-    while True:
-        color = _refined(piece, color, ways, tails, heads)
-        count = np.bincount(color)
-        if count.max(initial=1) == 1:
-            return np.array(color, np.int64)
-        several = int(np.flatnonzero(count > 1)[0])
+    ways = _ranked([tuple(c.reshape(-1).tolist()) if weights else () for c in piece.carry])
+    near = [_neighbours(piece, ways, v) for v in range(piece.size)]
+    color = _refined(near, color)
+    while max(color, default=-1) < piece.size - 1:
+        several = int(np.flatnonzero(np.bincount(color) > 1)[0])
         chosen = color.index(several)
-        color = [2 * c + (c == several and v != chosen) for v, c in enumerate(color)]
+        color = _refined(near, [2 * c + (c == several and v != chosen) for v, c in enumerate(color)])
+    return np.array(color, np.int64)
 
 
-def _refined(
-    piece: Piece, color: list[int], ways: list[tuple[float, ...]], tails: list[int], heads: list[int]
-) -> list[int]:
+Near: TypeAlias = tuple[list[tuple[int, int]], list[tuple[int, int]]]
+"""Kinds of edges and tasks at their other ends, before a task and behind it."""
+
+
+def _neighbours(piece: Piece, ways: list[int], v: int) -> Near:
+    before = [(ways[e], int(piece.tails[e])) for e in piece.into[v]]
+    return before, [(ways[e], int(piece.heads[e])) for e in piece.out_of[v]]
+
+
+def _refined(near: list[Near], color: list[int]) -> list[int]:
+    """Return the coarsest colours, finer than these, of which each says what the neighbours' colours are."""
+    count = len(set(color))
     while True:
-        seen: list[object] = [
-            (
-                color[v],
-                sorted((ways[e], color[tails[e]]) for e in piece.into[v]),
-                sorted((ways[e], color[heads[e]]) for e in piece.out_of[v]),
-            )
-            for v in range(piece.size)
+        seen = [
+            (color[v], tuple(sorted((e, color[u]) for e, u in ins)), tuple(sorted((e, color[w]) for e, w in outs)))
+            for v, (ins, outs) in enumerate(near)
         ]
-        finer = _ranked(seen)
-        if max(finer, default=0) == len(set(color)) - 1:
-            return finer
-        color = finer
+        number = {value: i for i, value in enumerate(sorted(set(seen)))}
+        color = [number[value] for value in seen]
+        if len(number) == count:
+            return color
+        count = len(number)
 
 
 def _ranked(values: list[object]) -> list[int]:

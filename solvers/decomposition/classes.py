@@ -87,12 +87,13 @@ def grouped(pieces: Sequence[Piece]) -> Classes:
     shapes: dict[bytes, int] = {}
     firsts: list[tuple[Piece, Canonical]] = []
     members, shape, forms = [], [], []
+    known: dict[object, Canonical] = {}
     for i, piece in enumerate(pieces):
-        form = canonical(piece) if piece.size <= LARGEST else _itself(piece, i)
+        form = _form(piece, i, known, weights=True)
         if form.key not in number:
             number[form.key] = len(firsts)
             firsts.append((piece, form))
-            plain = canonical(piece, weights=False) if piece.size <= LARGEST else form
+            plain = _form(piece, i, known, weights=False)
             shape.append(shapes.setdefault(plain.key, len(shapes)))
             forms.append(plain)
         c = number[form.key]
@@ -104,8 +105,18 @@ def grouped(pieces: Sequence[Piece]) -> Classes:
     return Classes(tuple(piece for piece, _ in firsts), tuple(members), tuple(shape), tuple(forms))
 
 
-def _itself(piece: Piece, i: int) -> Canonical:
-    return Canonical(np.arange(piece.size), np.arange(len(piece.edges)), b"module %d" % i)
+def _form(piece: Piece, i: int, known: dict[object, Canonical], *, weights: bool) -> Canonical:
+    """Return the canonical form of a module, the one in *known* if it is equal to one there task by task."""
+    if piece.size > LARGEST:
+        return Canonical(np.arange(piece.size), np.arange(len(piece.edges)), b"module %d" % i)
+    parts: list[object] = [piece.entry, piece.exit, piece.tails.tobytes(), piece.heads.tobytes(), weights]
+    if weights:
+        arrays = piece.time, piece.carry, piece.memory, piece.limit, piece.together
+        parts += [*(array.tobytes() for array in arrays), piece.apart]
+    key = tuple(parts)
+    if key not in known:
+        known[key] = canonical(piece, weights=weights)
+    return known[key]
 
 
 def _growth(factor: float, old: Floats, new: Floats) -> float:

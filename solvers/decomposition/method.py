@@ -22,8 +22,8 @@ from mtpp_dsl.solvers.scheduling.instance import why_not
 
 __all__ = ["ChainRelaxation", "Decomposition"]
 
-LARGEST = 120
-"""Nodes between two anchors, at most: what CP-SAT often solves."""
+SIZES = (120, 240, 480, 960)
+"""Nodes between two anchors, at most: of the first so many CP-SAT often solves, of the last not."""
 
 
 class _ByParts(ABC):
@@ -99,18 +99,18 @@ class ChainRelaxation(_ByParts):
     the whole. For a plan its schedule is kept and the rest put in by a list, by latest starts.
 
     Args:
-        largest: nodes between two anchors, at most.
+        largest: nodes between two anchors, at most; None for 120, or up to 960 where that keeps much more.
     """
 
     name = "chain-relaxation"
     summary = "a bound from the modules along a chain of anchors, and a plan by putting in what lies beside it"
 
-    def __init__(self, largest: int = LARGEST) -> None:
+    def __init__(self, largest: int | None = None) -> None:
         self.largest = largest
 
     def _parts(self, problem: Problem) -> Parts:
         weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
-        chain = chain_of(problem.graph, weight, self.largest)
+        chain = chain_of(problem.graph, weight, SIZES if self.largest is None else (self.largest,))
         found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
         left = int((~chain.kept).sum())
         dropped = int((chain.kept[problem.graph.tails] & chain.kept[problem.graph.heads] & ~chain.edges).sum())

@@ -151,8 +151,8 @@ class Run:
             self._prove(
                 int(units),
                 f"{self._parts.words}; over the devices of the anchors, the least of the larger of two: the time along "
-                f"the chain, and the mean of {shares}; by longest paths and {settling.solves + balance.solves} solves by "
-                "CP-SAT, on whose word it rests",
+                f"the chain, and the mean of {shares}; by longest paths and {settling.solves + balance.solves} solves "
+                "by CP-SAT, on whose word it rests",
                 trusted=True,
             )
 

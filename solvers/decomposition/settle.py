@@ -25,6 +25,8 @@ __all__ = ["Settling"]
 FIRST_TRY = 2.0
 """Seconds for the first solve of a pair of ends; each further one has three times as many."""
 GROWTH = 3.0
+LARGEST = 3_000
+"""CP-SAT is not asked for modules of more tasks: it would get nowhere."""
 LOOK = 0.1
 IN_ORDER = 1.0
 """Seconds for which answers are waited for in the order of the questions."""
@@ -217,6 +219,8 @@ class Settling:
         return min(left, key=lambda pair: self._tried.get(pair, 0), default=None)
 
     def _open(self, pair: Pair) -> bool:
+        if self.classes.pieces[pair[0]].size > LARGEST:
+            return False
         return bool(self.lower[pair[0]][pair[1:]] < self.upper[pair[0]][pair[1:]])
 
     def _cutoff(self, pair: Pair) -> int:
