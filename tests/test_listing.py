@@ -24,7 +24,7 @@ from mtpp_dsl.result import Result
 from mtpp_dsl.samples import plans
 from mtpp_dsl.solvers.listing.complete import complete, scheduled
 from mtpp_dsl.solvers.listing.favourites import Sct, favourites
-from mtpp_dsl.solvers.listing.groups import Getf, rounded, speed_groups, speeds
+from mtpp_dsl.solvers.listing.groups import Getf, rounded, shares, speed_groups, speeds
 from mtpp_dsl.solvers.listing.methods import Cpop, Etf, Greedy, Heft, ListScheduler, Met, Peft, upward_ranks
 from mtpp_dsl.solvers.listing.packing import FILL, SEARCH, settle
 from mtpp_dsl.solvers.listing.placing import IN_TURN, IN_TURN_FREELY
@@ -267,6 +267,47 @@ def test_compiled_is_plain() -> None:
                 kernel.compiled(lambda _: None)
         found.append([solved(scheduler, problem).cost for problem in problems for scheduler in (Heft, Peft, Etf, Sct)])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_etf_takes_the_earliest_start(seed: int) -> None:
+    """etf is what its definition says, step by step, ties by upward ranks."""
+    problem = related(seed, n=25)
+    instance = Instance.of(problem)
+    graph, rank = problem.graph, upward_ranks(instance)
+    placed: dict[int, tuple[int, float, float]] = {}
+    free = [0.0] * problem.k
+    while len(placed) < graph.n:
+        ready = [v for v in range(graph.n) if v not in placed and set(graph.predecessors(v).tolist()) <= placed.keys()]
+        starts = []
+        for v, d in product(ready, range(problem.k)):
+            edges = [e for e in range(graph.m) if graph.heads[e] == v]
+            came = [placed[int(graph.tails[e])] for e in edges]
+            arrived = [end + instance.transfers.time(e, f, d) for e, (f, _, end) in zip(edges, came, strict=True)]
+            starts.append((max([free[d], *arrived]), -rank[v], problem.time[v, d], v, d))
+        start, _, takes, v, d = min(starts)
+        free[d] = start + takes
+        placed[v] = d, start, start + takes
+    plan = solved(Etf, problem).plan
+    assert plan is not None
+    assert plan.schedule is not None
+    assert {v: (int(plan.assignment[v]), float(plan.schedule.start[v])) for v in placed} == {
+        v: (d, float(start)) for v, (d, start, _) in placed.items()
+    }
+
+
+def test_shares_of_a_chain() -> None:
+    """The programme of getf leaves a chain where it is fastest, and spreads what can run at once by speeds."""
+    for edges, expected in (([(0, 1), (1, 2)], [1.0, 0.0]), ([], [0.8, 0.2])):
+        graph = Graph.create("abc", edges, work=2.0)
+        devices = [Device("d0", speed=4.0), Device("d1", speed=1.0)]
+        links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+        lister = Lister.of(Instance.of(Problem.create(graph, devices, links, Objective("makespan"))))
+        assert lister is not None
+        found = shares(lister, np.array([True, True]))
+        assert found is not None
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        np.testing.assert_allclose(found.mean(axis=0), expected, atol=1e-9)
 
 
 def test_favourites_are_matched() -> None:
