@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 
@@ -24,7 +25,7 @@ ORDERS = 16
 FEWEST = 300
 """Steps of the shortest annealings."""
 PER_NODE = 60
-MOST = 2_000_000
+MOST = 8_000_000
 QUIET = 8
 BATCH = 4096
 ROOMS = (1.0, 1.5, 3.0, float("inf"))
@@ -47,15 +48,15 @@ def recipe(nodes: int, number: int, chain: int, random: np.random.Generator) -> 
 
     One node is a larger share of the makespan in a graph of few *nodes*.
     """
-    hot = min(0.5, 0.07 + 3.0 / nodes) * float(10 ** random.uniform(-1.3, 0.0))
+    hot = min(0.5, 0.02 + 3.0 / nodes) * float(10 ** random.uniform(-0.7, 0.0))
     origin = str(random.choice(["orders", "beside"])) if chain else "best"
     if not chain and number % 2 == 0:
-        hot *= 0.1
+        hot *= 0.3
     return Recipe(
         origin=origin,
         hot=hot,
-        cold=hot * float(10 ** random.uniform(-2.5, -1.0)),
-        busy=float(random.choice([0.0, 0.02, 0.1])),
+        cold=hot * float(10 ** random.uniform(-1.5, -0.7)),
+        busy=float(random.choice([0.0, 0.01, 0.05])),
         excess=float(random.choice([0.5, 1.0, 3.0])),
     )
 
@@ -90,13 +91,17 @@ class Run:
                 self._taker.note("no arrangement to start from was found; the formulation latency tries all of them")
             return self._taker.result()
         quiet = number = 0
+        rate = float("inf")
         with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as threads:
             while quiet < self._patience and not self._done():
                 before = self._cost
-                steps = min(MOST, max(FEWEST, PER_NODE * self._instance.n) * 2 ** (number // 3))
+                began = monotonic()
+                steps = max(FEWEST, PER_NODE * self._instance.n) * 2 ** (number // 2)
+                steps = int(min(MOST, steps, max(FEWEST, rate * self._limits.remaining)))
                 chains = [threads.submit(self._chain, number, chain, steps) for chain in range(CHAINS)]
                 for found in [chain.result() for chain in chains]:
                     self._keep(found)
+                rate = steps / max(monotonic() - began, 1e-3)
                 quiet = 0 if self._cost < before else quiet + 1
                 number += 1
         return self._taker.result()
