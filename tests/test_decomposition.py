@@ -280,13 +280,13 @@ def test_balances_bound_from_below(seed: int, pool: Pool) -> None:
         return
     chain = chain_of(problem.graph, weight, (1,))
     found = modules(problem.graph, kept=chain.kept, edges=chain.edges)
-    whole, besides = lower(problem), beside(problem.graph, found, chain.kept)
+    whole, sides = lower(problem), beside(problem.graph, found, chain.kept)
     pieces = [piece_of(whole, module, exclusive=whole.instance.exclusive) for module in found]
-    weights = weights_for(whole, besides, seed % problem.k)
+    weights = weights_for(whole, sides, seed % problem.k)
     if whole.instance.exclusive and seed % 2:
-        weights = replace(weights, port=300, time=300, load=400)
+        weights = replace(weights, into=150, out=150, time=300, load=400)
     assert weights.total == 1000
-    balance = Balance(whole, pieces, besides, weights, [path_bounds(piece) for piece in pieces], pool, 0)
+    balance = Balance(whole, found, pieces, sides, weights, [path_bounds(piece) for piece in pieces], pool, 0)
     balance.run(lambda: inf, lambda: False, lambda: inf, lambda: None)
     assert balance.bound <= best / whole.scale.unit * (1 + 1e-9)
 

@@ -88,7 +88,7 @@ class _Pairs:
             candidates=candidates,
             own=weight[candidates] + 1e-3 * small - small * _bypassing(graph, below, above),
             after=below[:, candidates],
-            many=below.astype(np.float32) @ above.T.astype(np.float32),
+            many=(below.astype(np.float32) @ above.T.astype(np.float32)).astype(np.float64),
             worth=(below * weight) @ above.T.astype(np.float64),
             before=(above.sum(axis=1), above @ weight),
             behind=(below.sum(axis=1), below @ weight),

@@ -1,4 +1,4 @@
-"""The bound of a chain with what lies beside it: by its time, the load of a device and what it receives, together."""
+"""The bound of a chain with what lies beside it: by its time, the load of a device and its transfers, together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from mtpp_dsl.graph import Floats
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.request import NEVER, Answer, Effort
 from mtpp_dsl.solvers.cpsat.whole import Whole
-from mtpp_dsl.solvers.decomposition.beside import Beside
+from mtpp_dsl.solvers.decomposition.beside import Sides
+from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 from mtpp_dsl.solvers.decomposition.labels import Best, least_larger
 from mtpp_dsl.solvers.decomposition.piece import Piece
 from mtpp_dsl.solvers.decomposition.weigh import Weights, weighed
@@ -41,14 +42,15 @@ class _Job:
 
 
 class Balance:
-    """No makespan is below the weighted mean of the time along the chain, a device's work and what it receives.
+    """No makespan is below the weighted mean of the time along the chain, a device's work and its transfers.
 
     The work is that of all nodes, those beside the chain too. For every module and every pair of devices of its ends
     the least weighted sum is bounded; a way along the chain is as long as its time, and as its weighted sums, whatever
     is more. So nothing is lost where the chain could change over to another device for what works out on average only.
+    What lies beside a module is told where the hub is: on the device. Ways with the hub elsewhere are bounded without.
 
     Args:
-        whole: the problem. pieces: the modules. besides: what lies beside each. weights: of the sums.
+        whole: the problem. modules, pieces: of the chain. sides: what lies beside. weights: of the sums.
         times: [entries, exits] per module: bounds on its time.
         pool, seed: who solves.
 
@@ -60,17 +62,21 @@ class Balance:
     def __init__(
         self,
         whole: Whole,
+        modules: list[Module],
         pieces: list[Piece],
-        besides: list[Beside],
+        sides: Sides,
         weights: Weights,
         times: list[Floats],
         pool: Pool,
         seed: int,
     ) -> None:
-        self._whole, self._pieces, self._besides, self.weights = whole, pieces, besides, weights
+        self._whole, self._pieces, self._sides, self.weights = whole, pieces, sides, weights
+        self._hub = modules[sides.hub].exit if sides.hub >= 0 else NONE
         self._times, self._pool, self._seed = times, pool, seed
-        self.lower = [self._at_least(j) for j in range(len(pieces))]
+        self._base = [self._at_least(j) for j in range(len(pieces))]
+        self.lower = [table.copy() for table in self._base]
         self.upper = [self._at_most(j) for j in range(len(pieces))]
+        self._elsewhere = False
         self._failed: dict[Pair, int] = {}
         self._jobs: list[_Job] = []
         self.solves = 0
@@ -78,7 +84,24 @@ class Balance:
     @property
     def best(self) -> Best:
         """The way that decides, both lengths in units of time."""
-        return least_larger(self._times, [table / self.weights.total for table in self.lower])
+        if self._hub == NONE:
+            return self._best(self._times, self.lower)
+        at, exits = self._sides.hub, self._pieces[self._sides.hub].exits
+        here = np.array([d == self.weights.device for d in exits])
+        lower = [
+            base if near.far else table
+            for base, table, near in zip(self._base, self.lower, self._sides.of, strict=True)
+        ]
+        ways = []
+        for closed, sums in ((~here, self.lower), (here, lower)):
+            times = list(self._times)
+            times[at] = np.where(closed, np.inf, times[at])
+            ways.append(self._best(times, sums))
+        self._elsewhere = max(ways[1].one, ways[1].other) < max(ways[0].one, ways[0].other)
+        return ways[self._elsewhere]
+
+    def _best(self, times: list[Floats], sums: list[Floats]) -> Best:
+        return least_larger(times, [table / self.weights.total for table in sums])
 
     @property
     def bound(self) -> float:
@@ -101,7 +124,7 @@ class Balance:
 
         try:
             best = self.best
-            while not over() and max(best.one, best.other) < target():
+            while not over() and best.states and max(best.one, best.other) < target():
                 self._refill(best, until, over)
                 if not self._jobs:
                     break
@@ -128,7 +151,7 @@ class Balance:
         """Return [entries, exits]: everything on the device, where both ends are; else no more than can be."""
         piece, weights, d = self._pieces[j], self.weights, self.weights.device
         work = float(piece.time[int(piece.entry) :, d].sum())
-        near = self._whole.request.duration[list(self._besides[j].nodes), d].astype(np.float64)
+        near = self._whole.request.duration[list(self._sides.of[j].nodes), d].astype(np.float64)
         everything = weights.time * work + weights.load * (work + float(near.sum()))
         found = np.full((len(piece.entries), len(piece.exits)), inf)
         for i, a in enumerate(piece.entries):
@@ -151,10 +174,11 @@ class Balance:
             asked = weighed(
                 self._whole,
                 piece,
-                self._besides[j],
+                self._sides.of[j],
                 self.weights,
                 piece.entries[a],
                 piece.exits[b],
+                self._hub,
                 cutoff=max(cutoff, ceil(low)),
                 at_least=ceil(low),
             )
@@ -167,13 +191,15 @@ class Balance:
         most = 0.0
         for j in range(len(self._pieces)):
             at = best.states[j], best.states[j + 1]
-            high = float(self.upper[j][at])
-            most += high if np.isfinite(high) else float(self.lower[j][at])
+            high, told = float(self.upper[j][at]), not (self._elsewhere and self._sides.of[j].far)
+            most += high if np.isfinite(high) and told else float(self.lower[j][at])
         return most / self.weights.total > best.one
 
     def _gain(self, pair: Pair) -> float:
         """Return what is between bound and sum of a pair, if it is worth a question; else 0."""
         j, a, b = pair
+        if self._elsewhere and self._sides.of[j].far:
+            return 0.0
         gain = float(self.upper[j][a, b] - self.lower[j][a, b])
         worth = np.isfinite(gain) and gain > CLOSE * self.upper[j][a, b]
         return gain if worth and self._failed.get(pair, 0) < MOST_FAILED else 0.0

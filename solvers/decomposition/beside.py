@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Graph
-from mtpp_dsl.solvers.decomposition.cuts import Module
+from mtpp_dsl.graph import Bools, Graph, Ints
+from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 
-__all__ = ["Beside", "beside"]
+__all__ = ["Beside", "Sides", "beside"]
 
 MOST = 250
 """Of more nodes beside one module the rest is dropped: they would make it too hard."""
@@ -23,20 +23,60 @@ class Beside:
     Attributes:
         nodes: in topological order.
         edges: numbers, each given to one module alone.
+        far: edges from the hub, an anchor that is no end of this module.
     """
 
     nodes: tuple[int, ...]
     edges: tuple[int, ...]
+    far: tuple[int, ...]
 
 
-def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> list[Beside]:
+@dataclass(frozen=True)
+class Sides:
+    """What lies beside every module.
+
+    Attributes:
+        of: [modules].
+        hub: number of the module that ends in the anchor of which most of what lies beside later modules reads; -1 if
+            there is none.
+    """
+
+    of: tuple[Beside, ...]
+    hub: int
+
+
+def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> Sides:
     """Return for every module the nodes that are not *kept* and go with it.
 
     A node goes with the first module that reads what comes of it, or, where none does, with the last that it reads of.
     """
+    home = _homes(graph, modules, kept)
+    count = np.zeros(len(modules), np.int64)
+    exits = {module.exit: j for j, module in enumerate(modules) if module.exit != NONE}
+    entries = {module.entry: j for j, module in enumerate(modules)}
+    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+        if u in exits and not kept[v] and home[v] not in (exits[u], entries.get(u)):
+            count[exits[u]] += 1
+    hub = int(count.argmax()) if count.any() else -1
+    found = []
+    for j, module in enumerate(modules):
+        nodes = [v for v in graph.topological_order.tolist() if not kept[v] and home[v] == j][-MOST:]
+        near = np.zeros(graph.n, np.bool_)
+        near[nodes] = True
+        inside = near.copy()
+        inside[list(module.members)] = True
+        joins = (near[graph.tails] & inside[graph.heads]) | (inside[graph.tails] & near[graph.heads])
+        reads = near[graph.heads] & (graph.tails == modules[hub].exit) if hub >= 0 else np.zeros(graph.m, np.bool_)
+        far = np.flatnonzero(reads & ~joins)
+        found.append(Beside(tuple(nodes), tuple(np.flatnonzero(joins).tolist()), tuple(far.tolist())))
+    return Sides(tuple(found), hub)
+
+
+def _homes(graph: Graph, modules: Sequence[Module], kept: Bools) -> Ints:
+    """Return [n] the module that every node is in or goes with."""
     own = np.full(graph.n, -1)
     for j, module in enumerate(modules):
-        own[[*module.nodes, *([module.exit] if module.exit >= 0 else [])]] = j
+        own[[*module.nodes, *([module.exit] if module.exit != NONE else [])]] = j
     last = len(modules)
     reader = np.where(kept, own, last)
     for v in graph.topological_order[::-1].tolist():
@@ -46,14 +86,5 @@ def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> list[Beside]
     for v in graph.topological_order.tolist():
         if not kept[v] and len(graph.predecessors(v)):
             read[v] = read[graph.predecessors(v)].max()
-    home = np.where(kept, own, np.where(reader < last, reader, read))
-    found = []
-    for j, module in enumerate(modules):
-        nodes = [v for v in graph.topological_order.tolist() if not kept[v] and home[v] == j][-MOST:]
-        near = np.zeros(graph.n, np.bool_)
-        near[nodes] = True
-        inside = near.copy()
-        inside[list(module.members)] = True
-        joins = (near[graph.tails] & inside[graph.heads]) | (inside[graph.tails] & near[graph.heads])
-        found.append(Beside(tuple(nodes), tuple(np.flatnonzero(joins).tolist())))
-    return found
+    homes: Ints = np.where(kept, own, np.where(reader < last, reader, read))
+    return homes

@@ -116,13 +116,14 @@ class Run:
         if settling.bound == inf or self._progress.stopped or self._closed():
             return
         modules, instance = self._parts.modules, self._whole.instance
-        besides = beside(instance.graph, modules, self._parts.kept)
+        sides = beside(instance.graph, modules, self._parts.kept)
         members = settling.classes.members
         balance = Balance(
             self._whole,
+            modules,
             [piece_of(self._whole, module, exclusive=True) for module in modules],
-            besides,
-            weights_for(self._whole, besides, self._busiest()),
+            sides,
+            weights_for(self._whole, sides, self._busiest()),
             [settling.lower[member.of] for member in members],
             pool,
             self._limits.seed,
@@ -147,7 +148,8 @@ class Run:
         if units > settling.bound and units < inf:
             device, weights = self._problem.devices[balance.weights.device].name, balance.weights
             shares = f"{weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain "
-            shares += f"included, and {weights.port} of what {device} receives"
+            shares += f"included, and {weights.into + weights.out} of its "
+            shares += "receiving" if weights.into else "sending"
             self._prove(
                 int(units),
                 f"{self._parts.words}; over the devices of the anchors, the least of the larger of two: the time along "

@@ -1,7 +1,7 @@
-"""A module by a weighted sum: of how long it takes, what one device works, and what that device receives.
+"""A module by a weighted sum: of how long it takes, what one device works, and what its links carry.
 
 Asked of CP-SAT as a schedule: behind the module come, one after another, shadows of its tasks that take their share of
-the load where they are on the device, and pairs of shadows with a transfer between them for what it receives.
+the load where they are on the device, and pairs of shadows with a transfer between them for what it sends and receives.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
 from mtpp_dsl.solvers.cpsat.whole import Whole
-from mtpp_dsl.solvers.decomposition.beside import Beside
+from mtpp_dsl.solvers.decomposition.beside import Beside, Sides
 from mtpp_dsl.solvers.decomposition.piece import Piece
 
 __all__ = ["Weights", "weighed", "weights_for"]
 
+MARGIN = 1.1
 PARTS = 1000
 """What weights are whole numbers of."""
 
@@ -27,40 +28,46 @@ class Weights:
     """Whole numbers that add up to ``total``: no makespan is below the weighted mean of what each of them weighs.
 
     Attributes:
-        device: whose load and whose receiving count.
-        time: of the time along the chain. load: of the work on the device. port: of transfers to it.
+        device: whose load and whose transfers count.
+        time: of the time along the chain. load: of the work on the device.
+        into: of transfers to it. out: of transfers from it.
     """
 
     device: int
     time: int
     load: int
-    port: int
+    into: int
+    out: int
 
     @property
     def total(self) -> int:
         """Their sum."""
-        return self.time + self.load + self.port
+        return self.time + self.load + self.into + self.out
 
 
-def weights_for(whole: Whole, besides: list[Beside], device: int) -> Weights:
-    """Return weights under which it does not pay to have elsewhere what lies beside a chain, if links are exclusive.
+def weights_for(whole: Whole, sides: Sides, device: int) -> Weights:
+    """Return weights under which it hardly pays to have elsewhere what lies beside a chain, if links are exclusive.
 
-    For most of its work, that is: as much as the links' worst customers save by unit of transfer is left to them.
+    For the time that its transfers keep the device's sending or its receiving busy: what keeps it busier counts.
     """
     asked = whole.request
-    nodes = [v for group in besides for v in group.nodes]
-    work = float(asked.duration[nodes, device].clip(max=NEVER).sum()) if nodes else 0.0
-    into = asked.table[:, :, device].copy()
-    into[into == 0] = NEVER
-    least = into.min(axis=1)[asked.row] if len(asked.row) else np.zeros(0, np.int64)
+    nodes = [v for group in sides.of for v in group.nodes]
+    work = float(np.where(asked.duration[nodes, device] < NEVER, asked.duration[nodes, device], 0).sum())
     inside = np.zeros(len(asked.duration), np.bool_)
     inside[nodes] = True
-    leaving = np.flatnonzero(inside[asked.tails] & ~inside[asked.heads])
-    carried = float(least[leaving][least[leaving] < NEVER].sum())
-    ratio = min(1.0, 1.5 * work / carried) if whole.instance.exclusive and carried > 0 else 0.0
+    into = _carried(asked.table[:, :, device], asked.row[inside[asked.tails] & ~inside[asked.heads]])
+    out = _carried(asked.table[:, device, :], asked.row[~inside[asked.tails] & inside[asked.heads]])
+    busy = max(into, out)
+    ratio = min(1.0, MARGIN * work / busy) if whole.instance.exclusive and busy > 0 else 0.0
     port = round(PARTS * ratio / (2 + ratio))
     load = (PARTS - port) // 2
-    return Weights(device, PARTS - port - load, load, port)
+    return Weights(device, PARTS - port - load, load, port if into > out else 0, 0 if into > out else port)
+
+
+def _carried(times: Ints, rows: Ints) -> float:
+    """Return the sum over *rows* of the least time in each, among those above zero."""
+    least = np.where(times > 0, times, NEVER).min(axis=1, initial=NEVER)[rows]
+    return float(least[least < NEVER].sum())
 
 
 def weighed(
@@ -70,12 +77,16 @@ def weighed(
     weights: Weights,
     first: int,
     last: int,
+    hub: int,
     *,
     cutoff: int,
     at_least: int,
 ) -> Request:
-    """Return the request for the least weighted sum with the entry on device *first* and the exit on *last*."""
-    return _Weighing(whole, piece, near, weights).request(first, last, cutoff, at_least)
+    """Return the request for the least weighted sum with the entry on device *first* and the exit on *last*.
+
+    The *hub*, a node, is on the device that the weights are about.
+    """
+    return _Weighing(whole, piece, near, weights).request(first, last, hub, cutoff, at_least)
 
 
 class _Weighing:
@@ -90,7 +101,7 @@ class _Weighing:
         self._edges = list(zip(piece.tails.tolist(), piece.heads.tolist(), strict=True))
         self._table = list(_scaled(piece.carry, weights.time))
 
-    def request(self, first: int, last: int, cutoff: int, at_least: int) -> Request:
+    def request(self, first: int, last: int, hub: int, cutoff: int, at_least: int) -> Request:
         """Return the request."""
         piece = self._piece
         for v, d in [(0, first)] * piece.entry + [(piece.size - 1, last)] * piece.exit:
@@ -98,9 +109,11 @@ class _Weighing:
         behind = [v for v in range(piece.size) if not piece.out_of[v]]
         for v in [*piece.nodes[int(piece.entry) :].tolist(), *self._near.nodes]:
             behind = [self._shadow(v, behind, self._weights.load)]
-        if self._weights.port:
-            for e in self._near.edges:
-                behind = self._toll(e, behind)
+        if self._near.far:
+            behind = [self._shadow(hub, behind, 0)]
+            self._duration[-1] = np.where(np.arange(self._k) == self._weights.device, 0, NEVER)
+        for e in (*self._near.edges, *self._near.far):
+            behind = self._toll(e, behind)
         latest = np.full(len(self._duration), NEVER)
         latest[: int(piece.entry)] = 0
         ends = np.array(self._edges, np.int64).reshape(-1, 2)
@@ -131,11 +144,12 @@ class _Weighing:
         return number
 
     def _toll(self, e: int, behind: list[int]) -> list[int]:
-        """Add what edge *e* brings to the device; return what comes next behind which task."""
+        """Add what edge *e* brings to the device or takes from it; return what to come behind."""
         carried = self._asked.table[self._asked.row[e]]
         toll = np.zeros_like(carried)
         d = self._weights.device
-        toll[:, d] = np.where(carried[:, d] < NEVER, self._weights.port * carried[:, d], NEVER)
+        toll[:, d] = self._weights.into * np.where(carried[:, d] < NEVER, carried[:, d], 0)
+        toll[d] += self._weights.out * np.where(carried[d] < NEVER, carried[d], 0)
         if not toll.any():
             return behind
         one = self._shadow(int(self._asked.tails[e]), behind, 0)
