@@ -69,23 +69,35 @@ class _Run:
         self._bound: Bound | None = None
         self._notes: list[str] = []
         self._dropped = ""
+        self._unit = 0.0
 
     def solve(self) -> Result:
-        """Ask once, and again with strict memory limits where the answer uses the tolerance of the check."""
+        """Ask; again in smaller units where the first were too large, and strictly where a plan uses a tolerance."""
         with Engine() as engine:
             termination, impossible = self._ask(engine, strict=False)
-            if termination == "gap" and self._dropped and not self._closed():
-                termination, _ = self._ask(engine, strict=True)
+            while termination == "gap" and not self._closed():
+                if self._dropped:
+                    termination, _ = self._ask(engine, strict=True)
+                    break
+                unit = self._unit
+                termination, impossible = self._ask(engine, strict=False, below=unit)
+                if self._unit >= unit:
+                    break
         if termination == "infeasible" and impossible is None:
-            self._notes.append("CP-SAT finds no plan that keeps every limit exactly")
+            self._notes.append("CP-SAT finds no plan that keeps every limit and row without the tolerance of the check")
             termination = "complete"
         return self.result(termination, impossible)
 
-    def _ask(self, engine: Engine, *, strict: bool) -> tuple[Termination, Infeasibility | None]:
+    def _ask(
+        self, engine: Engine, *, strict: bool, below: float = float("inf")
+    ) -> tuple[Termination, Infeasibility | None]:
+        """Ask in whole numbers, if these have a unit *below* one that was tried."""
         plan = known(self._problem, self._limits, self._progress)
         given = self._progress.bound
         whole = lower(self._problem, plan, strict=strict, at_least=0.0 if given is None else given.cost)
-        self._dropped = ""
+        self._unit, self._dropped = whole.scale.unit, ""
+        if self._unit >= below:
+            return "gap", None
 
         def news(_: int | None, solution: Solution | None, bound: int | None) -> None:
             if solution is not None:

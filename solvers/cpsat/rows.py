@@ -31,17 +31,18 @@ def delays(row: Linear) -> bool:
     return bool(times) and (row.sense == "==" or min(signs) < 0)
 
 
-def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int) -> Row:
+def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: bool = False) -> Row:
     """Return *row* over the decisions of a model in units of *scale*, loosened by what rounding may take.
 
     A moment of the model is up to two units earlier than that of the schedule it is rounded down from, a largest load
-    one unit for every task; the independent check lets a row be missed by its tolerance.
+    one unit for every task; the independent check lets a row be missed by its tolerance, and so does this by half that.
 
     Args:
         row: of the problem.
         scale: of the model's times.
         time: [n, k] what loads are sums of.
         cutoff: no time of the model is beyond it.
+        strict: do not loosen the row, but for what its coefficients need: for plans, not for bounds.
     """
     weights: dict[Term, float] = {}
     early = {"start": 2.0, "end": 2.0, "makespan": 2.0, "bottleneck": 0.0 if scale.exact else float(len(time))}
@@ -67,9 +68,10 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int) -> Row:
     most = {term: 1 if term[0] == "on" else cutoff for term in weights}
     size = sum(abs(a) * most[term] for term, a in weights.items())
     power, off = _power(weights, most, size)
-    rounding = off + TOLERANCE * abs(row.rhs) + 1e-15 * len(weights) * size
-    above = sum(-a * early.get(term[0], 0.0) for term, a in weights.items() if a < 0)
-    below = sum(a * early.get(term[0], 0.0) for term, a in weights.items() if a > 0)
+    rounding = off + TOLERANCE * abs(row.rhs) / (4 if strict else 2) + 1e-15 * len(weights) * size
+    moved = {} if strict else {term: a * early.get(term[0], 0.0) for term, a in weights.items()}
+    above = -sum(move for move in moved.values() if move < 0)
+    below = sum(move for move in moved.values() if move > 0)
     factor = 2.0**power
     return Row(
         tuple((term, round(a * factor)) for term, a in weights.items() if round(a * factor)),

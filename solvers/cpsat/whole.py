@@ -54,7 +54,8 @@ def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, a
     Args:
         problem: a makespan on links.
         plan: one that is known; the request is then for plans that cost no more, and starts from it.
-        strict: whether memory limits hold to the last byte, or as far as the independent check lets them be passed.
+        strict: whether memory limits hold to the last byte, and rows without what rounding may take, or as far as the
+            independent check lets them be passed: strictly for plans, not for bounds.
         at_least: a cost that no plan is below.
     """
     instance = Instance.of(problem)
@@ -85,7 +86,7 @@ def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, a
         capacity=capacities,
         together=instance.together,
         apart=instance.apart,
-        rows=tuple(lowered(row, units, instance.time, cutoff) for row in rows),
+        rows=tuple(lowered(row, units, instance.time, cutoff, strict=strict) for row in rows),
         hint=None if plan is None else _hint(units, plan),
     )
     return Whole(instance, units, asked, complete=plan is None and not delayed, delayed=delayed)
