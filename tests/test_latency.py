@@ -80,6 +80,9 @@ def test_a_forged_certificate_proves_nothing() -> None:
     for path in (["nowhere"], "v0", [problem.graph.names[0]] * 2, None):
         with pytest.raises(Refused):
             checker.prove(problem, {"path": path}, Limits())
+    for cuts in ("all", [[0]], [[0, 9]], [[0, -1]], [[0, True]]):
+        with pytest.raises(Refused):
+            checker.prove(problem, {"path": [problem.graph.names[0]], "cuts": cuts}, Limits())
     assert checker.prove(problem, {"path": []}, Limits()) == 0.0
     other = Problem.create(problem.graph, [Device("x")], Shared(1.0), MAKESPAN, [])
     with pytest.raises(Refused):
@@ -197,6 +200,9 @@ def test_published_workloads(data: Path) -> None:
     assert found is not None
     assert greedy is not None
     assert found <= min(1874.55, greedy)
-    bound = PathHull().solve(msr(data, "OperatorGraphs/bert_l-3_inference.json"), Limits(), Progress()).bound
-    assert bound is not None
-    assert 401.0 <= bound.cost <= 408.4745
+    proved = PathHull().solve(problem, Limits(time=20.0), Progress()).bound
+    assert proved is not None
+    assert proved.certificate is not None
+    assert proved.cost == pytest.approx(1156.88128, abs=1e-4)
+    again = PathHullProof().prove(problem, proved.certificate.data, Limits())
+    assert proved.cost <= again * (1 + 1e-9)

@@ -50,16 +50,17 @@ class PathHull:
             bound = Bound(cost, self.name, "checked", "mtpp", why)
             progress.report_bound(bound)
             return self._result(limits, progress, bound, "limit")
-        for path, cost in _bounds(instance, limits, progress):
+        for path, cost, cuts in _bounds(instance, limits, progress):
             if cost == np.inf:
                 names = f"{problem.graph.names[path[0]]} to {problem.graph.names[path[-1]]}"
                 reason = f"the path from {names} cannot be cut into as many subgraphs as there may be that fit"
                 return Result("infeasible", method=self.name, seed=limits.seed, infeasibility=Infeasibility(reason))
             if bound is None or cost > bound.cost:
-                data = {"path": [problem.graph.names[v] for v in path]}
+                data = {"path": [problem.graph.names[v] for v in path], "cuts": [list(run) for run in cuts]}
                 why = (
                     f"a path of {len(path)} nodes: each subgraph with part of it holds all between, reads and writes "
-                    "what passes, and fits into a memory; the cheapest way to cut the path, sums lowered for rounding"
+                    f"what passes, and fits into a memory; {len(cuts)} minimum cuts say what else it holds or pays; "
+                    "the cheapest way to cut the path, sums lowered for rounding"
                 )
                 bound = Bound(cost, self.name, "checked", "mtpp", why, Certificate("path-hull", data))
                 progress.report_bound(bound)
@@ -80,8 +81,10 @@ class PathHull:
         )
 
 
-def _bounds(instance: Instance, limits: Limits, progress: Progress) -> Iterator[tuple[list[int], float]]:
-    """Yield paths and what no latency is below."""
+def _bounds(
+    instance: Instance, limits: Limits, progress: Progress
+) -> Iterator[tuple[list[int], float, list[tuple[int, int]]]]:
+    """Yield paths, what no latency is below, and the runs of the path for which a minimum cut shows it."""
     hulls = Hulls(instance)
     random = np.random.default_rng(limits.seed)
     least = instance.time.min(axis=1, initial=np.inf)
@@ -95,7 +98,10 @@ def _bounds(instance: Instance, limits: Limits, progress: Progress) -> Iterator[
     def stopped() -> bool:
         return progress.stopped or limits.remaining <= 0
 
-    while quiet < PATIENCE and not stopped():
+    def met() -> bool:
+        return progress.cost is not None and best >= progress.cost * (1 - 1e-9)
+
+    while not met() and quiet < PATIENCE and not stopped():
         time, memory, passed = RECIPES[number] if number < len(RECIPES) else chosen
         noise = np.ones(instance.n) if number < len(RECIPES) else random.lognormal(0.0, 0.7, instance.n)
         path = hulls.path((time * work + memory * size) * noise, passed * instance.tensor)
@@ -104,8 +110,8 @@ def _bounds(instance: Instance, limits: Limits, progress: Progress) -> Iterator[
         if tuple(path) in seen:
             continue
         seen.add(tuple(path))
-        cost = hulls.least(path, stopped)
-        yield path, cost
+        cost, cuts = hulls.least(path, stopped)
+        yield path, cost, cuts
         if cost > best:
             best, quiet = cost, 0
             chosen = (time, memory, passed)

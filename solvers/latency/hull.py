@@ -1,27 +1,37 @@
 """Lower bounds on latencies from paths: what a contiguous subgraph with part of a path must hold, read and write.
 
 Take a path. Every subgraph is contiguous, so it holds a run of the path's nodes, next to each other, or none, and with
-the first and the last of them all that lies between these two in the graph: their hull. It reads every tensor that a
-node of the hull reads from the nodes before the run, from which the run's predecessor on the path is reached, and
-writes those of the hull that are read after the run. These runs, and the nodes of the path on devices with
-``io = free``, take place one after another. A dynamic programme over the path finds the cheapest way to cut it into no
-more runs than there may be subgraphs, each of which fits into a memory.
+the first and the last of them all that lies between these two in the graph: their hull. No node that reaches the run's
+predecessor on the path is in it, and none that its successor reaches. So what it takes is at least the least over all
+contiguous sets that hold the hull and none of those: a minimum cut, as each node costs its time, and each tensor of
+whose producer and readers the set has some and not all costs a payment. These runs, and the nodes of the path on
+devices with ``io = free``, take place one after another. A dynamic programme over the path finds the cheapest way to
+cut it into no more runs than there may be subgraphs, whose hulls fit into a memory each. Minimum cuts are taken where
+they matter: of the runs on the cheapest ways, until all of these are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import frexp, ldexp
 
 import numpy as np
 
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.latency.instance import Instance
+from mtpp_dsl.solvers.proofs.flow import IN, LEAST_CUT, OUT
 from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["LARGEST", "Hulls", "longest", "reachable"]
 
 LARGEST = 6000
 """Nodes of the largest graph whose pairs of nodes are kept."""
+SMALL = 24
+BITS = 50
+"""Of the sum of all times and tensors, in the whole numbers of minimum cuts."""
+NEAR = 1e-3
+"""Runs on ways to cut a path that cost no more than the cheapest by this share are looked at more closely."""
+AT_ONCE = 100
 
 
 def reachable(graph: Graph) -> Bools:
@@ -58,39 +68,51 @@ class Hulls:
         free = instance.home[instance.pieces :]
         beside = np.zeros((len(members), len(free)))
         np.add.at(beside, instance.group, np.where(np.isfinite(instance.time[:, free]), 0.0, np.inf))
+        total = float(np.where(np.isfinite(instance.time), instance.time, 0.0).sum() + instance.tensor.sum()) or 1.0
+        self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
+        self.starts = graph.offsets + np.arange(graph.n + 1)
+        self.pins = np.insert(graph.heads, graph.offsets[:-1], np.arange(graph.n))
+        self.price_of_tensor = np.floor(instance.tensor * self.units).astype(np.int64)
+        self._least_cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.fast
         self.alone: Floats = (instance.time[:, free] + beside[instance.group]).min(axis=1, initial=np.inf)
 
-    def least(self, path: Sequence[int], stopped: Callable[[], bool]) -> float:
-        """Return what no latency is below; 0 when *stopped*, ``inf`` if no plan exists.
+    def least(self, path: Sequence[int], stopped: Callable[[], bool]) -> tuple[float, list[tuple[int, int]]]:
+        """Return what no latency is below, and the runs of the path for which a least cut was needed to show it.
+
+        ``inf`` if no plan exists; 0 when *stopped* before anything is known.
 
         Args:
             path: nodes, each of which reads the tensor of the one before it.
             stopped: whether to give up.
         """
-        pieces, length = self.instance.pieces, len(path)
-        most = min(pieces, length)
-        least = np.full((length + 1, most + 1), np.inf)
-        least[0, 0] = 0.0
+        length = len(path)
+        cost = np.full((length, length), np.inf)
         for i in range(length):
             if stopped():
-                return 0.0
-            np.minimum(least[i + 1], least[i] + self.alone[path[i]], out=least[i + 1])
-            if most and np.isfinite(least[i, :-1]).any():
-                for j, cost in self.runs(path, i):
-                    np.minimum(least[j + 1, 1:], least[i, :-1] + cost, out=least[j + 1, 1:])
-        return float(least[length].min()) * (1 - 8e-16 * (self.graph.n + 100))
+                return 0.0, []
+            for j, time in self.runs(path, i):
+                cost[i, j] = time
+        cut = np.zeros((length, length), np.bool_)
+        alone = self.alone[list(path)]
+        while True:
+            through, value = _through(cost, alone, min(self.instance.pieces, length))
+            wanted = np.argwhere((through <= value * (1 + NEAR)) & ~cut)
+            if not np.isfinite(value) or not len(wanted) or stopped():
+                return value * (1 - 8e-16 * (self.graph.n + 100)), [(int(i), int(j)) for i, j in np.argwhere(cut)]
+            nearest = np.argsort(through[wanted[:, 0], wanted[:, 1]], kind="stable")[:AT_ONCE]
+            for i, j in wanted[nearest].tolist():
+                cost[i, j] = max(cost[i, j], self.cheapest(path, i, j))
+                cut[i, j] = True
 
     def runs(self, path: Sequence[int], i: int) -> list[tuple[int, float]]:
         """Return (j, least time of a subgraph of the nodes i to j of the path and not those beside them) for all j."""
         graph, instance = self.graph, self.instance
         inside = np.zeros(graph.n, np.bool_)
         down, up = inside.copy(), inside.copy()
-        earlier = self.before[path[i - 1]].copy() if i else np.zeros(graph.n, np.bool_)
-        if i:
-            earlier[path[i - 1]] = True
+        earlier, _ = self._beyond(path, i, len(path) - 1)
         found = []
         for j in range(i, len(path)):
-            self._hold(inside, down, up, path[j])
+            self._hold(inside, down, up, np.array([path[j]]))
             if i and inside[path[i - 1]]:
                 break
             held = self._held(inside)
@@ -99,20 +121,57 @@ class Hulls:
                 break
             if j + 1 < len(path) and inside[path[j + 1]]:
                 continue
-            reads = np.zeros(graph.n, np.bool_)
-            reads[graph.tails[earlier[graph.tails] & inside[graph.heads]]] = True
-            if j + 1 < len(path):
-                later = self.after[path[j + 1]].copy()
-                later[path[j + 1]] = True
-                reads[graph.tails[inside[graph.tails] & later[graph.heads]]] = True
-            cost = float(instance.tensor[reads].sum()) + min(float(instance.time[inside, d].sum()) for d in room)
+            moved = np.zeros(graph.n, np.bool_)
+            moved[graph.tails[earlier[graph.tails] & inside[graph.heads]]] = True
+            _, later = self._beyond(path, i, j)
+            moved[graph.tails[inside[graph.tails] & later[graph.heads]]] = True
+            cost = float(instance.tensor[moved].sum()) + min(float(instance.time[inside, d].sum()) for d in room)
             if cost < np.inf:
                 found.append((j, cost))
         return found
 
-    def _hold(self, inside: Bools, down: Bools, up: Bools, v: int) -> None:
-        """Add a node to a subgraph, with all between, and with one subgraph on each device all that is colocated."""
-        fresh = np.array([v])
+    def cheapest(self, path: Sequence[int], i: int, j: int) -> float:
+        """Return the least time of a subgraph that holds the nodes i to j of the path, whatever else it holds.
+
+        A minimum cut, in whole numbers rounded down: other nodes cost their time, and every tensor of which it has some
+        and not all of producer and readers costs a payment.
+        """
+        graph, instance = self.graph, self.instance
+        inside = np.zeros(graph.n, np.bool_)
+        down, up = inside.copy(), inside.copy()
+        hull = self.after[path[i]] & self.before[path[j]]
+        hull[[path[i], path[j]]] = True
+        self._hold(inside, down, up, np.flatnonzero(hull))
+        earlier, later = self._beyond(path, i, j)
+        held = self._held(inside)
+        least = np.inf
+        for d, limit in self.kinds:
+            if held > limit or not np.isfinite(instance.time[inside, d]).all():
+                continue
+            state = np.zeros(graph.n, np.int64)
+            state[earlier | later | ~np.isfinite(instance.time[:, d])] = OUT
+            state[inside] = IN
+            price = np.floor(np.where(np.isfinite(instance.time[:, d]), instance.time[:, d], 0.0) * self.units)
+            value = self._least_cut(
+                state, price.astype(np.int64), self.starts, self.pins, self.price_of_tensor, graph.tails, graph.heads,
+                down, up, np.zeros(graph.n, np.bool_),
+            )  # fmt: skip
+            least = min(least, value / self.units)
+        return float(least)
+
+    def _beyond(self, path: Sequence[int], i: int, j: int) -> tuple[Bools, Bools]:
+        """Return the nodes that reach the node before run i to j, with it, and those reached after, with the first."""
+        earlier, later = np.zeros(self.graph.n, np.bool_), np.zeros(self.graph.n, np.bool_)
+        if i:
+            earlier |= self.before[path[i - 1]]
+            earlier[path[i - 1]] = True
+        if j + 1 < len(path):
+            later |= self.after[path[j + 1]]
+            later[path[j + 1]] = True
+        return earlier, later
+
+    def _hold(self, inside: Bools, down: Bools, up: Bools, fresh: Ints) -> None:
+        """Add nodes to a subgraph, with all between, and with one subgraph on each device all that is colocated."""
         while len(fresh):
             inside[fresh] = True
             down |= self.after[fresh].any(axis=0)
@@ -134,6 +193,31 @@ class Hulls:
     def path(self, weights: Floats, passed: Floats) -> list[int]:
         """Return the path of the greatest sum of *weights* [n] of its nodes and *passed* [n] of all but the last."""
         return longest_path(self.graph, weights, passed)[1]
+
+
+def _through(cost: Floats, alone: Floats, most: int) -> tuple[Floats, float]:
+    """Return [length, length] the least cost of all ways to cut a path that have each run, and the least of all.
+
+    Args:
+        cost: [length, length] of the run from each node to each.
+        alone: [length] of each node by itself.
+        most: how many runs there may be.
+    """
+    length = len(alone)
+    ahead = np.full((length + 1, most + 1), np.inf)
+    ahead[0] = 0.0
+    behind = np.full((length + 1, most + 1), np.inf)
+    behind[length] = 0.0
+    for i in range(length):
+        np.minimum(ahead[i + 1], ahead[i] + alone[i], out=ahead[i + 1])
+        np.minimum(ahead[i + 1 :, 1:], ahead[i, :-1] + cost[i, i:, None], out=ahead[i + 1 :, 1:])
+    for i in range(length - 1, -1, -1):
+        behind[i] = behind[i + 1] + alone[i]
+        behind[i, 1:] = np.minimum(behind[i, 1:], (cost[i, i:, None] + behind[i + 1 :, :-1]).min(axis=0))
+    through = np.full((length, length), np.inf)
+    for r in range(most):
+        np.minimum(through, ahead[:-1, r, None] + behind[1:, most - 1 - r], out=through)
+    return through + cost, float(ahead[length, most])
 
 
 def longest_path(graph: Graph, weights: Floats, passed: Floats) -> tuple[float, list[int]]:

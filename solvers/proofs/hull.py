@@ -4,28 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from math import fsum, inf
+from math import floor, frexp, fsum, inf, ldexp
 from typing import Any
+
+import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
 from mtpp_dsl.subgraphs import undefined
 from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["PathHullProof"]
 
 ROUNDING = 1e-12
+BITS = 50
+SMALL = 24
+"""Flows in larger graphs are worth compiled code."""
 
 
 class PathHullProof:
-    """``{"path": [node, ...]}``, for the latency by subgraphs (tarnawski2020, section 4).
+    """``{"path": [node, ...], "cuts": [[i, j], ...]}``, for the latency by subgraphs (tarnawski2020, section 4).
 
     Each node of the path is on a device with ``io = free`` or in a subgraph, which is contiguous: it holds a run of the
     path and with two nodes all between them, and where its device has one subgraph only, all colocated with them, too.
     It reads what its nodes read of those before the run, writes what of it is read after the run, and takes the
     time of its nodes; runs and single nodes come one after another. No more runs than there may be subgraphs.
+
+    For the runs i to j in ``cuts``, that is the least over all sets that hold what the subgraph must and nothing from
+    which the run's predecessor is reached, or that its successor reaches: by flows in whole numbers, rounded down,
+    which are checked themselves.
     """
 
     name = "path-hull"
@@ -37,6 +47,7 @@ class PathHullProof:
             raise Refused(f"a certificate 'path-hull' says nothing here: {undefined(problem)}")
         cut = _Cut(problem)
         path = _path(problem, data.get("path"))
+        sharper = _runs(data.get("cuts", []), len(path))
         least = [[inf] * (cut.most + 1) for _ in range(len(path) + 1)]
         least[0][0] = 0.0
         for i, v in enumerate(path):
@@ -45,7 +56,7 @@ class PathHullProof:
             alone = cut.alone(v)
             for r, cost in enumerate(least[i]):
                 least[i + 1][r] = min(least[i + 1][r], cost + alone)
-            for j, cost in cut.runs(path, i):
+            for j, cost in cut.runs(path, i, sharper):
                 for r in range(cut.most):
                     least[j + 1][r + 1] = min(least[j + 1][r + 1], least[i][r] + cost)
         return min(least[-1]) * (1 - ROUNDING)
@@ -62,6 +73,32 @@ def _path(problem: Problem, names: object) -> list[int]:
     return path
 
 
+def _runs(given: object, length: int) -> set[tuple[int, int]]:
+    if not isinstance(given, list):
+        raise Refused("the certificate's 'cuts' is no list")
+    runs = set()
+    for run in given:
+        if not (
+            isinstance(run, (list, tuple)) and len(run) == 2 and all(type(x) is int and 0 <= x < length for x in run)
+        ):
+            raise Refused(f"the certificate's 'cuts' has {run!r:.40}, which is no run of its path")
+        runs.add((run[0], run[1]))
+    return runs
+
+
+class _Network:
+    """Tensors for minimum cuts: a tensor's producer and readers, and its cost in whole numbers of ``1 / units``."""
+
+    def __init__(self, problem: Problem, tensor: list[float]) -> None:
+        graph = problem.graph
+        total = fsum(x for x in problem.time.ravel().tolist() if x < inf) + fsum(tensor)
+        self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
+        pins = [[u, *graph.successors(u).tolist()] for u in range(graph.n)]
+        self.starts = np.cumsum([0, *(len(members) for members in pins)])
+        self.pins = np.array([v for members in pins for v in members], np.int64)
+        self.cost = np.array([floor(cost * self.units) for cost in tensor], np.int64)
+
+
 class _Cut:
     """A problem, sets of nodes as whole numbers with a bit for each."""
 
@@ -70,6 +107,7 @@ class _Cut:
         graph, link = problem.graph, problem.interconnect
         assert not isinstance(link, Links)
         self.tensor = [float(x) / link.bandwidth for x in graph.output.tolist()]
+        self.network = _Network(problem, self.tensor)
         self.readers = [sum(1 << v for v in graph.successors(u).tolist()) for u in range(graph.n)]
         self.after, self.before = [0] * graph.n, [0] * graph.n
         for u in reversed(graph.topological_order.tolist()):
@@ -121,8 +159,11 @@ class _Cut:
             (float(self.problem.time[v, d]) for d in self.free if not self.mates[v] & self.barred[d]), default=inf
         )
 
-    def runs(self, path: list[int], i: int) -> Iterator[tuple[int, float]]:
-        """Yield (j, least time of a subgraph that holds the nodes i to j of the path and not their neighbours)."""
+    def runs(self, path: list[int], i: int, sharper: set[tuple[int, int]]) -> Iterator[tuple[int, float]]:
+        """Yield (j, least time of a subgraph that holds the nodes i to j of the path and not their neighbours).
+
+        By a minimum cut for those *sharper*.
+        """
         inside = down = up = 0
         for j in range(i, len(path)):
             fresh = 1 << path[j]
@@ -145,10 +186,38 @@ class _Cut:
                 return
             if j + 1 < len(path) and inside >> path[j + 1] & 1:
                 continue
-            works = [
-                fsum(float(self.problem.time[v, d]) for v in _bits(inside)) for d in room if not held & self.barred[d]
-            ]
-            yield j, min(works, default=inf) + self._passed(inside, path, i, j)
+            room = [d for d in room if not held & self.barred[d]]
+            passed = self._passed(inside, path, i, j)
+            cost = (
+                min((fsum(float(self.problem.time[v, d]) for v in _bits(inside)) for d in room), default=inf) + passed
+            )
+            if (i, j) in sharper and room:
+                outside = self.before[path[i - 1]] | 1 << path[i - 1] if i else 0
+                outside |= self.after[path[j + 1]] | 1 << path[j + 1] if j + 1 < len(path) else 0
+                cost = max(cost, min(self.least(d, inside, outside, down, up) for d in room))
+            yield j, cost
+
+    def least(self, d: int, inside: int, outside: int, down: int, up: int) -> float:
+        """Return what no subgraph on a device takes less than that holds the nodes *inside* and none *outside*.
+
+        *down* and *up* are the nodes that those inside reach, and those that reach them.
+        """
+        graph, network = self.problem.graph, self.network
+        barred = outside | self.barred[d]
+        state = np.array(
+            [IN if inside >> v & 1 else OUT if barred >> v & 1 else FREE for v in range(graph.n)], np.int64
+        )
+        price = [
+            0 if self.barred[d] >> v & 1 else floor(float(self.problem.time[v, d]) * network.units)
+            for v in range(graph.n)
+        ]
+        flags = [np.array([bits >> v & 1 for v in range(graph.n)], np.bool_) for bits in (down, up)]
+        cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.fast
+        value = cut(
+            state, np.array(price, np.int64), network.starts, network.pins, network.cost, graph.tails, graph.heads,
+            flags[0], flags[1], np.zeros(graph.n, np.bool_),
+        )  # fmt: skip
+        return value / network.units
 
     def _passed(self, inside: int, path: list[int], i: int, j: int) -> float:
         """Return what is read from before a run and written for after it."""
