@@ -173,7 +173,7 @@ def test_a_model_beyond_the_licence_says_so() -> None:
     if _has_licence():
         pytest.skip("gurobi has a licence here")
     with pytest.raises(SolverError, match="--solver highs"):
-        MipMethod(Exact(), "gurobi").solve(large, Limits(time=1.0), Progress())
+        MipMethod(Exact(), "gurobi").solve(large, Limits(time=60.0), Progress())
 
 
 def _has_licence() -> bool:

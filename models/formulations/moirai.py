@@ -61,7 +61,7 @@ class Moirai:
     exact = True
     role: Role = "exact"
     summary = "the least makespan on links and its proof, by mixed-integer programming (zhang2023, strengthened)"
-    floor = "the longest path, or the work on a device, whichever is more, where everything is fastest"
+    floor = "the longest path, or all work shared, each node where it is fastest"
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost

@@ -32,7 +32,7 @@ def bound_of(
     """
     if not proven.by_solver:
         detail = f"the model's own lower bound on its objective, before any search ({floor})"
-        return Bound(proven.cost, method, "trusted", "a row of the model", detail)
+        return Bound(proven.cost, method, "trusted", f"{floor}, a row of the model", detail)
     detail = (
         f"{argument}the solver's dual bound of model {method!r}, whose unit of cost is {scale:.6g}, less a "
         f"margin of {proven.margin:g} units for its tolerances; never an incumbent. It rests on the solver's word and "

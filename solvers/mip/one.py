@@ -98,6 +98,8 @@ def solve_one(
 
     if progress.stopped:
         outcome = Outcome("interrupted", None, None, by=backend.name)
+    elif limits.remaining <= 0:  # a large model takes its time to be told, too
+        outcome = Outcome("time_limit", None, None, by=backend.name)
     else:
         outcome = backend.solve(model, limits, progress, on_bound)
     solved = monotonic()
