@@ -57,6 +57,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "configuration": "mtpp_dsl.solvers.bounds.configuration:Configuration",
         "critical-path": "mtpp_dsl.solvers.bounds.critical_path:CriticalPath",
         "interval": "mtpp_dsl.solvers.bounds.interval:Interval",
+        "branch-and-bound": "mtpp_dsl.solvers.makespan.branching:BranchAndBound",
         "ea": "mtpp_dsl.solvers.makespan.ea:Ea",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
         "random": "mtpp_dsl.solvers.genetic.slicing:Random",

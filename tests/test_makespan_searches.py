@@ -15,15 +15,17 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.makespan.branching import BranchAndBound
 from mtpp_dsl.solvers.makespan.ea import Ea
 from mtpp_dsl.solvers.makespan.field import Field, field_of, order_of, plan_of, starts, state_of
 from mtpp_dsl.solvers.makespan.kernel import DRAWS, SEARCH, Best, Moves
+from mtpp_dsl.solvers.makespan.tree import BRANCH, Found, tree_of
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.verification import check_result, verify
 from tests.makespans import best_of, makespan_problem
 from tests.test_scheduling_kernel import linked
 
-QUICK: list[Method] = [Annealing(patience=2, moves=100), Ea(patience=20)]
+QUICK: list[Method] = [Annealing(patience=2, moves=100), Ea(patience=20), BranchAndBound()]
 names = pytest.mark.parametrize("method", QUICK, ids=lambda method: method.name)
 
 
@@ -54,7 +56,52 @@ def test_plans_of_mixtures_are_plans(method: Method) -> None:
             assert result.cost >= best * (1 - 1e-9)
             outcomes["optimal" if result.cost <= best * (1 + 1e-9) else "above"] += 1
     assert outcomes["missed"] == 0
-    assert outcomes["optimal"] >= {"annealing": 42, "ea": 35}[method.name], outcomes
+    assert outcomes["optimal"] >= {"annealing": 42, "ea": 35, "branch-and-bound": sum(outcomes.values())}[method.name]
+
+
+@pytest.mark.parametrize("informed", [True, False])
+def test_the_tree_holds_every_optimum(informed: bool) -> None:
+    """Without a plan to beat, and without bounds on what follows, the whole tree finds the optimum, or that none is."""
+    for seed in range(120):
+        problem, best = makespan_problem(seed), best_of(seed)
+        instance = Instance.of(problem)
+        field = field_of(instance)
+        if not informed:
+            field = field._replace(tail=np.zeros_like(field.tail))
+        tree = tree_of(field)
+        found = Found(
+            cut=np.full(1, np.inf),
+            best=np.full(1, np.inf),
+            loose=np.full(1, np.inf),
+            device=np.zeros(instance.n, np.int64),
+            start=np.zeros(instance.n),
+            sent=np.zeros(instance.m),
+        )
+        room = instance.limit * (1 + 1e-6)
+        while tree.depth[0] >= 0:
+            BRANCH.compiled(lambda _: None)(
+                field, instance.graph.topological_order, room, np.ones(instance.k), tree, found, 97
+            )
+        assert min(found.best[0], found.loose[0]) == (np.inf if best is None else pytest.approx(best, rel=2e-9))
+
+
+def test_branch_and_bound_proves() -> None:
+    """60 mixtures: proven optima, and proofs that there is no plan; a bound is there when it is stopped."""
+    for seed in range(60):
+        problem, best = makespan_problem(seed), best_of(seed)
+        result = solved(BranchAndBound(), problem)
+        assert result.status == ("infeasible" if best is None else "optimal"), seed
+    problem = linked(1, 25, 3, exclusive=True)
+    result = solved(BranchAndBound(), problem, time=2.0)
+    assert result.termination == "time_limit"
+    assert result.bound is not None
+    assert result.cost is not None
+    assert 0.3 * result.cost < result.bound.cost < result.cost
+
+
+def test_large_graphs_are_refused() -> None:
+    """Beyond some hundred nodes a tree is of no use."""
+    assert "300" in (BranchAndBound().accepts(linked(0, 301, 2)) or "")
 
 
 @pytest.mark.parametrize("exclusive", [False, True])

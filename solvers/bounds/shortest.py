@@ -13,7 +13,7 @@ from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.critical_path import MARGIN, bound_of, no_way
 from mtpp_dsl.solvers.bounds.tighten import Refutation, Tightening
 
-__all__ = ["shortest"]
+__all__ = ["share_of", "shortest"]
 
 TUNINGS = 20
 
@@ -30,7 +30,7 @@ def shortest(problem: Problem, name: str, limits: Limits, progress: Progress) ->
     if found.target == inf:
         return no_way(problem, name, limits, progress)
     why = "the longest path, every node on its best device, with the transfers that this takes"
-    share, weights = _share(tightening.time)
+    share, weights = share_of(tightening.time)
     if share * (1 - MARGIN) > found.target:
         target = share * (1 - MARGIN)
         found = Refutation(target, 0, found.rounds, (0.0, target, weights))
@@ -47,7 +47,7 @@ def shortest(problem: Problem, name: str, limits: Limits, progress: Progress) ->
     )
 
 
-def _share(time: Floats) -> tuple[float, Floats]:
+def share_of(time: Floats) -> tuple[float, Floats]:
     """Return the largest share of the work found, and the weights of the devices behind it.
 
     Weights of devices with more than their share grow. Any weights give a bound.

@@ -79,6 +79,7 @@ def field_of(instance: Instance) -> Field:
     near: list[set[int]] = [set() for _ in range(classes)]
     for nodes in instance.apart:
         held = {int(group[v]) for v in nodes}
+        may[[c for c in held if np.count_nonzero(group[list(nodes)] == c) > 1]] = False
         for c in held:
             near[c] |= held - {c}
     tightening = Tightening(instance.problem, 0, lambda _: None)
