@@ -16,7 +16,7 @@ from mtpp_dsl.subgraphs import undefined
 
 __all__ = ["PathHull"]
 
-RECIPES = ((1.0, 0.0, 0.0), (1.0, 0.2, 1.0), (1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 5.0, 3.0), (1.0, 1.0, 1.0))
+RECIPES = ((1.0, 0.2, 1.0), (1.0, 0.0, 0.0), (1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 5.0, 3.0), (1.0, 1.0, 1.0))
 """Weights of time, memory and tensors, by which the first paths are the longest."""
 
 PATIENCE = 12
@@ -43,20 +43,22 @@ class PathHull:
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best bound of some paths."""
         instance = Instance.of(problem)
-        bound: Bound | None = None
+        names = problem.graph.names
+        cost, path = longest(instance)
+        certificate = Certificate("path-hull", {"path": [names[v] for v in path], "cuts": []})
+        bound = Bound(
+            cost, self.name, "checked", "mtpp", "the longest path, each node where it is fastest", certificate
+        )
+        progress.report_bound(bound)
         if problem.graph.n > LARGEST:
-            cost = longest(instance)
-            why = "the longest path, each node where it is fastest: the graph is too large for hulls"
-            bound = Bound(cost, self.name, "checked", "mtpp", why)
-            progress.report_bound(bound)
             return self._result(limits, progress, bound, "limit")
         for path, cost, cuts in _bounds(instance, limits, progress):
             if cost == np.inf:
-                names = f"{problem.graph.names[path[0]]} to {problem.graph.names[path[-1]]}"
-                reason = f"the path from {names} cannot be cut into as many subgraphs as there may be that fit"
+                ends = f"{names[path[0]]} to {names[path[-1]]}"
+                reason = f"the path from {ends} cannot be cut into as many subgraphs as there may be that fit"
                 return Result("infeasible", method=self.name, seed=limits.seed, infeasibility=Infeasibility(reason))
-            if bound is None or cost > bound.cost:
-                data = {"path": [problem.graph.names[v] for v in path], "cuts": [list(run) for run in cuts]}
+            if cost > bound.cost:
+                data = {"path": [names[v] for v in path], "cuts": [list(run) for run in cuts]}
                 why = (
                     f"a path of {len(path)} nodes: each subgraph with part of it holds all between, reads and writes "
                     f"what passes, and fits into a memory; {len(cuts)} minimum cuts say what else it holds or pays; "
@@ -66,7 +68,7 @@ class PathHull:
                 progress.report_bound(bound)
         return self._result(limits, progress, bound, "complete")
 
-    def _result(self, limits: Limits, progress: Progress, bound: Bound | None, ended: Termination) -> Result:
+    def _result(self, limits: Limits, progress: Progress, bound: Bound, ended: Termination) -> Result:
         if progress.stopped:
             ended = "interrupted"
         elif limits.remaining <= 0:

@@ -238,8 +238,9 @@ def longest_path(graph: Graph, weights: Floats, passed: Floats) -> tuple[float, 
     return float(value.max()), path[::-1]
 
 
-def longest(instance: Instance) -> float:
-    """Return the length of the longest path with each node where it is fastest, lowered for rounding."""
+def longest(instance: Instance) -> tuple[float, list[int]]:
+    """Return the length of the longest path with each node where it is fastest, lowered for rounding, and the path."""
     fastest: Floats = instance.time.min(axis=1, initial=np.inf)
-    value, _ = longest_path(instance.graph, np.where(np.isfinite(fastest), fastest, 0.0), np.zeros(instance.n))
-    return value * (1 - 8e-16 * (instance.n + 100))
+    fastest = np.where(np.isfinite(fastest), fastest, 0.0)
+    value, path = longest_path(instance.graph, fastest, np.zeros(instance.n))
+    return value * (1 - 8e-16 * (instance.n + 100)), path

@@ -14,17 +14,17 @@ from mtpp_dsl.solvers.latency.run import Run
 __all__ = ["LatencySearch"]
 
 PATIENCE = 24
-BOUND_SHARE = 0.2
-BOUND_SECONDS = 10.0
+BOUND_SHARE = 0.3
+BOUND_SECONDS = 20.0
 
 
 class LatencySearch:
     """Method ``latency-search``: the problem of tarnawski2020's latency programme, by search.
 
-    First the bound ``path-hull``. Then parts of topological orders, each the cheapest by a dynamic programme if all
-    took place in a row, and annealings from these, from everything on devices with ``io = free``, and from the best
-    plan: two side by side in a round, rounds ever longer. They move a node, a part of a subgraph or a whole one, with
-    what is between and what is colocated, and may exceed memories on the way.
+    First the bound ``path-hull``, unless it is known. Then parts of topological orders, each the cheapest by a dynamic
+    programme if all took place in a row, and annealings from these, from everything on devices with ``io = free``, and
+    from the best plan: two side by side in a round, rounds ever longer. They move a node, a part of a subgraph or a
+    whole one, with what is between and what is colocated, and may exceed memories on the way.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -43,9 +43,11 @@ class LatencySearch:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any, and a bound."""
-        share = limits.within(min(BOUND_SHARE * limits.remaining, BOUND_SECONDS))
-        bounded = PathHull().solve(problem, share, progress)
-        if bounded.infeasibility is not None:
-            return replace(bounded, method=self.name)
-        result = Run(self.name, problem, limits, progress, self.patience).result()
-        return replace(result, bound=bounded.bound)
+        bound = progress.bound
+        if bound is None or bound.method != PathHull.name:
+            share = limits.within(min(BOUND_SHARE * limits.remaining, BOUND_SECONDS))
+            bounded = PathHull().solve(problem, share, progress)
+            if bounded.infeasibility is not None:
+                return replace(bounded, method=self.name)
+            bound = bounded.bound
+        return replace(Run(self.name, problem, limits, progress, self.patience).result(), bound=bound)

@@ -28,6 +28,8 @@ PER_NODE = 60
 MOST = 8_000_000
 QUIET = 8
 BATCH = 4096
+"""Steps between two looks at the clock, fewer in large graphs."""
+BATCH_WORK = 1e7
 ROOMS = (1.0, 1.5, 3.0, float("inf"))
 """Factors that memories are taken larger by, one after the other, until there is an arrangement to start from."""
 
@@ -115,11 +117,15 @@ class Run:
                 self._pool.append(start)
                 self._keep(start)
         for room in ROOMS:
+            began = monotonic()
             for start in self._orders.arrangements(None, ORDERS, room):
                 self._pool.append(start)
                 self._keep(start)
                 if self._done():
                     return
+                if monotonic() - began > self._limits.remaining:  # there is no time for another
+                    break
+                began = monotonic()
             if self._pool:
                 break
         self._pool.sort(key=lambda one: measured(self._instance, one)[0])
@@ -139,7 +145,7 @@ class Run:
         if excess == 0:
             value[2:] = makespan, energy
         anneal = annealing_kernel(3.0 * steps * (instance.n + graph.m), self._progress.say)
-        batch = min(BATCH, steps)
+        batch = max(1, min(BATCH, steps, int(BATCH_WORK / (instance.n + graph.m))))
         batches = -(-steps // batch)
         for i in range(batches):
             if self._done():
