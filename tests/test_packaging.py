@@ -60,7 +60,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wheel_holds_the_tree(wheel: Path) -> None:
-    """The wheel has every module, grammar and schema under mtpp_dsl, and nothing at the top but that."""
+    """The wheel has every module, grammar, schema and file of rules under mtpp_dsl, and nothing at the top but that."""
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
     expected = set(map(str, _installed()))
@@ -92,7 +92,7 @@ def _installed() -> list[Path]:
         Path(*package.split("."), path.relative_to(ROOT / folder))
         for package, folder in setuptools()["package-dir"].items()
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".lark", ".json") or path.name == "py.typed"
+        if path.suffix in (".py", ".lark", ".json", ".toml") or path.name == "py.typed"
     ]
 
 
