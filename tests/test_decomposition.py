@@ -33,7 +33,7 @@ from mtpp_dsl.solvers.decomposition.labels import least_larger
 from mtpp_dsl.solvers.decomposition.method import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.decomposition.piece import Piece, piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
-from mtpp_dsl.solvers.decomposition.weigh import weights_for
+from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
 from mtpp_dsl.verification import check_result
 from tests.makespans import best_of, makespan_problem
 
@@ -286,6 +286,8 @@ def test_balances_bound_from_below(seed: int, pool: Pool) -> None:
     if whole.instance.exclusive and seed % 2:
         weights = replace(weights, into=150, out=150, time=300, load=400)
     assert weights.total == 1000
+    if seed % 3:
+        sides = told(whole, sides, weights)
     balance = Balance(whole, found, pieces, sides, weights, [path_bounds(piece) for piece in pieces], pool, 0)
     balance.run(lambda: inf, lambda: False, lambda: inf, lambda: None)
     assert balance.bound <= best / whole.scale.unit * (1 + 1e-9)

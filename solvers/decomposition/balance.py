@@ -25,6 +25,8 @@ FIRST_TRY = 6.0
 """Seconds for the first question about a pair; each further one that finds no answer has twice as many."""
 REACH = 0.18
 """Share of what is between the bound and a known sum that a first question leaves out."""
+SMALL = 30
+"""Nodes of a module whose least sum is asked for at once."""
 MOST_FAILED = 5
 """After so many questions without an answer a pair is left as it is."""
 LOOK = 0.1
@@ -161,15 +163,16 @@ class Balance:
         return found
 
     def _refill(self, best: Best, until: Callable[[], float], over: Callable[[], bool]) -> None:
-        """Give every idle process a pair of the way that decides, that with the most to gain first."""
+        """Give every idle process a pair of the way that decides, small ones first."""
         busy = {job.pair for job in self._jobs}
         pairs = [(j, best.states[j], best.states[j + 1]) for j in range(len(self._pieces))]
         pairs = [pair for pair in pairs if pair not in busy and self._gain(pair) > 0]
-        pairs.sort(key=lambda pair: (self._failed.get(pair, 0), -self._gain(pair)))
+        pairs.sort(key=lambda pair: (self._failed.get(pair, 0), self._size(pair[0])))
         for pair in pairs[: self._pool.size - len(self._jobs)] if self._promises(best) else []:
             (j, a, b), failed = pair, self._failed.get(pair, 0)
             low, high = float(self.lower[j][a, b]), float(self.upper[j][a, b])
-            cutoff = ceil(high - min(1.0, REACH * 1.6**failed) * (high - low))
+            share = 0.0 if self._size(j) <= SMALL and not failed else min(1.0, REACH * 1.6**failed)
+            cutoff = ceil(high - share * (high - low))
             piece = self._pieces[j]
             asked = weighed(
                 self._whole,
@@ -194,6 +197,10 @@ class Balance:
             high, told = float(self.upper[j][at]), not (self._elsewhere and self._sides.of[j].far)
             most += high if np.isfinite(high) and told else float(self.lower[j][at])
         return most / self.weights.total > best.one
+
+    def _size(self, j: int) -> int:
+        """Return how many nodes a question about module *j* is about."""
+        return self._pieces[j].size + len(self._sides.of[j].nodes)
 
     def _gain(self, pair: Pair) -> float:
         """Return what is between bound and sum of a pair, if it is worth a question; else 0."""

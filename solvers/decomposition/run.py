@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.decomposition.completion import completions
 from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 from mtpp_dsl.solvers.decomposition.piece import piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
-from mtpp_dsl.solvers.decomposition.weigh import weights_for
+from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
 from mtpp_dsl.solvers.portfolio.run import cores
 from mtpp_dsl.verification import verify
 
@@ -117,14 +117,14 @@ class Run:
             return
         modules, instance = self._parts.modules, self._whole.instance
         sides = beside(instance.graph, modules, self._parts.kept)
-        members = settling.classes.members
+        weights = weights_for(self._whole, sides, self._busiest())
         balance = Balance(
             self._whole,
             modules,
             [piece_of(self._whole, module, exclusive=True) for module in modules],
-            sides,
-            weights_for(self._whole, sides, self._busiest()),
-            [settling.lower[member.of] for member in members],
+            told(self._whole, sides, weights),
+            weights,
+            [settling.lower[member.of] for member in settling.classes.members],
             pool,
             self._limits.seed,
         )

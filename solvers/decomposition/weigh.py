@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.cpsat.whole import Whole
 from mtpp_dsl.solvers.decomposition.beside import Beside, Sides
 from mtpp_dsl.solvers.decomposition.piece import Piece
 
-__all__ = ["Weights", "weighed", "weights_for"]
+__all__ = ["Weights", "told", "weighed", "weights_for"]
 
 MARGIN = 1.1
 PARTS = 1000
@@ -62,6 +62,42 @@ def weights_for(whole: Whole, sides: Sides, device: int) -> Weights:
     port = round(PARTS * ratio / (2 + ratio))
     load = (PARTS - port) // 2
     return Weights(device, PARTS - port - load, load, port if into > out else 0, 0 if into > out else port)
+
+
+def told(whole: Whole, sides: Sides, weights: Weights) -> Sides:
+    """Return *sides* without what could be run elsewhere for nothing, as far as these weights count.
+
+    That is, of what lies beside a module, connected parts that no transfer that counts joins to the rest.
+    """
+    return Sides(tuple(_held(whole, near, weights) for near in sides.of), sides.hub)
+
+
+def _held(whole: Whole, near: Beside, weights: Weights) -> Beside:
+    asked, d = whole.request, weights.device
+    inside = set(near.nodes)
+    root = {v: v for v in near.nodes}
+
+    def find(v: int) -> int:
+        while root[v] != v:
+            v = root[v]
+        return v
+
+    costly = []
+    for e in (*near.edges, *near.far):
+        u, v = int(asked.tails[e]), int(asked.heads[e])
+        table = asked.table[asked.row[e]]
+        if u in inside and v in inside:
+            root[find(u)] = find(v)
+        elif (v in inside and weights.out and table[d].any()) or (u in inside and weights.into and table[:, d].any()):
+            costly.append(v if v in inside else u)
+    kept = {find(v) for v in costly}
+    nodes = tuple(v for v in near.nodes if find(v) in kept)
+    left = set(nodes)
+
+    def joins(e: int) -> bool:
+        return int(asked.tails[e]) in left or int(asked.heads[e]) in left
+
+    return Beside(nodes, tuple(filter(joins, near.edges)), tuple(filter(joins, near.far)))
 
 
 def _carried(times: Ints, rows: Ints) -> float:
