@@ -80,7 +80,15 @@ def test_a_forged_certificate_proves_nothing() -> None:
     for path in (["nowhere"], "v0", [problem.graph.names[0]] * 2, None):
         with pytest.raises(Refused):
             checker.prove(problem, {"path": path}, Limits())
-    for cuts in ("all", [[0]], [[0, 9]], [[0, -1]], [[0, True]]):
+    for cuts in (
+        "all",
+        [[0, 0]],
+        [[0, 9, 0.0]],
+        [[0, -1, 0.0]],
+        [[0, True, 0.0]],
+        [[0, 0, -1.0]],
+        [[0, 0, float("nan")]],
+    ):
         with pytest.raises(Refused):
             checker.prove(problem, {"path": [problem.graph.names[0]], "cuts": cuts}, Limits())
     assert checker.prove(problem, {"path": []}, Limits()) == 0.0

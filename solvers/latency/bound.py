@@ -85,8 +85,8 @@ class PathHull:
 
 def _bounds(
     instance: Instance, limits: Limits, progress: Progress
-) -> Iterator[tuple[list[int], float, list[tuple[int, int]]]]:
-    """Yield paths, what no latency is below, and the runs of the path for which a minimum cut shows it."""
+) -> Iterator[tuple[list[int], float, list[tuple[int, int, float]]]]:
+    """Yield paths, what no latency is below, and the runs of the path for which a minimum cut shows it, with rents."""
     hulls = Hulls(instance)
     random = np.random.default_rng(limits.seed)
     least = instance.time.min(axis=1, initial=np.inf)

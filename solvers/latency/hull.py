@@ -7,13 +7,14 @@ contiguous sets that hold the hull and none of those: a minimum cut, as each nod
 whose producer and readers the set has some and not all costs a payment. These runs, and the nodes of the path on
 devices with ``io = free``, take place one after another. A dynamic programme over the path finds the cheapest way to
 cut it into no more runs than there may be subgraphs, whose hulls fit into a memory each. Minimum cuts are taken where
-they matter: of the runs on the cheapest ways, until all of these are known.
+they matter: of the runs on the cheapest ways, until all of these are known. Where the set of a minimum cut does not fit
+into a memory, its nodes pay a rent for theirs, and that of a full memory is taken off, a Lagrangian relaxation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import frexp, ldexp
+from math import ceil, frexp, ldexp
 
 import numpy as np
 
@@ -32,6 +33,10 @@ BITS = 50
 NEAR = 1e-3
 """Runs on ways to cut a path that cost no more than the cheapest by this share are looked at more closely."""
 AT_ONCE = 100
+TRIALS = 12
+"""Rents that are tried for one run."""
+LARGEST_RENT = 2.0**16
+"""Over the first; the rent of all nodes is then 64 times all times and tensors, which the whole numbers hold."""
 
 
 def reachable(graph: Graph) -> Bools:
@@ -70,16 +75,19 @@ class Hulls:
         np.add.at(beside, instance.group, np.where(np.isfinite(instance.time[:, free]), 0.0, np.inf))
         total = float(np.where(np.isfinite(instance.time), instance.time, 0.0).sum() + instance.tensor.sum()) or 1.0
         self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
+        heavy = float(instance.memory.sum())
+        self.rent = total / heavy * 2.0**-10 if heavy > 0 else 1.0
         self.starts = graph.offsets + np.arange(graph.n + 1)
         self.pins = np.insert(graph.heads, graph.offsets[:-1], np.arange(graph.n))
         self.price_of_tensor = np.floor(instance.tensor * self.units).astype(np.int64)
         self._least_cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.fast
         self.alone: Floats = (instance.time[:, free] + beside[instance.group]).min(axis=1, initial=np.inf)
 
-    def least(self, path: Sequence[int], stopped: Callable[[], bool]) -> tuple[float, list[tuple[int, int]]]:
+    def least(self, path: Sequence[int], stopped: Callable[[], bool]) -> tuple[float, list[tuple[int, int, float]]]:
         """Return what no latency is below, and the runs of the path for which a least cut was needed to show it.
 
-        ``inf`` if no plan exists; 0 when *stopped* before anything is known.
+        With each the rent of memory that was best. ``inf`` if no plan exists; 0 when *stopped* before anything is
+        known.
 
         Args:
             path: nodes, each of which reads the tensor of the one before it.
@@ -93,16 +101,20 @@ class Hulls:
             for j, time in self.runs(path, i):
                 cost[i, j] = time
         cut = np.zeros((length, length), np.bool_)
+        found: list[tuple[int, int, float]] = []
         alone = self.alone[list(path)]
         while True:
             through, value = _through(cost, alone, min(self.instance.pieces, length))
             wanted = np.argwhere((through <= value * (1 + NEAR)) & ~cut)
             if not np.isfinite(value) or not len(wanted) or stopped():
-                return value * (1 - 8e-16 * (self.graph.n + 100)), [(int(i), int(j)) for i, j in np.argwhere(cut)]
+                return value * (1 - 8e-16 * (self.graph.n + 100)), found
             nearest = np.argsort(through[wanted[:, 0], wanted[:, 1]], kind="stable")[:AT_ONCE]
             for i, j in wanted[nearest].tolist():
-                cost[i, j] = max(cost[i, j], self.cheapest(path, i, j))
+                least, rent = self.cheapest(path, i, j)
                 cut[i, j] = True
+                if least > cost[i, j]:
+                    cost[i, j] = least
+                    found.append((i, j, rent))
 
     def runs(self, path: Sequence[int], i: int) -> list[tuple[int, float]]:
         """Return (j, least time of a subgraph of the nodes i to j of the path and not those beside them) for all j."""
@@ -130,13 +142,14 @@ class Hulls:
                 found.append((j, cost))
         return found
 
-    def cheapest(self, path: Sequence[int], i: int, j: int) -> float:
+    def cheapest(self, path: Sequence[int], i: int, j: int) -> tuple[float, float]:
         """Return the least time of a subgraph that holds the nodes i to j of the path, whatever else it holds.
 
         A minimum cut, in whole numbers rounded down: other nodes cost their time, and every tensor of which it has some
-        and not all of producer and readers costs a payment.
+        and not all of producer and readers costs a payment. Where the cheapest set does not fit, memory has a rent,
+        also returned, and the rent of a full memory is taken off: a bound at any rent, the best of some.
         """
-        graph, instance = self.graph, self.instance
+        graph = self.graph
         inside = np.zeros(graph.n, np.bool_)
         down, up = inside.copy(), inside.copy()
         hull = self.after[path[i]] & self.before[path[j]]
@@ -144,20 +157,46 @@ class Hulls:
         self._hold(inside, down, up, np.flatnonzero(hull))
         earlier, later = self._beyond(path, i, j)
         held = self._held(inside)
-        least = np.inf
-        for d, limit in self.kinds:
-            if held > limit or not np.isfinite(instance.time[inside, d]).all():
-                continue
-            state = np.zeros(graph.n, np.int64)
-            state[earlier | later | ~np.isfinite(instance.time[:, d])] = OUT
-            state[inside] = IN
-            price = np.floor(np.where(np.isfinite(instance.time[:, d]), instance.time[:, d], 0.0) * self.units)
-            value = self._least_cut(
-                state, price.astype(np.int64), self.starts, self.pins, self.price_of_tensor, graph.tails, graph.heads,
-                down, up, np.zeros(graph.n, np.bool_),
-            )  # fmt: skip
-            least = min(least, value / self.units)
-        return float(least)
+        kinds = [(d, limit) for d, limit in self.kinds if held <= limit]
+        kinds = [(d, limit) for d, limit in kinds if np.isfinite(self.instance.time[inside, d]).all()]
+        if not kinds:
+            return np.inf, 0.0
+
+        def at(rent: float) -> tuple[float, bool]:
+            return min(self._rented(d, limit, rent, inside, earlier | later, down, up) for d, limit in kinds)
+
+        best, rent, low, high = -np.inf, 0.0, 0.0, np.inf
+        trial = 0.0
+        for _ in range(TRIALS):
+            value, fits = at(trial)
+            if value > best:
+                best, rent = value, trial
+            if fits and trial == 0.0:
+                break
+            low, high = (low, trial) if fits else (trial, high)
+            trial = (low + high) / 2 if high < np.inf else max(4 * low, self.rent)
+            if trial > LARGEST_RENT * self.rent:
+                break
+        return float(best), rent
+
+    def _rented(
+        self, d: int, limit: float, rent: float, inside: Bools, outside: Bools, down: Bools, up: Bools
+    ) -> tuple[float, bool]:
+        """Return the least cost of a set at a rent, less that of a full memory, and whether the set fits into it."""
+        graph, instance = self.graph, self.instance
+        allowed = np.isfinite(instance.time[:, d])
+        state = np.zeros(graph.n, np.int64)
+        state[outside | ~allowed] = OUT
+        state[inside] = IN
+        rent = rent if limit < np.inf else 0.0
+        price = np.floor((np.where(allowed, instance.time[:, d], 0.0) + rent * instance.memory) * self.units)
+        chosen = np.zeros(graph.n, np.bool_)
+        value = self._least_cut(
+            state, price.astype(np.int64), self.starts, self.pins, self.price_of_tensor, graph.tails, graph.heads,
+            down, up, chosen,
+        )  # fmt: skip
+        full = ceil(rent * limit * self.units) if rent else 0
+        return (value - full) / self.units, bool(instance.memory[chosen].sum() <= limit)
 
     def _beyond(self, path: Sequence[int], i: int, j: int) -> tuple[Bools, Bools]:
         """Return the nodes that reach the node before run i to j, with it, and those reached after, with the first."""

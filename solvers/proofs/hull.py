@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from math import floor, frexp, fsum, inf, ldexp
+from math import ceil, floor, frexp, fsum, inf, ldexp
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,13 @@ __all__ = ["PathHullProof"]
 
 ROUNDING = 1e-12
 BITS = 50
+MOST = 2.0**58
 SMALL = 24
 """Flows in larger graphs are worth compiled code."""
 
 
 class PathHullProof:
-    """``{"path": [node, ...], "cuts": [[i, j], ...]}``, for the latency by subgraphs (tarnawski2020, section 4).
+    """``{"path": [node, ...], "cuts": [[i, j, rent], ...]}``, for the latency by subgraphs (tarnawski2020, section 4).
 
     Each node of the path is on a device with ``io = free`` or in a subgraph, which is contiguous: it holds a run of the
     path and with two nodes all between them, and where its device has one subgraph only, all colocated with them, too.
@@ -35,7 +36,7 @@ class PathHullProof:
 
     For the runs i to j in ``cuts``, that is the least over all sets that hold what the subgraph must and nothing from
     which the run's predecessor is reached, or that its successor reaches: by flows in whole numbers, rounded down,
-    which are checked themselves.
+    which are checked themselves. The memory of what it holds has a *rent*, and that of a full memory is taken off.
     """
 
     name = "path-hull"
@@ -73,16 +74,17 @@ def _path(problem: Problem, names: object) -> list[int]:
     return path
 
 
-def _runs(given: object, length: int) -> set[tuple[int, int]]:
+def _runs(given: object, length: int) -> dict[tuple[int, int], float]:
     if not isinstance(given, list):
         raise Refused("the certificate's 'cuts' is no list")
-    runs = set()
+    runs: dict[tuple[int, int], float] = {}
     for run in given:
-        if not (
-            isinstance(run, (list, tuple)) and len(run) == 2 and all(type(x) is int and 0 <= x < length for x in run)
-        ):
-            raise Refused(f"the certificate's 'cuts' has {run!r:.40}, which is no run of its path")
-        runs.add((run[0], run[1]))
+        if not (isinstance(run, (list, tuple)) and len(run) == 3 and all(type(x) in (int, float) for x in run)):
+            raise Refused(f"the certificate's 'cuts' has {run!r:.40}, which is no run of its path and rent")
+        i, j, rent = run
+        if not (type(i) is int and type(j) is int and 0 <= i <= j < length and 0 <= rent < inf):
+            raise Refused(f"the certificate's 'cuts' has {run!r:.40}, which is no run of its path and rent")
+        runs[i, j] = float(rent)
     return runs
 
 
@@ -159,7 +161,7 @@ class _Cut:
             (float(self.problem.time[v, d]) for d in self.free if not self.mates[v] & self.barred[d]), default=inf
         )
 
-    def runs(self, path: list[int], i: int, sharper: set[tuple[int, int]]) -> Iterator[tuple[int, float]]:
+    def runs(self, path: list[int], i: int, sharper: dict[tuple[int, int], float]) -> Iterator[tuple[int, float]]:
         """Yield (j, least time of a subgraph that holds the nodes i to j of the path and not their neighbours).
 
         By a minimum cut for those *sharper*.
@@ -194,30 +196,34 @@ class _Cut:
             if (i, j) in sharper and room:
                 outside = self.before[path[i - 1]] | 1 << path[i - 1] if i else 0
                 outside |= self.after[path[j + 1]] | 1 << path[j + 1] if j + 1 < len(path) else 0
-                cost = max(cost, min(self.least(d, inside, outside, down, up) for d in room))
+                cost = max(cost, min(self.least(d, sharper[i, j], inside, outside, down, up) for d in room))
             yield j, cost
 
-    def least(self, d: int, inside: int, outside: int, down: int, up: int) -> float:
+    def least(self, d: int, rent: float, inside: int, outside: int, down: int, up: int) -> float:
         """Return what no subgraph on a device takes less than that holds the nodes *inside* and none *outside*.
 
-        *down* and *up* are the nodes that those inside reach, and those that reach them.
+        Its memory has a *rent*. *down* and *up* are the nodes that those inside reach, and those that reach them.
         """
         graph, network = self.problem.graph, self.network
         barred = outside | self.barred[d]
         state = np.array(
             [IN if inside >> v & 1 else OUT if barred >> v & 1 else FREE for v in range(graph.n)], np.int64
         )
-        price = [
-            0 if self.barred[d] >> v & 1 else floor(float(self.problem.time[v, d]) * network.units)
+        rent = rent if self.limit[d] < inf else 0.0
+        costs = [
+            0.0 if barred >> v & 1 else float(self.problem.time[v, d]) + rent * float(graph.memory[v])
             for v in range(graph.n)
         ]
+        if not fsum(costs) * network.units < MOST:
+            raise Refused(f"the certificate's rent {rent!r} is too large to count with")
+        price = [floor(cost * network.units) for cost in costs]
         flags = [np.array([bits >> v & 1 for v in range(graph.n)], np.bool_) for bits in (down, up)]
         cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.fast
         value = cut(
             state, np.array(price, np.int64), network.starts, network.pins, network.cost, graph.tails, graph.heads,
             flags[0], flags[1], np.zeros(graph.n, np.bool_),
         )  # fmt: skip
-        return value / network.units
+        return (value - (ceil(rent * self.limit[d] * network.units) if rent else 0)) / network.units
 
     def _passed(self, inside: int, path: list[int], i: int, j: int) -> float:
         """Return what is read from before a run and written for after it."""
