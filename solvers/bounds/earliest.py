@@ -52,6 +52,8 @@ def earliest(
     part = np.empty((most, k))
     port = np.empty((most, k))
     least = np.empty(most)
+    flat, steps = np.empty(most * k), np.empty(most * k, np.int64)
+    begins, later = np.empty(most), np.empty(most, np.int64)
     load = np.empty(k + 1)
     y = np.empty(k + 1)
     for i in range(first, last):
@@ -134,18 +136,36 @@ def earliest(
             if t == np.inf:
                 start[v, d] = t
                 continue
-            flat = reach[:count].copy().reshape(count * k)
-            steps = np.argsort(flat)
-            begins = np.empty(count)
             for c in range(count):
-                w = member[c]
                 begins[c] = np.inf
                 for x in range(k):
-                    begins[c] = min(begins[c], start[w, x])
-            begins = np.sort(begins)
+                    flat[c * k + x] = reach[c, x]
+                    begins[c] = min(begins[c], start[member[c], x])
+            for turn in range(2):
+                value_of = flat if turn == 0 else begins
+                into = steps if turn == 0 else later
+                bottom = count * k if turn == 0 else count
+                for c in range(bottom):
+                    into[c] = c
+                top = bottom // 2
+                while bottom > 1:
+                    if top > 0:
+                        top -= 1
+                    else:
+                        bottom -= 1
+                        into[0], into[bottom] = into[bottom], into[0]
+                    root = top
+                    while 2 * root + 1 < bottom:
+                        child = 2 * root + 1
+                        if child + 1 < bottom and value_of[into[child]] < value_of[into[child + 1]]:
+                            child += 1
+                        if value_of[into[root]] >= value_of[into[child]]:
+                            break
+                        into[root], into[child] = into[child], into[root]
+                        root = child
             back, gap = 1, 1
             while back <= count:
-                s = begins[count - back]
+                s = begins[later[count - back]]
                 back, gap = back + gap, back
                 for c in range(count):
                     w = member[c]
