@@ -118,24 +118,31 @@ class _Unknown(Exception):
 
 
 def _set(parameters: Any, effort: Effort, wordy: bool) -> None:
+    """Set parameters: those of the user first, as reading text forgets all others."""
+    known = [name for name in dir(parameters) if name.islower() and name[0] != "_"]
+    known = [name for name in known if not callable(getattr(parameters, name))]
+    lines = []
+    for name, value in effort.options.items():
+        if name not in known:
+            raise _Unknown(f"CP-SAT has no parameter {name!r}|{' '.join(known)}")
+        forms = [f"{name}: {form}" for form in _forms(value)]
+        line = next((form for form in forms if cp_model.CpSolver().parameters.parse_text_format(form)), None)
+        if line is None:
+            raise _Unknown(f"CP-SAT refuses {value!r} for parameter {name!r}")
+        lines.append(line)
+    parameters.parse_text_format("\n".join(lines))
     parameters.num_workers = effort.threads
     parameters.random_seed = effort.seed % 2**31
     parameters.relative_gap_limit = effort.gap
     parameters.presolve_inclusion_work_limit = 0  # ortools 9.15 presolves optima away with it (or-tools #5293)
     parameters.log_search_progress = wordy
     parameters.log_to_stdout = False
-    known = [name for name in dir(parameters) if name.islower() and name[0] != "_"]
-    known = [name for name in known if not callable(getattr(parameters, name))]
-    for name, value in effort.options.items():
-        if name not in known:
-            raise _Unknown(f"CP-SAT has no parameter {name!r}|{' '.join(known)}")
-        if not _accepted(parameters, name, value):
-            raise _Unknown(f"CP-SAT refuses {value!r} for parameter {name!r}")
 
 
-def _accepted(parameters: Any, name: str, value: object) -> bool:
+def _forms(value: object) -> tuple[str, str]:
+    """Return a value as protocol buffers read it: as a number, a word or a truth, and as text."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return any(parameters.parse_text_format(f"{name}: {form}") for form in (text, f'"{text}"'))
+    return text, f'"{text}"'
 
 
 def _read(solver: Any, status: int, model: Model, seconds: float) -> Answer:
