@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from math import ceil, inf
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,9 @@ __all__ = ["Balance"]
 
 FIRST_TRY = 6.0
 """Seconds for the first question about a pair; each further one that finds no answer has twice as many."""
-REACH = 0.18
-"""Share of what is between the bound and a known sum that a first question leaves out."""
+REACH, NEXT, AGAIN = 0.18, 0.6, 1.3
+"""Share of what is between the bound and a known sum that a first question leaves out, the next after one that was
+answered, and by how much more after one that was not."""
 SMALL = 30
 """Nodes of a module whose least sum is asked for at once."""
 MOST_FAILED = 5
@@ -54,7 +56,7 @@ class Balance:
     Args:
         whole: the problem. modules, pieces: of the chain. sides: what lies beside. weights: of the sums.
         times: [entries, exits] per module: bounds on its time.
-        pool, seed: who solves.
+        pool, seed: who solves. options: parameters of CP-SAT.
 
     Attributes:
         lower, upper: [entries, exits] per module: bounds on its weighted sum, and sums known.
@@ -71,15 +73,17 @@ class Balance:
         times: list[Floats],
         pool: Pool,
         seed: int,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self._whole, self._pieces, self._sides, self.weights = whole, pieces, sides, weights
         self._hub = modules[sides.hub].exit if sides.hub >= 0 else NONE
-        self._times, self._pool, self._seed = times, pool, seed
+        self._times, self._pool, self._seed, self._options = times, pool, seed, dict(options or {})
         self._base = [self._at_least(j) for j in range(len(pieces))]
         self.lower = [table.copy() for table in self._base]
         self.upper = [self._at_most(j) for j in range(len(pieces))]
         self._elsewhere = False
         self._failed: dict[Pair, int] = {}
+        self._share: dict[Pair, float] = {}
         self._jobs: list[_Job] = []
         self.solves = 0
 
@@ -171,7 +175,7 @@ class Balance:
         for pair in pairs[: self._pool.size - len(self._jobs)] if self._promises(best) else []:
             (j, a, b), failed = pair, self._failed.get(pair, 0)
             low, high = float(self.lower[j][a, b]), float(self.upper[j][a, b])
-            share = 0.0 if self._size(j) <= SMALL and not failed else min(1.0, REACH * 1.6**failed)
+            share = self._share.get(pair, 0.0 if self._size(j) <= SMALL else REACH)
             cutoff = ceil(high - share * (high - low))
             piece = self._pieces[j]
             asked = weighed(
@@ -185,7 +189,7 @@ class Balance:
                 cutoff=max(cutoff, ceil(low)),
                 at_least=ceil(low),
             )
-            effort = Effort(min(FIRST_TRY * 2**failed, until()), 1, self._seed)
+            effort = Effort(min(FIRST_TRY * 2**failed, until()), 1, self._seed, options=self._options)
             self._jobs.append(_Job(pair, cutoff, self._pool.submit(asked, effort, stopped=over)))
             self.solves += 1
 
@@ -221,5 +225,8 @@ class Balance:
                 self.upper[j][a, b] = min(self.upper[j][a, b], answer.value)
             if answer.status in ("unknown", "feasible"):
                 self._failed[job.pair] = self._failed.get(job.pair, 0) + 1
+                self._share[job.pair] = min(1.0, AGAIN * max(REACH, self._share.get(job.pair, REACH)))
+            else:
+                self._share[job.pair] = NEXT
             self.lower[j][a, b] = max(self.lower[j][a, b], min(float(answer.bound), self.upper[j][a, b]))
         return bool(done)

@@ -127,6 +127,7 @@ class Run:
             [settling.lower[member.of] for member in settling.classes.members],
             pool,
             self._limits.seed,
+            self._limits.solver_options,
         )
         balance.run(
             lambda: self._limits.remaining,
