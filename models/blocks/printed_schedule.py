@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -142,12 +142,22 @@ def printed_congestion(model: Any, graph: Graph, timed: Sequence[int], after: Bo
     ]
     part = model.congestion = pyo.Block(concrete=True)
     part.delta = pyo.Var(free, domain=pyo.Binary)
-    part.rows = pyo.ConstraintList()
+    part.rows = pyo.Set(initialize=[(q, r, *ends[q], *ends[r], k) for q, r in free for k in model.D], dimen=7)
     S, C, z = model.S, model.C, model.links.z
-    for q, r in free:
-        (a, b), (c, d) = ends[q], ends[r]
-        for k in model.D:
-            for side in (on(a, k) + on(c, k) - on(b, k) - on(d, k), on(b, k) + on(d, k) - on(a, k) - on(c, k)):
-                loose = BIG * (2 - z[q] - z[r]) - BIG * (side - 2)
-                part.rows.add(S[n + q] >= C[n + r] - BIG * part.delta[q, r] - loose)
-                part.rows.add(S[n + r] >= C[n + q] - BIG * (1 - part.delta[q, r]) - loose)
+
+    def both(b: Any, q: Any, r: Any, away: Any) -> tuple[Any, Any]:
+        """Return what (8) adds to either order: nothing where *away*, of the four places, is 2."""
+        loose = BIG * (2 - z[q] - z[r]) - BIG * (away - 2)
+        return BIG * b.delta[q, r] + loose, BIG * (1 - b.delta[q, r]) + loose
+
+    def left(u: Any, v: Any, w: Any, x: Any, k: Any) -> Any:
+        return on(u, k) + on(w, k) - on(v, k) - on(x, k)
+
+    rules: dict[str, Callable[..., Any]] = {
+        "sent_after": lambda b, q, r, u, v, w, x, k: S[n + q] >= C[n + r] - both(b, q, r, left(u, v, w, x, k))[0],
+        "sent_before": lambda b, q, r, u, v, w, x, k: S[n + r] >= C[n + q] - both(b, q, r, left(u, v, w, x, k))[1],
+        "got_after": lambda b, q, r, u, v, w, x, k: S[n + q] >= C[n + r] - both(b, q, r, left(v, u, x, w, k))[0],
+        "got_before": lambda b, q, r, u, v, w, x, k: S[n + r] >= C[n + q] - both(b, q, r, left(v, u, x, w, k))[1],
+    }
+    for name, rule in rules.items():
+        constrain(part, name, part.rows, rule=rule)
