@@ -14,11 +14,11 @@ import numpy as np
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.request import Answer, Effort
-from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
+from mtpp_dsl.solvers.decomposition.arrange import Arrangement
 from mtpp_dsl.solvers.decomposition.ask import arranged, asked
-from mtpp_dsl.solvers.decomposition.bounds import path_bounds
 from mtpp_dsl.solvers.decomposition.chain import Way, shortest
 from mtpp_dsl.solvers.decomposition.classes import Classes
+from mtpp_dsl.solvers.decomposition.known import Known, Pair
 
 __all__ = ["Settling"]
 
@@ -30,9 +30,6 @@ LARGEST = 3_000
 LOOK = 0.1
 IN_ORDER = 1.0
 """Seconds for which answers are waited for in the order of the questions."""
-
-Pair = tuple[int, int, int]
-"""A class of modules, and the numbers of the states of its ends."""
 
 
 @dataclass
@@ -51,8 +48,7 @@ class Settling:
         pool: who solves.
         seed, gap: of the whole; see :class:`mtpp_dsl.contracts.Limits`. options: parameters of CP-SAT.
         known: the length of the best schedule that somebody else has found.
-        lower: bounds known already, [entries, exits] per class.
-        warm: schedules to try first, of modules that are equal but for whether links are exclusive.
+        lower, warm: as of :class:`Known`.
 
     Attributes:
         lower, upper: [entries, exits] per class: what no schedule is shorter than, and the shortest known.
@@ -75,15 +71,9 @@ class Settling:
         self.classes, self._pool, self._seed, self._gap = classes, pool, seed, gap
         self._options, self._known = dict(options or {}), known
         self._members = [member.of for member in classes.members]
-        paths = [path_bounds(piece) for piece in classes.pieces]
-        self.lower = paths if lower is None else [np.maximum(*two) for two in zip(paths, lower, strict=True)]
-        self._serial = [on_one_device(piece) for piece in classes.pieces]
-        self.upper = [serial.min(axis=0) for serial in self._serial]
-        self.found: dict[Pair, Arrangement] = {}
-        self._warm = warm or {}
+        self._stock = Known(classes, lower, warm)
+        self.lower, self.upper, self.found = self._stock.lower, self._stock.upper, self._stock.found
         self._tried: dict[Pair, int] = {}
-        self._looked: set[Pair] = set()
-        self._borrowed: dict[tuple[Pair, int], tuple[float, float]] = {}
         self._jobs: list[_Job] = []
         self._most = inf
         self.solves = 0
@@ -116,7 +106,7 @@ class Settling:
             pairs = self._pairs(self._way(self.upper))
             value = self.value
             for pair in pairs:
-                self._improve(pair)
+                self._stock.improve(pair)
             if self.value >= value:
                 break
         began = 0.0
@@ -185,14 +175,14 @@ class Settling:
             pair = self._next()
             if pair is None:
                 return
-            if self._improve(pair):
+            if self._stock.improve(pair):
                 continue
             cutoff = self._cutoff(pair)
             if cutoff < self.lower[pair[0]][pair[1:]]:
                 return
             tries = self._tried[pair] = self._tried.get(pair, 0) + 1
             seconds = min(FIRST_TRY * GROWTH ** (tries - 1), until())
-            first, last = self._ends(pair)
+            first, last = self._stock.ends(pair)
             request = asked(
                 self.classes.pieces[pair[0]],
                 first,
@@ -229,67 +219,7 @@ class Settling:
         c, i, j = pair
         rest = min(float(way.slack(m)[i, j]) for m, other in enumerate(self._members) if other == c)
         most = min(target - 1 - rest, self.upper[c][i, j] - 1)
-        return floor(most) if np.isfinite(most) else self._horizon(c)
-
-    def _horizon(self, c: int) -> int:
-        """Return a length that some shortest schedule keeps, if there is any: everything one after another."""
-        piece = self.classes.pieces[c]
-        work = np.where(piece.allowed, piece.time, 0.0).max(axis=1, initial=0.0).sum()
-        moved = np.where(np.isfinite(piece.carry), piece.carry, 0.0).max(axis=(1, 2), initial=0.0).sum()
-        return int(work + moved)
-
-    def _ends(self, pair: Pair) -> tuple[int, int]:
-        piece = self.classes.pieces[pair[0]]
-        return piece.entries[pair[1]], piece.exits[pair[2]]
-
-    def _improve(self, pair: Pair) -> bool:
-        """Make schedules by lists, once; return whether a bound or a length has changed by it."""
-        if pair in self._looked:
-            return self._borrow(pair)
-        self._looked.add(pair)
-        (c, i, j), piece = pair, self.classes.pieces[pair[0]]
-        first, last = self._ends(pair)
-        order = -urgency(piece)
-        d = int(self._serial[c][:, i, j].argmin())
-        tries = [arrange(piece, first, last, order), arrange(piece, first, last, order, placed(piece, first, last, d))]
-        if pair in self._warm:
-            tries.append(arrange(piece, first, last, self._warm[pair].start, self._warm[pair].device))
-        changed = [self._keep(pair, found) for found in tries]
-        return any([*changed, self._borrow(pair)])
-
-    def _borrow(self, pair: Pair) -> bool:
-        """Take over what is known of modules of the same shape; return whether that changes anything."""
-        c, i, j = pair
-        first, last = self._ends(pair)
-        changed = False
-        for other in self.classes.alike(c):
-            theirs = self.classes.pieces[other]
-            if first not in theirs.entries or last not in theirs.exits:
-                continue
-            same = other, theirs.entries.index(first), theirs.exits.index(last)
-            known, found = self.lower[other][same[1:]], self.found.get(same)
-            news = known, inf if found is None else found.length
-            if self._borrowed.get((pair, other)) == news:
-                continue
-            self._borrowed[pair, other] = news
-            if found is not None:
-                changed |= self._keep(pair, self.classes.translated(found, other, c, first, last))
-            if self.lower[c][i, j] < known < inf:
-                scaled = floor(self.classes.lent(known, other, c) * (1 - 1e-12))
-                changed |= scaled > self.lower[c][i, j]
-                self.lower[c][i, j] = max(self.lower[c][i, j], scaled)
-        return changed
-
-    def _keep(self, pair: Pair, found: Arrangement | None) -> bool:
-        """Keep a schedule if there is none, or it is shorter; return whether the length known is less than before."""
-        if found is None:
-            return False
-        c, i, j = pair
-        if pair not in self.found or found.length < self.found[pair].length:
-            self.found[pair] = found
-        better = bool(found.length < self.upper[c][i, j])
-        self.upper[c][i, j] = min(found.length, self.upper[c][i, j])
-        return better
+        return floor(most) if np.isfinite(most) else self._stock.horizon(c)
 
     def _collect(self) -> bool:
         """Take the answers that have come; return whether there were any."""
@@ -302,8 +232,8 @@ class Settling:
             self.trusted = True
             piece = self.classes.pieces[c]
             if answer.solution is not None:
-                self._keep(job.pair, arranged(piece, answer.solution))
-            never = answer.status == "infeasible" and job.cutoff >= self._horizon(c)
+                self._stock.keep(job.pair, arranged(piece, answer.solution))
+            never = answer.status == "infeasible" and job.cutoff >= self._stock.horizon(c)
             bound = inf if never else min(float(answer.bound), self.upper[c][i, j])
             self.lower[c][i, j] = max(self.lower[c][i, j], bound)
         return bool(done)

@@ -1,0 +1,107 @@
+"""What is known of the modules of a chain: bounds and schedules, by lists and from modules that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, inf
+from typing import TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
+from mtpp_dsl.solvers.decomposition.bounds import path_bounds
+from mtpp_dsl.solvers.decomposition.classes import Classes
+
+__all__ = ["Known", "Pair"]
+
+Pair: TypeAlias = tuple[int, int, int]
+"""A class of modules, and the numbers of the states of its ends."""
+
+
+class Known:
+    """Bounds and schedules of all modules of a chain between all devices of their ends.
+
+    Args:
+        classes: of the modules of the chain.
+        lower: bounds known already, [entries, exits] per class.
+        warm: schedules to try first, of modules that are equal but for whether links are exclusive.
+
+    Attributes:
+        lower, upper: [entries, exits] per class: what no schedule is shorter than, and the shortest known.
+        found: the schedules known, by class and states.
+    """
+
+    def __init__(
+        self, classes: Classes, lower: Sequence[Floats] | None = None, warm: dict[Pair, Arrangement] | None = None
+    ) -> None:
+        self.classes = classes
+        paths = [path_bounds(piece) for piece in classes.pieces]
+        self.lower = paths if lower is None else [np.maximum(*two) for two in zip(paths, lower, strict=True)]
+        self._serial = [on_one_device(piece) for piece in classes.pieces]
+        self.upper = [serial.min(axis=0) for serial in self._serial]
+        self.found: dict[Pair, Arrangement] = {}
+        self._warm = warm or {}
+        self._looked: set[Pair] = set()
+        self._borrowed: dict[tuple[Pair, int], tuple[float, float]] = {}
+
+    def horizon(self, c: int) -> int:
+        """Return a length that some shortest schedule keeps, if there is any: everything one after another."""
+        piece = self.classes.pieces[c]
+        work = np.where(piece.allowed, piece.time, 0.0).max(axis=1, initial=0.0).sum()
+        moved = np.where(np.isfinite(piece.carry), piece.carry, 0.0).max(axis=(1, 2), initial=0.0).sum()
+        return int(work + moved)
+
+    def ends(self, pair: Pair) -> tuple[int, int]:
+        """Return the devices that the ends of a pair are on."""
+        piece = self.classes.pieces[pair[0]]
+        return piece.entries[pair[1]], piece.exits[pair[2]]
+
+    def improve(self, pair: Pair) -> bool:
+        """Make schedules by lists, once; return whether a bound or a length has changed by it."""
+        if pair in self._looked:
+            return self._borrow(pair)
+        self._looked.add(pair)
+        (c, i, j), piece = pair, self.classes.pieces[pair[0]]
+        first, last = self.ends(pair)
+        order = -urgency(piece)
+        d = int(self._serial[c][:, i, j].argmin())
+        tries = [arrange(piece, first, last, order), arrange(piece, first, last, order, placed(piece, first, last, d))]
+        if pair in self._warm:
+            tries.append(arrange(piece, first, last, self._warm[pair].start, self._warm[pair].device))
+        changed = [self.keep(pair, found) for found in tries]
+        return any([*changed, self._borrow(pair)])
+
+    def _borrow(self, pair: Pair) -> bool:
+        """Take over what is known of modules of the same shape; return whether that changes anything."""
+        c, i, j = pair
+        first, last = self.ends(pair)
+        changed = False
+        for other in self.classes.alike(c):
+            theirs = self.classes.pieces[other]
+            if first not in theirs.entries or last not in theirs.exits:
+                continue
+            same = other, theirs.entries.index(first), theirs.exits.index(last)
+            known, found = self.lower[other][same[1:]], self.found.get(same)
+            news = known, inf if found is None else found.length
+            if self._borrowed.get((pair, other)) == news:
+                continue
+            self._borrowed[pair, other] = news
+            if found is not None:
+                changed |= self.keep(pair, self.classes.translated(found, other, c, first, last))
+            if self.lower[c][i, j] < known < inf:
+                scaled = floor(self.classes.lent(known, other, c) * (1 - 1e-12))
+                changed |= scaled > self.lower[c][i, j]
+                self.lower[c][i, j] = max(self.lower[c][i, j], scaled)
+        return changed
+
+    def keep(self, pair: Pair, found: Arrangement | None) -> bool:
+        """Keep a schedule if there is none, or it is shorter; return whether the length known is less than before."""
+        if found is None:
+            return False
+        c, i, j = pair
+        if pair not in self.found or found.length < self.found[pair].length:
+            self.found[pair] = found
+        better = bool(found.length < self.upper[c][i, j])
+        self.upper[c][i, j] = min(found.length, self.upper[c][i, j])
+        return better
