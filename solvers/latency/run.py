@@ -53,11 +53,11 @@ def recipe(nodes: int, number: int, chain: int, random: np.random.Generator) -> 
     hot = min(0.5, 0.02 + 3.0 / nodes) * float(10 ** random.uniform(-0.7, 0.0))
     origin = str(random.choice(["orders", "beside"])) if chain else "best"
     if not chain and number % 2 == 0:
-        hot *= 0.3
+        hot *= 0.1
     return Recipe(
         origin=origin,
         hot=hot,
-        cold=hot * float(10 ** random.uniform(-1.5, -0.7)),
+        cold=hot * float(10 ** random.uniform(-2.2, -0.8)),
         busy=float(random.choice([0.0, 0.01, 0.05])),
         excess=float(random.choice([0.5, 1.0, 3.0])),
     )
