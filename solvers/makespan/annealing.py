@@ -25,6 +25,8 @@ CHAINS = 2
 FEWEST, MOST_AT_FIRST = 2_000, 200_000
 """Moves that an annealing of the first round tries, per its length."""
 CHUNK = 2_000
+PAUSE = 0.5
+"""Seconds between two plans that an annealing reports: each is checked anew."""
 NOISE = 1 << 16
 CHARGE = 0.2
 """Of a device twice over its limit, as a share of the makespan, nearly."""
@@ -81,7 +83,7 @@ class Schedules(Holding):
         noise = np.empty(max(DRAWS, min(NOISE, 32 * steps)))
         random.random(out=noise)
         run(noise, 1, 0.0, 0.0, MOVES, self._field, state, best)
-        unit, known = float(state.cost[0]), float(state.cost[0])
+        unit, known, told = float(state.cost[0]), float(state.cost[0]), monotonic()
         hot, cold = HEATS[(number + chain) % len(HEATS)]
         done = 0
         while done < steps and not self.done and not self.closed(float(best.cost[0])):
@@ -91,8 +93,8 @@ class Schedules(Holding):
                 random.random(out=noise)
                 done += run(noise, end - done, heat, CHARGE * unit, MOVES, self._field, state, best)
             self._recount(state)
-            if best.cost[0] < min(known, self.cost):
-                known = float(best.cost[0])
+            if best.cost[0] < min(known, self.cost) and monotonic() >= told + PAUSE:
+                known, told = float(best.cost[0]), monotonic()
                 self.keep(plan_of(self._instance, best.order, best.device))
         return best
 
