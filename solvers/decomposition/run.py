@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, inf
 
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Bools
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.cpsat.clash import clash
@@ -17,17 +15,16 @@ from mtpp_dsl.solvers.cpsat.engine import Pool, by
 from mtpp_dsl.solvers.cpsat.request import Solution
 from mtpp_dsl.solvers.cpsat.whole import Whole, lower, timetable
 from mtpp_dsl.solvers.decomposition.balance import Balance
-from mtpp_dsl.solvers.decomposition.beside import beside
 from mtpp_dsl.solvers.decomposition.classes import grouped
 from mtpp_dsl.solvers.decomposition.completion import completions
 from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
+from mtpp_dsl.solvers.decomposition.parts import Parts, balance_of, by_balance, by_modules
 from mtpp_dsl.solvers.decomposition.piece import piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
-from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
 from mtpp_dsl.solvers.portfolio.run import cores
 from mtpp_dsl.verification import verify
 
-__all__ = ["Parts", "Run"]
+__all__ = ["Run"]
 
 CLOSER = 0.9
 """Share of the gap that is asked of modules: the rest is for rounding."""
@@ -35,21 +32,6 @@ WORTH = 0.005
 """Completions are made while modules are solved when the relaxed schedule has become shorter by this share."""
 FEW_TRIES = 2
 """How often one pair is tried before there is something better to do."""
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What is solved of a graph.
-
-    Attributes:
-        modules: in their order.
-        kept: [n] nodes in them.
-        words: what they are, for the detail of the bound.
-    """
-
-    modules: list[Module]
-    kept: Bools
-    words: str
 
 
 class Run:
@@ -115,20 +97,7 @@ class Run:
         """Raise the bound by what lies beside the chain."""
         if settling.bound == inf or self._progress.stopped or self._closed():
             return
-        modules, instance = self._parts.modules, self._whole.instance
-        sides = beside(instance.graph, modules, self._parts.kept)
-        weights = weights_for(self._whole, sides, self._busiest())
-        balance = Balance(
-            self._whole,
-            modules,
-            [piece_of(self._whole, module, exclusive=True) for module in modules],
-            told(self._whole, sides, weights),
-            weights,
-            [settling.lower[member.of] for member in settling.classes.members],
-            pool,
-            self._limits.seed,
-            self._limits.solver_options,
-        )
+        balance = balance_of(self._whole, self._parts, settling, self._busiest(), pool, self._limits)
         balance.run(
             lambda: self._limits.remaining,
             lambda: self._progress.stopped,
@@ -147,17 +116,7 @@ class Run:
     def _report_balance(self, settling: Settling, balance: Balance) -> None:
         units = balance.bound
         if units > settling.bound and units < inf:
-            device, weights = self._problem.devices[balance.weights.device].name, balance.weights
-            shares = f"{weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain "
-            shares += f"included, and {weights.into + weights.out} of its "
-            shares += "receiving" if weights.into else "sending"
-            self._prove(
-                int(units),
-                f"{self._parts.words}; over the devices of the anchors, the least of the larger of two: the time along "
-                f"the chain, and the mean of {shares}; by longest paths and {settling.solves + balance.solves} solves "
-                "by CP-SAT, on whose word it rests",
-                trusted=True,
-            )
+            self._prove(int(units), by_balance(self._problem, self._parts, settling, balance), trusted=True)
 
     def _known(self) -> float:
         """Return the cost of the best plan known in units, rounded up."""
@@ -168,14 +127,7 @@ class Run:
         """Report a better bound and, if *plans*, a better plan."""
         units = min(settling.bound, settling.value)
         if units < inf:
-            count, different = len(settling.classes.members), len(settling.classes.pieces)
-            detail = (
-                f"{self._parts.words}; the shortest way through {count} modules ({different} of them different) over "
-            )
-            detail += "the devices of the nodes between them, by longest paths"
-            if settling.trusted:
-                detail += f" and {settling.solves} solves by CP-SAT, on whose word it rests"
-            self._prove(int(units), detail, trusted=settling.trusted)
+            self._prove(int(units), by_modules(self._parts, settling), trusted=settling.trusted)
         if plans and self._parts.kept.all() and settling.value < self._best:
             self._take(self._joined(settling))
             self._best = settling.value

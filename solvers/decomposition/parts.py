@@ -1,0 +1,75 @@
+"""What is solved of a graph, and what is said of the bounds that come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.graph import Bools
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.decomposition.balance import Balance
+from mtpp_dsl.solvers.decomposition.beside import beside
+from mtpp_dsl.solvers.decomposition.cuts import Module
+from mtpp_dsl.solvers.decomposition.piece import piece_of
+from mtpp_dsl.solvers.decomposition.settle import Settling
+from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
+
+__all__ = ["Parts", "balance_of", "by_balance", "by_modules"]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What is solved of a graph.
+
+    Attributes:
+        modules: in their order.
+        kept: [n] nodes in them.
+        words: what they are, for the detail of the bound.
+    """
+
+    modules: list[Module]
+    kept: Bools
+    words: str
+
+
+def balance_of(whole: Whole, parts: Parts, settling: Settling, device: int, pool: Pool, limits: Limits) -> Balance:
+    """Return the balance of settled modules with what lies beside them, about one device."""
+    sides = beside(whole.instance.graph, parts.modules, parts.kept)
+    weights = weights_for(whole, sides, device)
+    return Balance(
+        whole,
+        parts.modules,
+        [piece_of(whole, module, exclusive=whole.instance.exclusive) for module in parts.modules],
+        told(whole, sides, weights),
+        weights,
+        [settling.lower[member.of] for member in settling.classes.members],
+        pool,
+        limits.seed,
+        limits.solver_options,
+    )
+
+
+def by_modules(parts: Parts, settling: Settling) -> str:
+    """Return the argument of the bound of settled modules."""
+    count, different = len(settling.classes.members), len(settling.classes.pieces)
+    detail = (
+        f"{parts.words}; the shortest way through {count} modules ({different} of them different) over the devices "
+    )
+    detail += "of the nodes between them, by longest paths"
+    if settling.trusted:
+        detail += f" and {settling.solves} solves by CP-SAT, on whose word it rests"
+    return detail
+
+
+def by_balance(problem: Problem, parts: Parts, settling: Settling, balance: Balance) -> str:
+    """Return the argument of the bound of a balance."""
+    device, weights = problem.devices[balance.weights.device].name, balance.weights
+    link = "receiving" if weights.into else "sending"
+    return (
+        f"{parts.words}; over the devices of the anchors, the least of the larger of two: the time along the chain, "
+        f"and the mean of {weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain "
+        f"included, and {weights.into + weights.out} of its {link}; by longest paths and "
+        f"{settling.solves + balance.solves} solves by CP-SAT, on whose word it rests"
+    )
