@@ -42,6 +42,8 @@ class Latency:
         "latency of one sample by contiguous subgraphs, and its proof, by mixed-integer programming (tarnawski2020)"
     )
 
+    floor = "the longest path, each node where it is fastest"
+
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
 
