@@ -67,9 +67,12 @@ def by_balance(problem: Problem, parts: Parts, settling: Settling, balance: Bala
     """Return the argument of the bound of a balance."""
     device, weights = problem.devices[balance.weights.device].name, balance.weights
     link = "receiving" if weights.into else "sending"
+    shares = (
+        f"{weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain included, "
+    )
+    shares += f"and {weights.into + weights.out} of its {link}"
     return (
         f"{parts.words}; over the devices of the anchors, the least of the larger of two: the time along the chain, "
-        f"and the mean of {weights.time} parts of it, {weights.load} of the work on {device}, what lies beside the chain "
-        f"included, and {weights.into + weights.out} of its {link}; by longest paths and "
-        f"{settling.solves + balance.solves} solves by CP-SAT, on whose word it rests"
+        f"and the mean of {shares}; by longest paths and {settling.solves + balance.solves} solves by CP-SAT, on whose "
+        "word it rests"
     )
