@@ -13,7 +13,7 @@ from mtpp_dsl.constraints import Contiguous, Linear, Makespan, Memory, Separate,
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.graph import Graph
-from mtpp_dsl.problem import Device, Host, Problem, Shared
+from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.latency.bound import PathHull
 from mtpp_dsl.solvers.latency.greedy import PublishedGreedy
@@ -71,6 +71,25 @@ def test_no_plan_is_below_the_bound(seed: int) -> None:
     if best is not None:
         assert bound.cost <= best
         assert proved <= best
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e12])
+@pytest.mark.parametrize("seed", range(9000, 9008))
+def test_costs_of_any_magnitude(seed: int, factor: float) -> None:
+    """Times of 1e-9 and of 1e12: bounds stay below the optimum, and plans stay plans."""
+    problem = latency_problem(seed, most=4)
+    devices = [replace(device, speed=device.speed / factor) for device in problem.devices]
+    assert not isinstance(problem.interconnect, Links)
+    link = replace(problem.interconnect, bandwidth=problem.interconnect.bandwidth / factor)
+    problem = Problem.create(problem.graph, devices, link, problem.objective, problem.constraints)
+    best, result = optimum(problem), search(problem, patience=3)
+    if best is None:
+        assert result.plan is None
+        return
+    assert result.bound is not None
+    assert result.bound.cost <= best
+    assert result.cost is not None
+    assert result.cost >= best * (1 - 1e-12)
 
 
 def test_a_forged_certificate_proves_nothing() -> None:
