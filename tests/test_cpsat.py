@@ -40,6 +40,7 @@ from mtpp_dsl.solvers.cpsat.paths import narrowed
 from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Effort, Row, request
 from mtpp_dsl.solvers.cpsat.solver import CpSat
 from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.testing import check_method
 from mtpp_dsl.verification import cost_of, verify
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked
@@ -291,3 +292,9 @@ def test_the_whole_solve_reports_and_repeats() -> None:
     progress.stop()
     stopped = Scheduling("moirai").solve(linked(5, 60, 3), Limits(threads=1), progress)
     assert stopped.termination == "interrupted"
+
+
+@pytest.mark.parametrize("formulation", CpSat.formulations)
+def test_what_it_solves_keeps_the_contract_of_methods(formulation: str) -> None:
+    """Plans are plans, bounds are bounds, the same twice, on every sample problem; limits and stops are heard."""
+    check_method(CpSat().method(formulation))
