@@ -41,7 +41,8 @@ class Holding:
         """Keep the plan to start from and those of list schedulers, as far as they break nothing."""
         start = self._limits.start
         if start is not None and not self.keep(start):
-            self._taker.note(f"the start was dropped, it is no plan: {self._taker.broken}")
+            why = self._taker.broken or "a device holds more than its memory, by less than the check of plans lets pass"
+            self._taker.note(f"the start was dropped, it is no plan: {why}")
         for plan in starts(self._instance, self._limits, self._progress):
             self.keep(plan)
         if self.plan is None:
