@@ -33,7 +33,6 @@ from mtpp_dsl.errors import Refused, SolverError, UsageError
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.samples import large
-from mtpp_dsl.solvers.cpsat import engine as engines
 from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.cpsat.method import Scheduling
 from mtpp_dsl.solvers.cpsat.paths import narrowed
@@ -256,7 +255,7 @@ def test_options_are_honoured_or_refused(cpsat: Engine) -> None:
 def test_without_ortools_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that is missing is a solver error with the command that installs it."""
     missing = replace(availability(), ok=False)
-    monkeypatch.setattr(engines, "availability", lambda: missing)
+    monkeypatch.setattr("mtpp_dsl.solvers.cpsat.process.availability", lambda: missing)
     monkeypatch.setattr("mtpp_dsl.solvers.cpsat.limits.availability", lambda: missing)
     with pytest.raises(SolverError, match=r"pip install 'mtpp-dsl\[cp-sat\]'"):
         solve(linked(1, 5, 2), "moirai", solver="cp-sat")

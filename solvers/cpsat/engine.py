@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.metadata import PackageNotFoundError, version
 from math import inf
-from pathlib import Path
-from queue import Empty, SimpleQueue
-from tempfile import TemporaryFile
-from threading import Lock, Thread
+from threading import Lock
 from time import monotonic
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
-from mtpp_dsl.contracts import Availability
 from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
+from mtpp_dsl.solvers.cpsat.process import Process, availability
 from mtpp_dsl.solvers.cpsat.request import Answer, Effort, Request, Solution
-from mtpp_dsl.solvers.portfolio.wire import receive, send
 
-__all__ = ["INSTALL", "Engine", "Pool", "availability", "by"]
+__all__ = ["Engine", "Pool", "availability", "by"]
 
-INSTALL = "pip install 'mtpp-dsl[cp-sat]'"
-MODULE = "mtpp_dsl.solvers.cpsat.worker"
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
 AGAIN = 0.5
+"""Seconds between words to CP-SAT that it should stop."""
 GRACE = 5.0
 """Seconds that CP-SAT may go on after its time, or after it was asked to stop."""
 
 News = Callable[[int | None, Solution | None, int | None], None]
 """Hears of a solution (its value and itself) or of a bound, as they are found."""
-
-
-def availability() -> Availability:
-    """Return whether ortools is installed, without importing it."""
-    try:
-        return Availability(ok=True, version=version("ortools"), install=INSTALL)
-    except PackageNotFoundError:
-        return Availability(ok=False, install=INSTALL)
 
 
 def by() -> str:
@@ -57,7 +39,7 @@ class Engine:
     """
 
     def __init__(self) -> None:
-        self._process: _Process | None = None
+        self._process: Process | None = None
         self._number = 0
 
     def solve(
@@ -85,7 +67,7 @@ class Engine:
         effort = effort or Effort()
         if self._process is None or not self._process.alive:
             self.close()
-            self._process = _Process()
+            self._process = Process()
         self._number += 1
         wait = _Wait(self._process, self._number, request, effort, stopped, news, log)
         answer = wait.answer()
@@ -111,7 +93,7 @@ class _Wait:
 
     def __init__(
         self,
-        process: _Process,
+        process: Process,
         number: int,
         request: Request,
         effort: Effort,
@@ -170,90 +152,6 @@ class _Wait:
             case "failed":
                 raise SolverError(f"CP-SAT failed: {values[0].strip().splitlines()[-1]}")
         return None
-
-
-class _Process:
-    """A process and the threads that read from it and write to it.
-
-    Raises:
-        SolverError: ortools is not installed, or no process can be started.
-    """
-
-    def __init__(self) -> None:
-        if not availability().ok:
-            raise SolverError(f"solver 'cp-sat' is not installed; install it with: {INSTALL}")
-        self._inbox: SimpleQueue[Any] = SimpleQueue()
-        self._outbox: SimpleQueue[Any] = SimpleQueue()
-        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE],  # -P: nothing in the working folder is taken for a module
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
-            )
-        except OSError as error:
-            self._errors.close()
-            raise SolverError(f"no process could be started for CP-SAT: {error}") from error
-        self._threads = [Thread(target=self._read, daemon=True), Thread(target=self._write, daemon=True)]
-        for thread in self._threads:
-            thread.start()
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def tell(self, *message: Any) -> None:
-        """Send a message, without waiting for it to be read."""
-        self._outbox.put(message)
-
-    def hear(self, seconds: float) -> Any:
-        """Return the next message, or None if there is none within *seconds*.
-
-        Raises:
-            SolverError: the process has died.
-        """
-        with contextlib.suppress(Empty):
-            message = self._inbox.get(timeout=seconds)
-            if message is not None:
-                return message
-            raise SolverError(f"the process of CP-SAT died: {self._last_words()}")
-        return None
-
-    def _write(self) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError, ValueError):
-            while (message := self._outbox.get()) is not None:
-                send(self._process.stdin, message)
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        with contextlib.suppress(EOFError, OSError, ValueError):
-            while True:
-                self._inbox.put(receive(self._process.stdout))
-        self._inbox.put(None)
-
-    def _last_words(self) -> str:
-        code = self._process.wait()
-        self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
-        if code == -9:
-            return "it was killed, as the system does where memory runs out; try fewer --threads or a smaller problem"
-        return said[-1] if said else f"it ended with code {code}"
-
-    def end(self) -> None:
-        """Kill the process."""
-        self._process.kill()
-        self._process.wait()
-        self._outbox.put(None)
-        for thread in self._threads:
-            thread.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self._errors.close()
 
 
 class Pool:
