@@ -176,8 +176,8 @@ class Formulation(Protocol):
     """A mathematical programme for a problem, as a Pyomo model.
 
     One that is stronger where a plan is known has ``below(cost)``, which returns the formulation of the plans that cost
-    no more; so may a family. One with ``baseline = True`` is there to be compared with. One with ``floor`` says in words
-    what the lower bound of its objective is.
+    no more; so may a family. One with ``baseline = True`` is there to be compared with. One with ``floor`` says in
+    words what the lower bound of its objective is.
 
     Attributes:
         name: how ``--method`` calls it.

@@ -18,6 +18,7 @@ from mtpp_dsl.contracts import Availability
 from mtpp_dsl.report.json import schema
 
 QUICK = Path(__file__).parent.parent / "examples" / "quickstart.mtpp"
+UNEQUAL = QUICK.with_name("unequal.mtpp")
 TOY = """
 param most: int = 4
 graph {
@@ -155,15 +156,53 @@ def test_missing_solver(toy: str, capsys: pytest.CaptureFixture[str], monkeypatc
 
 def test_refused_specs(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Specs whose methods come later check, and refuse to be solved with the reason."""
-    for name, reason in [
-        ("googlenet_makespan", "makespan"),
-        ("rwnn_batched", "throughput"),
-    ]:
-        path = str(specs / f"{name}.mtpp")
-        assert run(["check", path]) == 0
-        capsys.readouterr()
-        assert run(["solve", path]) == 2
-        assert reason in capsys.readouterr().err
+    path = str(specs / "rwnn_batched.mtpp")
+    assert run(["check", path]) == 0
+    capsys.readouterr()
+    assert run(["solve", path]) == 2
+    assert "batch" in capsys.readouterr().err
+
+
+def test_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A makespan's answer has a schedule that verifies, is drawn and traced, and is a start for another method."""
+    answer, trace, picture = (tmp_path / name for name in ("a.json", "trace.json", "gantt.svg"))
+    files = ["--json", str(answer), "--trace", str(trace), "--gantt", str(picture)]
+    assert run(["solve", str(UNEQUAL), "--method", "heft", *files]) == 0
+    assert "critical path" in capsys.readouterr().out
+    data = json.loads(answer.read_text())
+    jsonschema.validate(data, schema())
+    assert len(data["plan"]["schedule"]) == 12
+    assert json.loads(trace.read_text())["traceEvents"]
+    assert picture.read_text().startswith("<?xml")
+    assert run(["verify", str(UNEQUAL), str(answer)]) == 0
+    bare = tmp_path / "bare.json"
+    bare.write_text(json.dumps(data["plan"]["assignment"]))
+    assert run(["verify", str(UNEQUAL), str(bare)]) == 2
+    capsys.readouterr()
+    assert run(["solve", str(UNEQUAL), "--method", "expert", "--start", str(bare)]) == 0
+    assert "verified" in capsys.readouterr().out
+    data["plan"]["schedule"][0]["end"] += 1.0
+    answer.write_text(json.dumps(data))
+    assert run(["verify", str(UNEQUAL), str(answer)]) == 7
+
+
+def test_schedules_that_cannot_be_shown(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A picture of no schedule, or in no known format, and unknown rules are refused before any work."""
+    for spec, options, message in (
+        (toy, ["--trace", str(tmp_path / "t.json")], "a plan to minimize bottleneck has none"),
+        (str(UNEQUAL), ["--gantt", str(tmp_path / "g.gif")], ".svg"),
+        (str(UNEQUAL), ["--coarsen", "gcofe"], "gcof"),
+    ):
+        assert run(["solve", spec, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_coarsened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Operators are fused before any method, and the plan is one of the graph itself."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text('rules = [["conv", "conv"]]\n')
+    assert run(["solve", str(UNEQUAL), "--method", "heft", "--coarsen", str(rules)]) == 0
+    assert "12 operators became 8" in capsys.readouterr().out
 
 
 def test_verify(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

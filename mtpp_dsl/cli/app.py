@@ -62,6 +62,12 @@ def solve(
         list[str],
         typer.Option(metavar="KEY=VALUE", help="Passed to the solver; may be repeated.", show_default=False),
     ] = [],  # noqa: B006
+    coarsen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULES", help="Fuse operators first: gcof, transformer or a .toml file.", show_default=False
+        ),
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="Write the answer as JSON; - is stdout.", show_default=False)
     ] = None,
@@ -102,6 +108,7 @@ def solve(
             seed=seed,
             start=start,
             solver_option=solver_option,
+            coarsen=coarsen,
             json=json,
             write_model=write_model,
             trace=trace,

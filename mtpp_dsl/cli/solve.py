@@ -16,11 +16,12 @@ from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE
-from mtpp_dsl.contracts import Progress
+from mtpp_dsl.contracts import Method, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.formats.record import once
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.registry import built_in
 from mtpp_dsl.report.json import dumps, result_to_json
 from mtpp_dsl.result import Result
 
@@ -42,6 +43,7 @@ class SolveCall:
     seed: int
     start: Path | None
     solver_option: list[str]
+    coarsen: str | None
     json: Path | None
     write_model: Path | None
     trace: Path | None
@@ -64,12 +66,13 @@ def solve_and_report(call: SolveCall) -> int:
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     start = None if call.start is None else read_plan(problem, call.start)
+    method = _method(call)
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with _stop_on_interrupt(progress), watcher.shown():
         result = solve(
             problem,
-            call.method,
+            method,
             solver=call.solver,
             time_limit=limit,
             gap=max(gap, 1e-6),
@@ -81,7 +84,16 @@ def solve_and_report(call: SolveCall) -> int:
             progress=progress,
         )
     _report(call, problem, result, read)
-    return _exit_code(result, progress, only_bounds=find_method(call.method, call.solver).gives == "bound")
+    return _exit_code(result, progress, only_bounds=method.gives == "bound")
+
+
+def _method(call: SolveCall) -> Method:
+    """Return the method asked for, on a coarsened graph where that is asked for."""
+    method = find_method(call.method, call.solver)
+    if call.coarsen is None:
+        return method
+    coarse: Method = built_in("mtpp_dsl.solvers.reductions.coarse:coarsened")(method, call.coarsen)
+    return coarse
 
 
 def read_plan(problem: Problem, path: Path) -> Plan:
