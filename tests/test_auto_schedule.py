@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.api import solve
-from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Memory
+from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory, Start
 from mtpp_dsl.contracts import Availability
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.basic import chain, layered
@@ -57,6 +57,18 @@ def test_a_gap_is_reported_in_time() -> None:
     assert result.bound is not None
     assert result.time["total"] < 25
     assert not verify(problem, result.plan)
+
+
+def test_labelled_constraints_on_times() -> None:
+    """Where no list scheduler honours a constraint, one model does."""
+    late = Linear(label="late", terms=((Start(2), 1.0),), sense=">=", rhs=50.0)
+    result = solve(unequal(chain(5), late), time_limit=30)
+    assert result.plan is not None
+    assert result.plan.schedule is not None
+    assert result.plan.schedule.start[2] >= 50 - 1e-6
+    assert result.status == "optimal"
+    impossible = Linear(label="soon", terms=((Makespan(), 1.0),), sense="<=", rhs=1e-3)
+    assert solve(unequal(chain(5), impossible), time_limit=30).status == "infeasible"
 
 
 def test_solvers() -> None:
