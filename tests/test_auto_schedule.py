@@ -15,7 +15,7 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.samples import optimum, small
 from mtpp_dsl.solvers.auto import schedule
-from mtpp_dsl.verification import verify
+from mtpp_dsl.verification import TOLERANCE, verify
 
 MAKESPAN = Objective("makespan")
 NAMES = [name for name, problem in small().items() if problem.objective == MAKESPAN]
@@ -65,7 +65,7 @@ def test_labelled_constraints_on_times() -> None:
     result = solve(unequal(chain(5), late), time_limit=30)
     assert result.plan is not None
     assert result.plan.schedule is not None
-    assert result.plan.schedule.start[2] >= 50 - 1e-6
+    assert result.plan.schedule.start[2] >= 50 * (1 - TOLERANCE)
     assert result.status == "optimal"
     impossible = Linear(label="soon", terms=((Makespan(), 1.0),), sense="<=", rhs=1e-3)
     assert solve(unequal(chain(5), impossible), time_limit=30).status == "infeasible"
