@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import api
-from mtpp_dsl.constraints import Contiguous, Linear, Makespan, Memory, Separate, Subgraphs
+from mtpp_dsl.constraints import Contiguous, Linear, Makespan, Memory, Pin, Separate, Subgraphs
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.graph import Graph
@@ -211,6 +211,26 @@ def test_one_node_and_nothing_to_do() -> None:
     assert search(one).status == "optimal"
     idle = Problem.create(Graph.create("abc", [(0, 1)]), [Device("x")], Shared(1.0), MAKESPAN, [Subgraphs(most=3)])
     assert search(idle).cost == 0.0
+
+
+@pytest.mark.parametrize("work", [0.0, 1e-9])
+def test_plans_far_slower_than_what_exceeds_memories(work: float) -> None:
+    """Where all that takes next to no time exceeds a memory, a plan is found, whatever its tensors take."""
+    graph = Graph.create("ab", [(0, 1)], work=work, output=[8.0, 7.0], memory=[1.0, 3.0])
+    devices = [Device("acc"), Device("cpu", memory=3.0, pays_io=False)]
+    rules = [Contiguous(), Memory(), Pin(nodes=(0,), devices=(1,))]
+    problem = Problem.create(graph, devices, Host(1e-9), MAKESPAN, rules)
+    assert search(problem).cost == pytest.approx(8e9)
+
+
+def test_greedy_says_that_its_subgraph_is_left_and_entered_again() -> None:
+    """A node that the accelerator cannot run, between two that it took: no plan, and no error."""
+    graph = Graph.create("abc", [(0, 1), (1, 2)], work=1.0, kinds=["", "odd", ""])
+    devices = [Device("acc", unsupported=frozenset({"odd"})), Device("cpu", pays_io=False)]
+    problem = Problem.create(graph, devices, Host(1.0), MAKESPAN, [Contiguous()])
+    result = api.solve(problem, "published-greedy")
+    assert result.plan is None
+    assert "wait for each other" in result.notes[0]
 
 
 def test_published_workloads(data: Path) -> None:

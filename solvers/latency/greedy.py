@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Taker
@@ -60,6 +61,11 @@ class PublishedGreedy:
                 taker.note(f"no device is left for {problem.graph.names[nodes[0]]}")
                 return taker.result()
             slot[nodes] = min(free, key=lambda s: float(instance.time[nodes, instance.home[s]].sum()))
-        if not taker.take(instance.plan(slot)):
+        try:
+            plan = instance.plan(slot)
+        except UsageError as error:
+            taker.note(f"what the greedy made is no plan: {error}")
+            return taker.result()
+        if not taker.take(plan):
             taker.note(f"what the greedy made is no plan: {taker.broken}")
         return taker.result()

@@ -82,6 +82,12 @@ class Instance:
         return self.graph.n
 
     @property
+    def longest(self) -> float:
+        """What all nodes take in a row where they are slowest, each alone: no arrangement takes longer."""
+        slowest = np.where(np.isfinite(self.time), self.time, 0.0).max(axis=1, initial=0.0)
+        return float((slowest + self.tensor * (1 + np.diff(self.graph.offsets))).sum())
+
+    @property
     def number(self) -> Ints:
         """[slots] which subgraph of its device each is; 0 for devices with ``io = free``."""
         first = {int(d): int(s) for s, d in reversed(list(enumerate(self.home)))}

@@ -139,6 +139,8 @@ class Run:
         best = slot.copy()
         makespan, busy, excess = measured(instance, slot)
         scale = min(makespan, self._cost)
+        if number % 2 and self._cost == float("inf"):  # plans may be far slower than what exceeds memories
+            scale = instance.longest
         weight = how.busy * scale / busy if busy > 0 else 0.0
         energy = makespan + weight * busy + (how.excess * scale * excess if excess > 0 else 0.0)
         value = np.array([makespan, energy, np.inf, np.inf])
