@@ -393,6 +393,27 @@ def test_bounds_that_are_lent_hold(seed: int, pool: Pool) -> None:
             assert classes.lent(least[0], 0, 1) <= least[1] + 1e-6
 
 
+def test_what_takes_no_time_borrows_no_bound() -> None:
+    """A task without a time can be while another runs on its device, and one with a time cannot."""
+    times: list[list[float]] = [[1, 1]]
+    edges: list[tuple[int, int]] = []
+    for between in (1.0, 0.0):  # long || before -> between -> behind, then the cut node
+        cut = len(times) - 1
+        times += [[10, inf], [inf, 5], [between, inf], [inf, 5], [1, 1]]
+        edges += [(cut, cut + 1), (cut, cut + 2), (cut + 2, cut + 3), (cut + 3, cut + 4)]
+        edges += [(cut + 1, cut + 5), (cut + 4, cut + 5)]
+    table = np.array(times, float)
+    graph = Graph.create([f"v{v}" for v in range(len(table))], edges, times={"a": table[:, 0], "b": table[:, 1]})
+    free = Links(np.full((2, 2), inf), np.zeros((2, 2)))
+    problem = Problem.create(graph, [Device("a"), Device("b")], free, Objective("makespan"))
+    pieces = pieces_of(problem, [module for module in modules(graph) if module.nodes])
+    first, second = (number for number, piece in enumerate(pieces) if piece.size == 6)
+    classes = grouped([pieces[first], pieces[second]])
+    assert classes.alike(0) == [1]
+    unit = lower(problem).scale.unit
+    assert classes.lent(17.0 / unit, 0, 1) * unit <= 11.0
+
+
 def test_memory_between_modules_leaves_a_bound() -> None:
     """Where no device holds everything, the modules by themselves still bound, and a plan keeps the limits."""
     problem = modular(4, 3, 2, 2)

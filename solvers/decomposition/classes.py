@@ -66,6 +66,7 @@ class Classes:
         Take a schedule of *to*, and lengthen one thing after another, tasks and transfers, until each takes at least a
         factor times what it does in *of*: each puts off what comes after it by no more than it grows. Shrunk by the
         factor it is a schedule of *of*. So factor times bound, less the most that everything can grow, is a bound.
+        Not so of what takes no time in *to*, and some in *of*: it may be at a moment at which something else runs.
         """
         one, other = self.pieces[of], self.pieces[to]
         if not (one.roomy and len(set(one.together.tolist())) == one.size and not one.apart):
@@ -77,6 +78,8 @@ class Classes:
             (one.carry[a.edges].reshape(-1, k), other.carry[b.edges].reshape(-1, k)),
         )
         if any((np.isinf(old) & np.isfinite(new)).any() for old, new in tables):
+            return 0.0
+        if any(((new == 0) & (old > 0)).any() for old, new in tables[: 1 + one.exclusive]):
             return 0.0
         return max(factor * known - sum(_growth(factor, *two) for two in tables) for factor in FACTORS)
 
