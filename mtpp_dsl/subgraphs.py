@@ -38,7 +38,8 @@ def paying(problem: Problem) -> Bools:
 def undefined(problem: Problem) -> str | None:
     """Return why the latency of *problem* by subgraphs is not defined, or None."""
     if problem.objective.quantity != "makespan" or isinstance(problem.interconnect, Links):
-        return f"subgraphs have a latency, not a {problem.objective.quantity} on {problem.interconnect.keyword}"
+        asked = f"{problem.objective.quantity} on {problem.interconnect.keyword}"
+        return f"the latency by subgraphs is a makespan on host or shared, not a {asked}"
     if problem.objective.batch is not None:
         return f"the latency is that of one sample, not of a batch of {problem.objective.batch}"
     if problem.hierarchical:

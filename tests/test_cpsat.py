@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -229,6 +231,19 @@ def test_an_engine_stops_dies_and_starts_again() -> None:
         with pytest.raises(SolverError, match="died"):
             engine.solve(long, stopped=die)
         assert engine.solve(short).status == "optimal"
+
+
+def test_ctrl_c_spares_a_process_that_is_only_starting() -> None:
+    """What a terminal sends to all processes of a command does not reach those that the command has to stop itself."""
+    code = (
+        "import os, signal; from mtpp_dsl.solvers.cpsat.process import Process\n"
+        "signal.signal(signal.SIGINT, lambda *_: None)\n"
+        "process = Process(); os.killpg(0, signal.SIGINT)\n"
+        "print(process.hear(1.0), process.alive); process.end()"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, start_new_session=True)
+    assert done.stdout.split() == ["None", "True"], done.stderr
 
 
 def test_a_pool_answers_as_one_engine_does(cpsat: Engine) -> None:

@@ -64,7 +64,7 @@ class Exact:
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
         if problem.objective.quantity == "makespan":
-            return f"exact minimises a bottleneck, not a {problem.objective.quantity}"
+            return f"{self.name} minimises a bottleneck, not a {problem.objective.quantity}"
         if isinstance(problem.interconnect, Links):
             return "exact models the shared and host interconnects, not links"
         if problem.hierarchical:

@@ -64,9 +64,8 @@ class Latency:
         several = next((rule for rule in problem.of(Subgraphs) if rule.most > 1), None)
         if several is not None and problem.contiguous:
             convex = next(iter(problem.of(Contiguous)))
-            return (
-                f"latency has no several subgraphs that are convex together: constraint {several} or {convex}, not both"
-            )
+            asked = f"say constraint {several} or constraint {convex}, not both"
+            return f"latency does not keep several subgraphs convex together: {asked}"
         return None
 
     def build(self, problem: Problem) -> Any:

@@ -85,5 +85,17 @@ def _methods(problem: Problem) -> None:
     for kind, names in can.items():
         if names:
             print(f"  {kind}: {', '.join(names)}")
+    for names, reason in _together(cannot):
+        print(f"  {', '.join(names)} {reason}")
+
+
+def _together(cannot: list[tuple[str, str]]) -> list[tuple[list[str], str]]:
+    """Return what is to be said of the methods that cannot, each reason once, with those whose reason it is."""
+    together: dict[str, list[str]] = {}
     for name, reason in cannot:
-        print(f"  {reason}" if name in reason else f"  {name} cannot: {reason}")
+        told = reason.removeprefix(f"{name} ") if reason.startswith(f"{name} ") else f"cannot: {reason}"
+        together.setdefault(told, []).append(name)
+    return [
+        (names, told if told.startswith("cannot") or len(names) == 1 else f"cannot: each {told}")
+        for told, names in together.items()
+    ]

@@ -51,6 +51,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+                start_new_session=True,  # a Ctrl-C is for us, also before the process is ready to ignore it
             )
         except OSError as error:
             self._errors.close()

@@ -112,6 +112,7 @@ def why_not(problem: Problem, name: str, honours: tuple[type[Constraint], ...] =
     several = next((rule for rule in problem.of(Subgraphs) if rule.most > 1), None)
     if convex is not None and several is not None:
         return (
-            f"{name} keeps no several subgraphs convex together: constraint {several} or constraint {convex}, not both"
+            f"{name} does not keep several subgraphs convex together: say constraint {several} or constraint {convex}, "
+            "not both"
         )
     return None
