@@ -166,6 +166,28 @@ def test_times_may_be_constrained(terms: dict[object, float], sense: str, rhs: f
     assert best * (1 - 1e-6) <= result.bound.cost <= best * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("terms", "sense", "rhs", "best"),
+    [
+        ({Start(0): -1.0}, "<=", -3.3, 5.1),
+        ({Start(0): 0.001}, ">=", 5.0, 5001.8),
+        ({Start(0): 1e9}, ">=", 5e9, 6.8),
+        ({Start(1): 1 / 3, Finish(0): -1 / 3}, "==", 0.1 / 3, 1.9),
+        ({Start(0): 1.0, On(0, 0): -20.0, On(0, 1): -20.0}, ">=", 0.0, 21.8),
+    ],
+)
+def test_rows_of_any_magnitude_have_plans(terms: dict[object, float], sense: str, rhs: float, best: float) -> None:
+    """Neither coefficients that are no whole numbers nor those far from one keep rows from being met."""
+    graph = Graph.create("abc", [(0, 1), (1, 2)], work=[1.0, 0.5, 0.3], output=1.0)
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    row = Linear(label="row", terms=tuple(terms.items()), sense=sense, rhs=rhs)  # type: ignore[arg-type]
+    problem = Problem.create(graph, [Device("x"), Device("y")], links, Objective("makespan"), [row])
+    result = solve(problem, "moirai", solver="cp-sat", threads=1)
+    assert result.cost == pytest.approx(best, rel=2e-6)
+    assert result.bound is not None
+    assert best * (1 - 2e-6) <= result.bound.cost <= best * (1 + 1e-9)
+
+
 def test_plans_keep_limits_that_bounds_need_not() -> None:
     """A plan that only the tolerance of the check lets pass is not taken; the bound holds for it all the same."""
     graph = Graph.create("ab", [(0, 1)], work=[1.0, 1.0], memory=[1e7, 1e7 + 1])

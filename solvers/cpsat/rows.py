@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.cpsat.request import Row, Term
 from mtpp_dsl.solvers.cpsat.scale import Scale
 from mtpp_dsl.verification import TOLERANCE
 
-__all__ = ["delays", "lowered", "of_times"]
+__all__ = ["delays", "lowered", "of_times", "reach"]
 
 BITS = 48
 """Of the largest value that a row of whole numbers may reach; see ``LONGEST`` of the scale."""
@@ -29,6 +29,16 @@ def delays(row: Linear) -> bool:
     times = [a for decision, a in row.terms if isinstance(decision, TIMES)]
     signs = [a if row.sense == "<=" else -a for a in times]
     return bool(times) and (row.sense == "==" or min(signs) < 0)
+
+
+def reach(row: Linear) -> float:
+    """Return how far from the start, or from each other, *row* may want things that happen: 0 if it says nothing of it.
+
+    Its right-hand side, and what it has depend on places, in terms of the least coefficient of a time.
+    """
+    times = [abs(a) for decision, a in row.terms if isinstance(decision, TIMES)]
+    places = sum(abs(a) for decision, a in row.terms if isinstance(decision, On))
+    return (abs(row.rhs) + places) / min(times) if times else 0.0
 
 
 def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: bool = False) -> Row:
@@ -67,12 +77,11 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: boo
                 add(("bottleneck", 0, 0), a * scale.unit)
     most = {term: 1 if term[0] == "on" else cutoff for term in weights}
     size = sum(abs(a) * most[term] for term, a in weights.items())
-    power, off = _power(weights, most, size)
+    factor, off = _factor(weights, most, size)
     rounding = off + TOLERANCE * abs(row.rhs) / (4 if strict else 2) + 1e-15 * len(weights) * size
     moved = {} if strict else {term: a * early.get(term[0], 0.0) for term, a in weights.items()}
     above = -sum(move for move in moved.values() if move < 0)
     below = sum(move for move in moved.values() if move > 0)
-    factor = 2.0**power
     return Row(
         tuple((term, round(a * factor)) for term, a in weights.items() if round(a * factor)),
         None if row.sense == "<=" else _limit(ceil((row.rhs - rounding - below) * factor)),
@@ -80,13 +89,20 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: boo
     )
 
 
-def _power(weights: dict[Term, float], most: dict[Term, int], size: float) -> tuple[int, float]:
-    """Return by which power of two to multiply a row, and what rounding its coefficients may then change it by."""
+def _factor(weights: dict[Term, float], most: dict[Term, int], size: float) -> tuple[float, float]:
+    """Return by what to multiply a row, and what rounding its coefficients may then change it by.
+
+    A power of two that makes them whole, or else what changes it least: a large power of two, or what makes one of them
+    a power of two, and so all of them whole where they are multiples of it.
+    """
     highest = BITS - (frexp(size)[1] if size > 0 and not isinf(size) else 0)
     exact = max((_digits(a) for a in weights.values()), default=0)
     if exact <= highest:
-        return exact, 0.0
-    return highest, sum(0.5 * most[term] for term in weights) / 2.0**highest
+        return 2.0**exact, 0.0
+    factors = [2.0**highest, *(2.0 ** (highest + frexp(a)[1] - 1) / abs(a) for a in weights.values() if a)]
+    changes = [sum(abs(a - round(a * f) / f) * most[term] for term, a in weights.items()) for f in factors]
+    off = min(changes)
+    return factors[changes.index(off)], off
 
 
 def _digits(a: float) -> int:

@@ -13,7 +13,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.memory import memory
 from mtpp_dsl.solvers.cpsat.request import Request, Solution, request
-from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times
+from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, reach
 from mtpp_dsl.solvers.cpsat.scale import Scale, scale
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
@@ -62,7 +62,7 @@ def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, a
     rows = list(problem.of(Linear))
     timely, delayed = any(map(of_times, rows)), any(map(delays, rows))
     row, table = moves(instance)
-    known = [abs(row.rhs) for row in rows if of_times(row)]
+    known = [reach(row) for row in rows]
     longest = serial(instance, row, table)
     if delayed:
         longest = 4 * (longest + sum(known))
