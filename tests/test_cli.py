@@ -334,6 +334,31 @@ def test_interrupt(tmp_path: Path) -> None:
     assert data["verified"] is True
 
 
+def test_what_is_in_brackets_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Brackets are no markup: how to install a solver, or the name of a node, is shown as it is."""
+    absent = Availability(ok=False, install="pip install 'mtpp-dsl[cp-sat]'")
+    monkeypatch.setattr("mtpp_dsl.solvers.cpsat.solver.CpSat.available", lambda _: absent)
+    assert run(["solvers"]) == 0
+    assert "'mtpp-dsl[cp-sat]'" in capsys.readouterr().out
+    monkeypatch.setattr("mtpp_dsl.solvers.auto.schedule.availability", lambda: absent)
+    assert run(["solve", str(UNEQUAL), "-D", "width=1"]) == 0
+    assert "'mtpp-dsl[cp-sat]'" in capsys.readouterr().out
+
+
+def test_no_schedule_is_shown_where_there_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A picture or a trace from a method that only bounds is refused; without a plan, it is said that there is none."""
+    picture = str(tmp_path / "gantt.svg")
+    assert run(["solve", str(UNEQUAL), "--method", "simple", "--gantt", picture]) == 2
+    assert "only bounds" in capsys.readouterr().err
+    spec = tmp_path / "full.mtpp"
+    spec.write_text(
+        "graph { node a (params = 2) }\ndevice d (memory = 1)\ninterconnect links (bandwidth = 1)\n"
+        "minimize makespan\nconstraint memory\n"
+    )
+    assert run(["solve", str(spec), "--method", "heft", "--gantt", picture]) == 3
+    assert "not written" in capsys.readouterr().err
+
+
 def test_help_is_quick() -> None:
     """--help imports neither Pyomo nor numpy nor a solver."""
     code = (

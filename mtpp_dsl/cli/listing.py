@@ -24,7 +24,7 @@ def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> int:
     for row in rows:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 200
-    console = Console(highlight=False, width=width)
+    console = Console(markup=False, emoji=False, highlight=False, width=width)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))

@@ -57,7 +57,7 @@ class Watcher:
         from rich.spinner import Spinner
 
         self.spinner = Spinner("dots")
-        console = Console(stderr=True, highlight=False)
+        console = Console(stderr=True, markup=False, emoji=False, highlight=False)
         with Live(get_renderable=self.picture, console=console, refresh_per_second=8, transient=True) as self.live:
             yield
         self.live = None

@@ -62,11 +62,11 @@ def solve_and_report(call: SolveCall) -> int:
     began = monotonic()
     problem = read_problem(call.spec, call.define, call.include)
     read = monotonic() - began
-    _check_schedule(call, problem)
+    method = _method(call)
+    _check_schedule(call, problem, method)
     for warning in problem.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     start = None if call.start is None else read_plan(problem, call.start)
-    method = _method(call)
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with _stop_on_interrupt(progress), watcher.shown():
@@ -122,12 +122,14 @@ def _check_writable(path: Path | None) -> None:
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
 
 
-def _check_schedule(call: SolveCall, problem: Problem) -> None:
+def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
     """Complain about a picture of a schedule where there will be none."""
     asked = {"--trace": call.trace, "--gantt": call.gantt}
     for option, path in asked.items():
         if path is not None and problem.objective.quantity != "makespan":
             raise UsageError(f"{option} shows a schedule, and a plan to {problem.objective} has none")
+        if path is not None and method.gives == "bound":
+            raise UsageError(f"{option} shows a schedule, and method {method.name!r} only bounds")
     if call.gantt is not None:
         from mtpp_dsl.report.picture import check_picture
 
@@ -161,12 +163,16 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> N
         call.json.write_text(dumps(data), encoding="utf-8")
     if result.plan is not None and result.plan.schedule is not None:
         _show_schedule(call, problem, result.plan)
+    else:
+        for path in (call.trace, call.gantt):
+            if path is not None:
+                print(f"{path} was not written: there is no plan to show", file=sys.stderr)
     if not call.quiet and not to_stdout:
         from rich.console import Console
 
         from mtpp_dsl.report.terminal import summary
 
-        console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+        console = Console(markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 120)
         with nullcontext() if sys.stdout.isatty() else console.capture() as captured:
             console.print(summary(problem, result))
         if captured is not None:
