@@ -20,6 +20,9 @@ from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["main"]
 
+PROBING = "probing_deterministic_time_limit"
+LARGE, QUICK_PROBING = 5_000, 0.05
+"""Probing of models with more variables takes no look at the clock for 20 s and more, and finds next to nothing there."""
 STATUS: dict[int, Status] = {
     cp_model.OPTIMAL: "optimal",
     cp_model.FEASIBLE: "feasible",
@@ -83,6 +86,8 @@ class _Worker:
         if least is None:
             return Answer("infeasible", None, request.cutoff + 1, None, monotonic() - began)
         model = Model(least)
+        if len(model.model.proto.variables) > LARGE and PROBING not in effort.options:
+            setattr(solver.parameters, PROBING, QUICK_PROBING)
         solver.parameters.max_time_in_seconds = max(0.0, effort.seconds - (monotonic() - began))
         solver.best_bound_callback = lambda bound: self._tell("bound", number, round(bound))
         if wordy:
