@@ -446,3 +446,11 @@ def test_fifty_thousand_nodes() -> None:
     result = solved(Heft, problem)
     assert process_time() - began < 10.0
     assert result.plan is not None
+
+
+def test_devices_that_each_take_no_time_for_something_have_speeds() -> None:
+    """Where every node takes no time somewhere, no device is the fastest, and ``getf`` schedules all the same."""
+    graph = Graph.create("ab", [], times={"x": [0.0, 4.0], "y": [1.5, 0.0]})
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    problem = Problem.create(graph, [Device("x"), Device("y")], links, Objective("makespan"))
+    assert solve(problem, "getf").plan is not None

@@ -56,6 +56,8 @@ def speeds(instance: Instance) -> Floats:
     best = np.where(can, least, 0.0).sum(axis=0)
     own = np.where(can, instance.time, 0.0).sum(axis=0)
     speed: Floats = np.where(own > 0, best / np.where(own > 0, own, 1.0), 1.0) * can.any(axis=0)
+    if not speed.any():  # of every node some device makes nothing: there is no telling them apart
+        speed = can.any(axis=0).astype(np.float64)
     scaled: Floats = speed / (speed.max() or 1.0)
     return scaled
 
