@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 PROBING = "probing_deterministic_time_limit"
 LARGE, QUICK_PROBING = 5_000, 0.05
-"""Probing of models with more variables takes no look at the clock for 20 s and more, and finds next to nothing there."""
+"""Probing of models with more variables does not look at the clock for 20 s and more, and finds next to nothing."""
 STATUS: dict[int, Status] = {
     cp_model.OPTIMAL: "optimal",
     cp_model.FEASIBLE: "feasible",
