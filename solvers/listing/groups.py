@@ -57,7 +57,7 @@ def speeds(instance: Instance) -> Floats:
     own = np.where(can, instance.time, 0.0).sum(axis=0)
     speed: Floats = np.where(own > 0, best / np.where(own > 0, own, 1.0), 1.0) * can.any(axis=0)
     if not speed.any():  # of every node some device makes nothing: there is no telling them apart
-        speed = can.any(axis=0).astype(np.float64)
+        speed = np.where(can.any(axis=0), 1.0, 0.0)
     scaled: Floats = speed / (speed.max() or 1.0)
     return scaled
 
