@@ -28,6 +28,7 @@ __all__ = [
     "On",
     "Parts",
     "Pin",
+    "PinChunks",
     "Replicate",
     "Separate",
     "Start",
@@ -97,6 +98,18 @@ class Pin(Constraint):
 
     nodes: tuple[int, ...]
     devices: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PinChunks(Constraint):
+    """Chunk c of each of *nodes* on ``places[c]``: what fixes the ends of a module in a batched throughput."""
+
+    nodes: tuple[int, ...]
+    places: tuple[int, ...]
+
+    @property
+    def keyword(self) -> str:
+        return "pin chunks"
 
 
 @dataclass(frozen=True, kw_only=True)

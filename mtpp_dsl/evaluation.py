@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mtpp_dsl.batches import shipments
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
@@ -35,7 +36,7 @@ class Evaluation:
         forward, backward: the parts of the load: nodes by their own part, tensors by that of their producer,
             overflow with the forward part (tarnawski2020, 5.3).
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
-        makespan: when the last node ends, where that is the objective; input and output are then the times for which
+        makespan: when the last node or batch ends, where that is the objective; input and output are then the times for which
             tensors arrive and leave; on links that is beside the work, which alone is the load.
     """
 
@@ -76,9 +77,11 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
     A makespan is read off the schedule; whether that is one, :func:`mtpp_dsl.verification.verify` says.
 
     Raises:
-        Refused: the objective is a bottleneck and the interconnect ``links``, or that of a batch.
-        UsageError: the objective is a makespan, and the plan has no schedule.
+        Refused: the objective is a bottleneck and the interconnect ``links``.
+        UsageError: the objective is a makespan, and the plan has no schedule; or of a batch, and it has no batches.
     """
+    if problem.objective.batch is not None:
+        return _batched(problem, plan)
     if problem.objective.quantity == "makespan":
         return _scheduled(problem, plan)
     if isinstance(problem.interconnect, Links):
@@ -116,8 +119,6 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
 
 def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
     """Return what is known of a plan with a schedule."""
-    if problem.objective.batch is not None:
-        raise Refused("cannot evaluate the throughput of a batch yet")
     if plan.schedule is None:
         raise UsageError("the plan says where every node runs and not when: it has no makespan")
     k, device, graph = problem.k, plan.assignment, problem.graph
@@ -137,6 +138,35 @@ def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
         forward=_per_device(device, np.where(graph.backward, 0.0, problem.time[np.arange(graph.n), device]), k),
         backward=_per_device(device, np.where(graph.backward, problem.time[np.arange(graph.n), device], 0.0), k),
         makespan=plan.schedule.makespan,
+    )
+
+
+def _batched(problem: Problem, plan: Plan) -> Evaluation:
+    """Return what is known of a plan for a batch."""
+    if plan.batches is None:
+        raise UsageError("the plan does not say which inputs run where and when: it has no throughput")
+    k, graph, batches, batching = problem.k, problem.graph, plan.batches, problem.batching
+    sizes = batches.sizes
+    takes = np.take_along_axis(batching.time, -(-sizes // batching.chunk)[:, :, None], axis=2)[:, :, 0]
+    work = takes.sum(axis=0)
+    reads, writes = np.zeros(k), np.zeros(k)
+    for move in shipments(problem, batches):
+        reads[move.target] += move.end - move.start
+        writes[move.source] += move.end - move.start
+    params = (graph.params[:, None] * (sizes > 0)).sum(axis=0)
+    backward = (takes * graph.backward[:, None]).sum(axis=0)
+    return Evaluation(
+        work=work,
+        input=reads,
+        output=writes,
+        overflow=np.zeros(k),
+        memory=params + ((graph.memory - graph.params)[:, None] * sizes).sum(axis=0),
+        params=params,
+        sync=np.zeros(k),
+        load=work,
+        forward=work - backward,
+        backward=backward,
+        makespan=batches.makespan,
     )
 
 

@@ -20,11 +20,13 @@ from mtpp_dsl.errors import UsageError
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Bools", "Floats", "Graph", "Ints"]
+__all__ = ["BatchTimes", "Bools", "Floats", "Graph", "Ints"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+BatchTimes: TypeAlias = Mapping[str, Mapping[int, Floats]]
+"""By device type or name, then by the number of inputs, [n]."""
 
 
 def frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
@@ -52,6 +54,8 @@ class Graph:
         backward: [n] True for the nodes of the backward part of a training graph.
         times: running times by device type (or device name), each [n], where a file gives
             them; ``inf`` marks a node the type does not support.
+        batch_times: running times of whole batches by device type or device name, and by the number of inputs, each
+            [n]; ``inf``: not supported, nan: nobody measured it.
         work_unit, size_unit: "s", "FLOP" or "" and "B" or "": the units of the arrays.
         memory_unit: "B" or "".
     """
@@ -69,6 +73,7 @@ class Graph:
     colors: Ints
     backward: Bools
     times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
+    batch_times: BatchTimes = field(default_factory=lambda: MappingProxyType({}))
     work_unit: str = ""
     size_unit: str = ""
     memory_unit: str = ""
@@ -89,6 +94,7 @@ class Graph:
         colors: ArrayLike = -1,
         backward: ArrayLike = False,
         times: Mapping[str, ArrayLike] | None = None,
+        batch_times: Mapping[str, Mapping[int, ArrayLike]] | None = None,
         work_unit: str = "",
         size_unit: str = "",
         memory_unit: str | None = None,
@@ -133,6 +139,7 @@ class Graph:
                     for kind, row in (times or {}).items()
                 }
             ),
+            batch_times=_batch_times(batch_times or {}, n, names),
             work_unit=work_unit,
             size_unit=size_unit,
             memory_unit=size_unit if memory_unit is None else memory_unit,
@@ -262,6 +269,21 @@ def _per_node(what: str, values: ArrayLike, n: int, names: Sequence[str], *, inf
         v = int(np.flatnonzero(bad)[0])
         raise UsageError(f"{what} of node {names[v]!r} is {array[v]:g}; it must be a number, zero or more")
     return array
+
+
+def _batch_times(tables: Mapping[str, Mapping[int, ArrayLike]], n: int, names: Sequence[str]) -> BatchTimes:
+    found: dict[str, Mapping[int, Floats]] = {}
+    for kind, rows in tables.items():
+        found[kind] = MappingProxyType({size: _batch_row(kind, size, rows[size], n, names) for size in sorted(rows)})
+    return MappingProxyType(found)
+
+
+def _batch_row(kind: str, size: int, row: ArrayLike, n: int, names: Sequence[str]) -> Floats:
+    if size < 1:
+        raise UsageError(f"a batch has one input or more; on {kind} there is a time of {size}")
+    given = np.asarray(row, dtype=np.float64)
+    known = _per_node(f"time of a batch of {size} on {kind}", np.where(np.isnan(given), 0.0, given), n, names, inf=True)
+    return frozen(np.where(np.isnan(np.broadcast_to(given, (n,))), np.nan, known), np.float64)
 
 
 def _sorted_edges(

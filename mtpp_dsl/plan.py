@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.batches import Batches
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Ints, frozen
 from mtpp_dsl.problem import Problem
@@ -28,12 +29,21 @@ class Plan:
             later one; None when there is no such order or nobody asked.
         replicas: for every device whose nodes run on further devices too, all of these, itself first.
         schedule: when every node and transfer starts and ends; None where the objective is no makespan, or nobody said.
+        batches: which inputs run where and when, where the objective is the throughput of a batch; *assignment* is then
+            the device that runs most inputs of a node.
     """
 
     assignment: Ints
     order: tuple[int, ...] | None = None
     replicas: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     schedule: Schedule | None = None
+    batches: Batches | None = None
+
+    @classmethod
+    def of_batches(cls, batches: Batches) -> Plan:
+        """Return the plan that *batches* is."""
+        assignment = frozen(batches.assignment, np.int64)
+        return cls(assignment, batches=batches)
 
     @classmethod
     def create(
@@ -67,6 +77,14 @@ class Plan:
     def to_json(self, problem: Problem) -> dict[str, Any]:
         """Return the ``plan`` of the JSON answer: names in place of numbers."""
         names = [device.name for device in problem.devices]
+        if self.batches is not None:
+            return {
+                "assignment": self.batches.assignment_to_json(problem),
+                "order": None,
+                "replicas": None,
+                "schedule": self.batches.to_json(problem),
+                "transfers": self.batches.transfers_to_json(problem),
+            }
         return {
             "assignment": {name: names[d] for name, d in zip(problem.graph.names, self.assignment, strict=True)},
             "order": None if self.order is None else [names[d] for d in self.order],
@@ -83,8 +101,13 @@ class Plan:
 
         Raises:
             UsageError: not such a mapping; a node missing, unknown, or on an unknown device; replicas that are no
-                mapping of a device to devices; a schedule that is none.
+                mapping of a device to devices; a schedule that is none; of a batch, no schedule.
         """
+        if problem.objective.batch is not None:
+            rows = _plan_of(data).get("schedule")
+            if rows is None:
+                raise UsageError("a plan for a batch is a schedule: it says which inputs run where and when")
+            return cls.of_batches(Batches.from_json(problem, rows))
         assignment = assignment_of_split(problem, data) if is_split(data) else _assignment_of(data)
         graph = problem.graph
         missing = [name for name in graph.names if name not in assignment]
@@ -106,18 +129,22 @@ def _device(problem: Problem, device: object, what: str) -> int:
     return problem.device_index[device]
 
 
-def _schedule_of(problem: Problem, data: object) -> Schedule | None:
+def _plan_of(data: object) -> Mapping[str, Any]:
+    """Return the object with an ``assignment`` in a JSON answer, or an empty one."""
     if isinstance(data, Mapping) and "plan" in data:
         data = data["plan"]
-    if not isinstance(data, Mapping) or "assignment" not in data or data.get("schedule") is None:
+    return data if isinstance(data, Mapping) and "assignment" in data else {}
+
+
+def _schedule_of(problem: Problem, found: object) -> Schedule | None:
+    data = _plan_of(found)
+    if data.get("schedule") is None:
         return None
     return Schedule.from_json(problem, data["schedule"], data.get("transfers"))
 
 
 def _replicas_of(problem: Problem, data: object) -> dict[int, list[int]]:
-    if isinstance(data, Mapping) and "plan" in data:
-        data = data["plan"]
-    replicas = data.get("replicas") if isinstance(data, Mapping) and "assignment" in data else None
+    replicas = _plan_of(data).get("replicas")
     if replicas is None:
         return {}
     if not isinstance(replicas, Mapping) or not all(isinstance(members, list) for members in replicas.values()):

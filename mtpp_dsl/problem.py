@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
+from mtpp_dsl.batching import Batching, batching, check_batches
 from mtpp_dsl.constraints import (
     Acyclic,
     Constraint,
@@ -17,6 +18,7 @@ from mtpp_dsl.constraints import (
     Forbid,
     Memory,
     Pin,
+    PinChunks,
     Replicate,
 )
 from mtpp_dsl.errors import UsageError
@@ -51,7 +53,9 @@ class Device:
         speed: divides the graph's ``work``; a factor, or FLOP/s when the work is in FLOP.
         pays_io: False for a CPU beside host memory (``io = free``).
         unsupported: kinds of node it cannot run.
-        group: the group of devices it is in, where the network between groups is slower.
+        group: the group of devices it is in, where the network between groups is slower; the node of a cluster.
+        fixed: the share of the time of one input that a batch takes whatever its size (0 to 1).
+        overhead: what every batch takes beside, whatever it consists of (time).
     """
 
     name: str
@@ -62,6 +66,8 @@ class Device:
     pays_io: bool = True
     unsupported: frozenset[str] = frozenset()
     group: str | None = None
+    fixed: float = 0.0
+    overhead: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -95,11 +101,14 @@ class Links:
     Attributes:
         bandwidth, latency: [devices, devices]; ``bandwidth[d, e] = 0`` means no link.
         transfers: [m, devices, devices] explicit times, which then replace the formula; None otherwise.
+        routing: whether devices without a link of their own use the widest path over others (zhang2023, Fig. 3), or
+            "direct": cannot send each other anything (ghannane2023, 2.3).
     """
 
     bandwidth: Floats
     latency: Floats
     transfers: Floats | None = None
+    routing: Literal["widest", "direct"] = "widest"
     keyword: ClassVar[str] = "links"
 
 
@@ -108,18 +117,28 @@ Interconnect: TypeAlias = Shared | Host | Links
 
 @dataclass(frozen=True)
 class Objective:
-    """What is optimised; ``batch`` is the number of inputs of a batched throughput.
+    """What is optimised.
 
     A plan's ``cost``, the minimised quantity behind every objective, is its bottleneck, the sum of the
     bottlenecks of its two parts, or its makespan (in time); ``value`` turns a cost into what the user asked for.
 
     With ``parts = "separate"`` the forward pass of a batch comes before its backward pass, as in GPipe's schedule, and
     the cost is the largest forward load plus the largest backward load (tarnawski2020, 5.3).
+
+    Attributes:
+        name: what is optimised.
+        batch: the number of inputs of a batched throughput (ghannane2023, 3.2), which is ``batch / makespan``.
+        parts: whether both parts of a training graph count as one.
+        chunk: inputs that stay together throughout a batched plan; None for as many as the batch sizes allow.
+        transfer: whether what an edge carries takes the same time for every batch, as in ghannane2023, (3.3), or
+            grows with the inputs that both batches share.
     """
 
     name: Literal["bottleneck", "makespan", "throughput"]
     batch: int | None = None
     parts: Literal["together", "separate"] = "together"
+    chunk: int | None = None
+    transfer: Literal["per-batch", "per-input"] = "per-batch"
 
     @property
     def sense(self) -> Literal["minimize", "maximize"]:
@@ -196,7 +215,7 @@ class Problem:
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
                 that names a node or device that is not there, or that speaks of the bottleneck where there are two;
-                and see :mod:`mtpp_dsl.replication` and :mod:`mtpp_dsl.soundness`.
+                and see :mod:`mtpp_dsl.replication`, :mod:`mtpp_dsl.soundness` and :mod:`mtpp_dsl.batching`.
         """
         devices = tuple(devices)
         channel = None if isinstance(interconnect, Links) else interconnect
@@ -210,9 +229,11 @@ class Problem:
         check_groups(devices, interconnect)
         check_replicas(constraints, graph, devices, interconnect, time)
         objective, notes = settled_objective(objective or Objective("bottleneck"), graph, constraints)
+        if objective.batch is not None:
+            notes = (*notes, *check_batches(objective, graph, devices, interconnect, constraints))
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
-        return cls(
+        problem = cls(
             graph=graph,
             devices=devices,
             interconnect=interconnect,
@@ -223,6 +244,9 @@ class Problem:
             origin=origin or Origin(),
             warnings=(*warnings, *notes),
         )
+        if objective.batch is not None:
+            problem.batching  # noqa: B018  raises where times or memories are missing
+        return problem
 
     def __repr__(self) -> str:
         return (
@@ -308,13 +332,22 @@ class Problem:
     @cached_property
     def allowed(self) -> Bools:
         """[n, devices] where each node may go, by support, ``pin`` and ``forbid``."""
-        allowed = np.isfinite(self.time)
+        allowed = np.isfinite(self.time) if self.objective.batch is None else self.batching.supported
         everywhere = np.arange(self.k)
         for pin in self.of(Pin):
             allowed[np.ix_(np.array(pin.nodes), np.setdiff1d(everywhere, pin.devices))] = False
+        for chunks in self.of(PinChunks):
+            allowed[np.ix_(np.array(chunks.nodes), np.setdiff1d(everywhere, chunks.places))] = False
         for forbid in self.of(Forbid):
             allowed[np.ix_(np.array(forbid.nodes), np.array(forbid.devices))] = False
         return frozen(allowed, np.bool_)
+
+    @cached_property
+    def batching(self) -> Batching:
+        """What batches there can be, and what they take; of a batched throughput only."""
+        if self.objective.batch is None:
+            raise UsageError(f"to {self.objective} is about one sample, not about a batch")
+        return batching(self)
 
     @cached_property
     def transfers(self) -> Transfers:

@@ -10,10 +10,13 @@ from math import inf, nan
 
 import numpy as np
 
+from mtpp_dsl.batch_check import duration
+from mtpp_dsl.batches import Batches
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
     Bottleneck,
+    BreakSymmetry,
     Colocate,
     Constraint,
     Contiguous,
@@ -82,8 +85,12 @@ def plans(problem: Problem) -> Iterator[Plan]:
 
     For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
     earlier in its place: without labelled constraints on times, no schedule is shorter. Likewise, on ``host`` and
-    ``shared``, of every way to part nodes into subgraphs.
+    ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to spread chunks over devices,
+    those of the first node in one order only.
     """
+    if problem.objective.batch is not None:
+        yield from _batch_plans(problem)
+        return
     for assignment in product(range(problem.k), repeat=problem.graph.n):
         if problem.objective.quantity == "makespan":
             if isinstance(problem.interconnect, Links):
@@ -147,6 +154,64 @@ def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
         [ends[graph.n + e] if moved[e] else nan for e in range(graph.m)],
     )
     return Plan.create(problem, assignment, schedule=schedule)
+
+
+def _batch_plans(problem: Problem) -> Iterator[Plan]:
+    """Yield the shortest schedule of every way to spread the chunks of all nodes over devices."""
+    batching = problem.batching
+    spreads = [
+        [
+            spread
+            for spread in product(range(problem.k), repeat=batching.count)
+            if all(np.isfinite(batching.time[v, d, spread.count(d)]) for d in range(problem.k))
+        ]
+        for v in range(problem.graph.n)
+    ]
+    for where in product([s for s in spreads[0] if list(s) == sorted(s)], *spreads[1:]):
+        found = _shortest_batches(problem, where)
+        if found is not None and not verify(problem, found):
+            yield found
+
+
+def _shortest_batches(problem: Problem, where: Sequence[Sequence[int]]) -> Plan | None:
+    """Return the plan with the shortest schedule of chunks on devices, by trying every order of batches."""
+    graph, batching = problem.graph, problem.batching
+    items = [(v, d) for v, spread in enumerate(where) for d in sorted(set(spread))]
+    takes = {(v, d): duration(problem, v, d, where[v].count(d) * batching.chunk) for v, d in items}
+    needs: dict[tuple[int, int], dict[tuple[int, int], float]] = {item: {} for item in items}
+    for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+        pairs = list(zip(where[u], where[v], strict=True))
+        for d, f in set(pairs):
+            count = pairs.count((d, f)) * batching.chunk if batching.per_input else 1
+            needs[v, f][u, d] = travel(problem, e, d, f, count) if d != f else 0.0
+    if inf in takes.values() or any(inf in carried.values() for carried in needs.values()):
+        return None
+    best: tuple[float, dict[tuple[int, int], float]] = (inf, {})
+    seen: set[tuple[tuple[tuple[int, int], float], ...]] = set()
+
+    def extend(ends: dict[tuple[int, int], float], free: dict[int, float]) -> None:
+        nonlocal best
+        key = tuple(sorted(ends.items()))
+        if key in seen or max(ends.values(), default=0.0) >= best[0]:
+            return
+        seen.add(key)
+        if len(ends) == len(items):
+            best = max(ends.values(), default=0.0), ends
+            return
+        for item in items:
+            if item not in ends and needs[item].keys() <= ends.keys():
+                ready = max([0.0, *(ends[other] + carried for other, carried in needs[item].items())])
+                if takes[item] == 0:  # it is in nobody's way: nothing else need come before it
+                    extend({**ends, item: ready}, free)
+                    return
+                end = max(ready, free.get(item[1], 0.0)) + takes[item]
+                extend({**ends, item: end}, {**free, item[1]: end})
+
+    extend({}, {})
+    start, end = np.full((2, graph.n, problem.k), nan)
+    for item, over in best[1].items():
+        start[item], end[item] = over - takes[item], over
+    return Plan.of_batches(Batches.create(problem, np.array(where, np.int64), start, end))
 
 
 def _by_subgraphs(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
@@ -252,6 +317,41 @@ def _constrained() -> dict[str, Problem]:
     }
 
 
+def _batched() -> dict[str, Problem]:
+    """Return throughputs of batches: sizes, laws and tables of times, memory, transfers, one input, idle devices."""
+    pair, three = np.ones((2, 2)), np.ones((3, 3))
+    links, apart = Links(pair, 0.25 * pair), Links(three - np.eye(3)[::-1] + np.diag([0.0, 1.0, 0.0]), 0 * three)
+    diamond = Graph.create("abcd", [(0, 1), (0, 2), (1, 3), (2, 3)], work=[2, 3, 4, 2], output=[1, 2, 0.5, 1], params=2)
+    tables = {
+        "fast": {1: [1.0, inf], 2: [1.5, 3.0], 4: [2.0, 2.5]},
+        "slow": {1: [2.0, 1.0], 2: [4.0, 3.0], 3: [5.0, 1.0], 4: [5.0, 6.0]},
+    }
+    measured = Graph.create("ab", [(0, 1)], output=1.0, batch_times=tables)
+    fan = Graph.create("abc", [(0, 1), (0, 2)], work=[1, 3, 2], output=1.0, params=[1, 2, 1])
+    unequal = [Device("d[0]", memory=24.0, fixed=0.5), Device("d[1]", speed=0.7, memory=12.0, overhead=0.25)]
+    rare = [Device("x", "fast"), Device("y", "slow"), Device("z", "slow")]
+    little = [Device("d[0]", memory=9.0), Device("d[1]", memory=7.0)]
+    four, two = Objective("throughput", batch=4), Objective("throughput", batch=2)
+    even = BatchSizes(sizes=(2, 4))
+    powers, all_of = BatchSizes(sizes=(1, 2, 4)), BatchSizes(sizes=(4,), devices=(1, 2))
+    growing = Objective("throughput", batch=4, transfer="per-input")
+    apart_and_together = [Colocate(nodes=(0, 1)), Separate(nodes=(2, 3)), Forbid(nodes=(3,), devices=(0,))]
+    return {
+        "batch throughput": Problem.create(diamond, _devices(2), links, two),
+        "batches of chunks": Problem.create(diamond, unequal, links, four, [even, BreakSymmetry(by="tasks")]),
+        "batches and memory": Problem.create(fan, unequal, links, four, [Memory(), BatchSizes(sizes=(1, 2, 4))]),
+        "measured batches": Problem.create(
+            measured, rare[:2], links, four, [BatchSizes(sizes=(1, 2, 4), devices=(0,))]
+        ),
+        "batches far apart": Problem.create(measured, rare, replace(apart, routing="direct"), four, [powers, all_of]),
+        "transfers by input": Problem.create(diamond, unequal, Links(2 * pair, 0.25 * pair), growing, [even]),
+        "batch of one": Problem.create(_diamond(), unequal, links, Objective("throughput", batch=1)),
+        "an idle device": Problem.create(fan, unequal, links, four, [even, BatchSizes(sizes=(8,), devices=(1,))]),
+        "batches together": Problem.create(diamond, _devices(2), links, four, [even, *apart_and_together]),
+        "no memory for batches": Problem.create(fan, little, links, four, [Memory(), BatchSizes(sizes=(4,))]),
+    }
+
+
 def _unusual() -> dict[str, Problem]:
     crossed = Graph.create("abcd", [(0, 2), (3, 1)], work=[5, 5, 4, 4], output=0.25)
     training = Graph.create(
@@ -299,6 +399,6 @@ def _unusual() -> dict[str, Problem]:
         "latency by pieces": Problem.create(crossed, beside, Host(1.0), MAKESPAN, [Subgraphs(most=2), pairs[0]]),
         "groups": Problem.create(_diamond(), two, Shared(4.0, between=1.0), constraints=[ACYCLIC]),
         "replicas in groups": Problem.create(training, three, Shared(4.0, between=2.0), constraints=[ACYCLIC, spread]),
-        "batch throughput": Problem.create(_diamond(), _devices(2), links, Objective("throughput", batch=4)),
+        **_batched(),
         "links": Problem.create(_diamond(), _devices(2), links),
     }

@@ -9,7 +9,7 @@ from mtpp_dsl.constraints import ExclusiveLinks
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 
-__all__ = ["SLACK", "broken_times", "travel"]
+__all__ = ["SLACK", "broken_times", "overlaps", "travel"]
 
 SLACK = 1e-9
 """What the times of a schedule may be off by, as a share of its makespan: they are sums of many numbers."""
@@ -36,7 +36,7 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
         if start[v] < -slack or not abs(end[v] - start[v] - takes) <= slack:
             yield "schedule", f"{names[v]} takes {takes:.6g}, and is given {start[v]:.6g} to {end[v]:.6g}"
     runs = [(d, start[v], end[v], names[v]) for v, d in enumerate(device) if problem.time[v, d] > 0]
-    yield from _overlaps(runs, problem, "at once on", slack)
+    yield from overlaps(runs, problem, "at once on", slack)
     moves: list[tuple[int, int, float, float, str]] = []
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         edge = f"{names[u]} -> {names[v]}"
@@ -59,14 +59,14 @@ def broken_times(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
             moves.append((device[u], device[v], sent[e], arrived[e], edge))
     for constraint in problem.of(ExclusiveLinks):
         leaving = ((d, a, b, edge) for d, _, a, b, edge in moves)
-        for _, message in _overlaps(leaving, problem, "leave at once", slack):
+        for _, message in overlaps(leaving, problem, "leave at once", slack):
             yield str(constraint), message
         reaching = ((f, a, b, edge) for _, f, a, b, edge in moves)
-        for _, message in _overlaps(reaching, problem, "reach at once", slack):
+        for _, message in overlaps(reaching, problem, "reach at once", slack):
             yield str(constraint), message
 
 
-def _overlaps(
+def overlaps(
     intervals: Iterable[tuple[int, float, float, str]], problem: Problem, what: str, slack: float
 ) -> Iterator[tuple[str, str]]:
     """Yield the pairs of which one begins before the other has ended, on one device each."""
@@ -83,18 +83,20 @@ def _overlaps(
                 first, last, holder = a, b, name
 
 
-def travel(problem: Problem, e: int, d: int, f: int) -> float:
-    """Return what edge *e* takes from device *d* to *f*; ``inf`` if nothing joins them.
+def travel(problem: Problem, e: int, d: int, f: int, inputs: int = 1) -> float:
+    """Return what edge *e* takes from device *d* to *f* for so many inputs; ``inf`` if nothing joins them.
 
     The least latency over links of the largest least bandwidth, found by widening one link at a time.
     """
     link = problem.interconnect
     assert isinstance(link, Links)
     if link.transfers is not None:
-        return float(link.transfers[e, d, f])
-    size = float(problem.graph.sizes[e])
+        return inputs * float(link.transfers[e, d, f])
+    size = inputs * float(problem.graph.sizes[e])
     if link.bandwidth[d, f] > 0:
         return float(link.latency[d, f]) + size / float(link.bandwidth[d, f])
+    if link.routing == "direct":
+        return inf
     for width in sorted({float(w) for w in link.bandwidth.flat if w > 0}, reverse=True):
         late = {d: 0.0}
         for _ in range(problem.k):

@@ -40,6 +40,12 @@ class Transfers:
             return 0.0
         return float(self.latency[d, f] + self.size[e] * self.inverse[d, f] + self.table[self.row[e], d, f])
 
+    def scaled(self, e: int, d: int, f: int, inputs: int) -> float:
+        """Return what edge *e* takes from device *d* to *f* for so many inputs: only the latency does not grow."""
+        if d == f:
+            return 0.0
+        return float(self.latency[d, f] + inputs * (self.size[e] * self.inverse[d, f] + self.table[self.row[e], d, f]))
+
     def of(self, e: int) -> Floats:
         """Return [devices, devices] what edge *e* takes between every two devices."""
         times: Floats = self.latency + self.size[e] * self.inverse + self.table[self.row[e]]
@@ -54,8 +60,9 @@ class Transfers:
 def transfers(links: Links, graph: Graph) -> Transfers:
     """Return the times of all transfers of *graph* over *links*.
 
-    Explicit times are taken as they are. Without them a pair of devices uses its own link, where it has one, else the
-    path of the largest least bandwidth (zhang2023, Fig. 3), and among those the one of least latency.
+    Explicit times are taken as they are. Without them a pair of devices uses its own link, where it has one, else,
+    unless routing is "direct", the path of the largest least bandwidth (zhang2023, Fig. 3), and among those the one of
+    least latency.
     """
     k = len(links.bandwidth)
     if links.transfers is not None:
@@ -69,7 +76,7 @@ def transfers(links: Links, graph: Graph) -> Transfers:
             frozen(row.reshape(-1), np.int64),
             frozen(table, np.float64),
         )
-    bandwidth, latency = routed(links)
+    bandwidth, latency = routed(links) if links.routing == "widest" else _direct(links)
     with np.errstate(divide="ignore"):
         inverse = 1.0 / bandwidth
     unreachable = np.isinf(inverse)
@@ -80,6 +87,14 @@ def transfers(links: Links, graph: Graph) -> Transfers:
         frozen(np.zeros(graph.m), np.int64),
         frozen(np.zeros((1, k, k)), np.float64),
     )
+
+
+def _direct(links: Links) -> tuple[Floats, Floats]:
+    """Return bandwidth and latency of the links themselves, as :func:`routed` does of paths."""
+    wide, late = np.array(links.bandwidth), np.array(links.latency)
+    np.fill_diagonal(wide, np.inf)
+    np.fill_diagonal(late, 0.0)
+    return wide, late
 
 
 def routed(links: Links) -> tuple[Floats, Floats]:

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mtpp_dsl.batch_check import broken_batches
 from mtpp_dsl.constraints import (
     Acyclic,
+    BatchSizes,
     Bottleneck,
+    BreakSymmetry,
     Colocate,
     Constraint,
     Contiguous,
@@ -27,6 +30,7 @@ from mtpp_dsl.constraints import (
     Memory,
     On,
     Pin,
+    PinChunks,
     Replicate,
     Separate,
     Start,
@@ -43,6 +47,9 @@ from mtpp_dsl.subgraph_check import broken_subgraphs, subgraph_loads
 from mtpp_dsl.subgraphs import undefined
 
 __all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "verify"]
+
+OF_BATCHES = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
+"""Constraints that mean something of a batch: each input by itself."""
 
 TOLERANCE = 1e-6
 """Relative: a constraint may be missed by this share of the numbers in it, as MIP solvers do."""
@@ -66,6 +73,10 @@ def verify(problem: Problem, plan: Plan) -> list[Violation]:
         Refused: the problem has a constraint or an objective that this version cannot check.
     """
     _refuse_unknown(problem)
+    if problem.objective.batch is not None:
+        return list(
+            dict.fromkeys(Violation(what, message) for what, message in broken_batches(problem, plan, TOLERANCE))
+        )
     unknown = next((c for c in problem.constraints if type(c) not in _CHECKS), None)
     if unknown is not None:
         raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
@@ -87,7 +98,10 @@ def _refuse_unknown(problem: Problem) -> None:
     """Refuse what no check is written for."""
     makespan = problem.objective.quantity == "makespan"
     if problem.objective.batch is not None:
-        raise Refused("cannot verify a plan for the throughput of a batch yet")
+        for constraint in problem.constraints:
+            if not isinstance(constraint, OF_BATCHES):
+                raise Refused(f"cannot verify 'constraint {constraint}' of a batch: it speaks of one sample")
+        return
     if isinstance(problem.interconnect, Links) and not makespan:
         raise Refused(f"cannot verify a plan for {problem.objective.quantity} on {problem.interconnect.keyword} yet")
     reason = undefined(problem) if _by_subgraphs(problem) else None
@@ -153,6 +167,10 @@ def cost_of(problem: Problem, plan: Plan) -> float:
     Raises:
         UsageError: the objective is a makespan, and the plan has no schedule.
     """
+    if problem.objective.batch is not None:
+        if plan.batches is None:
+            raise UsageError("the plan does not say which inputs run where and when: it has no throughput")
+        return max((batch.end for batch in plan.batches), default=0.0)
     if problem.objective.quantity == "makespan":
         if plan.schedule is None:
             raise UsageError("the plan says where every node runs and not when: it has no makespan")
@@ -342,6 +360,7 @@ _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str
     Forbid: _forbid,
     Linear: lambda *_: (),  # checked with the schedule
     Replicate: lambda *_: (),  # it takes no plan away
+    BreakSymmetry: lambda *_: (),  # it leaves of equal plans one, and none of them is wrong
     ExclusiveLinks: lambda *_: (),  # checked with the times
     Subgraphs: lambda *_: (),  # checked with the times
 }

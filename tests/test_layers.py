@@ -15,6 +15,8 @@ from tests.tree import files
 
 MODULES = {name: path for path, name in files().items()}
 DATA = {
+    "batches",
+    "batching",
     "constraints",
     "contracts",
     "errors",
@@ -37,14 +39,15 @@ DATA = {
 }
 BELOW = {  # what a part of the core may import beside the data and itself
     "registry": set(),
+    "batch_check": {"schedule_check"},
     "schedule_check": set(),
     "subgraph_check": set(),
-    "verification": {"schedule_check", "subgraph_check"},
+    "verification": {"batch_check", "schedule_check", "subgraph_check"},
     "infeasible": {"verification"},
     "report": {"registry", "verification"},
     "formats": {"registry"},
     "generators": {"registry"},
-    "samples": {"generators", "schedule_check", "verification"},
+    "samples": {"batch_check", "generators", "schedule_check", "verification"},
     "testing": {"registry", "formats", "generators", "samples", "verification"},
     "language": {"registry", "formats", "generators"},
 }

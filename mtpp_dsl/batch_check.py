@@ -1,0 +1,127 @@
+"""The independent check of batched plans: plain Python, input by input, from the definitions alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from math import inf, isnan
+
+from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.schedule_check import SLACK, overlaps, travel
+
+__all__ = ["broken_batches", "duration"]
+
+
+def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tuple[str, str]]:
+    """Yield (what, message) for everything that a plan for the throughput of a batch breaks.
+
+    Batches of supported sizes and whole chunks, each for its time without a break and one at a time on every device;
+    every input of a node starts after the same input of what the node reads has ended and arrived (ghannane2023, 2.3);
+    memory as in (3.7), within *tolerance* of the limit; ``pin``, ``forbid``, ``colocate`` and ``separate`` hold for
+    every input. A batch that takes no time is in nobody's way.
+    """
+    batches = plan.batches
+    if batches is None:
+        yield "schedule", "the plan does not say which inputs run where and when"
+        return
+    names, devices = problem.graph.names, [device.name for device in problem.devices]
+    where = batches.device.tolist()
+    start, end = batches.start.tolist(), batches.end.tolist()
+    slack = SLACK * max([0.0, *(x for row in end for x in row if not isnan(x))])
+    runs: list[tuple[int, float, float, str]] = []
+    for v, row in enumerate(where):
+        for d, size in sorted(Counter(row).items()):
+            takes = duration(problem, v, d, size)
+            if takes == inf:
+                yield "batch", f"{devices[d]} does not run batches of {size} of {names[v]}"
+                continue
+            if start[v][d] < -slack or not abs(end[v][d] - start[v][d] - takes) <= slack:
+                given = f"{start[v][d]:.6g} to {end[v][d]:.6g}"
+                yield "schedule", f"the batch of {names[v]} on {devices[d]} takes {takes:.6g}, and is given {given}"
+            if takes > 0:
+                runs.append((d, start[v][d], end[v][d], names[v]))
+        yield from _split_chunks(problem, v, row)
+    yield from overlaps(runs, problem, "at once on", slack)
+    for e, (u, v) in enumerate(zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)):
+        for (d, f), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):
+            takes = (
+                travel(problem, e, d, f, count if problem.objective.transfer == "per-input" else 1) if d != f else 0.0
+            )
+            if takes == inf:
+                yield "links", f"{names[u]} -> {names[v]} goes from {devices[d]} to {devices[f]}, which nothing joins"
+            elif start[v][f] < end[u][d] + takes - slack:
+                late = f"{end[u][d]:.6g}, and {takes:.6g} later its output arrives"
+                yield "precedence", f"{names[v]} starts at {start[v][f]:.6g} on {devices[f]}, {names[u]} ends at {late}"
+    for constraint in problem.constraints:
+        for message in _held(problem, where, constraint, tolerance):
+            yield str(constraint), message
+
+
+def duration(problem: Problem, v: int, d: int, size: int) -> float:
+    """Return what a batch of *size* inputs of node *v* takes on device *d*; ``inf`` if it is not supported."""
+    device, graph = problem.devices[d], problem.graph
+    for rule in problem.of(BatchSizes):
+        if (rule.devices is None or d in rule.devices) and size not in rule.sizes:
+            return inf
+    tables = graph.batch_times.get(device.name, graph.batch_times.get(device.type, {}))
+    if any(not isnan(float(row[v])) for row in tables.values()):
+        measured = float(tables[size][v]) if size in tables else inf
+        return inf if isnan(measured) else measured
+    single = float(problem.time[v, d])
+    if single in (0.0, inf):
+        return single
+    return device.overhead + single * (device.fixed + (1.0 - device.fixed) * size)
+
+
+def _split_chunks(problem: Problem, v: int, row: list[int]) -> Iterator[tuple[str, str]]:
+    chunk = problem.batching.chunk
+    for first in range(0, len(row), chunk):
+        if len(set(row[first : first + chunk])) > 1:
+            name = problem.graph.names[v]
+            yield "batch", f"inputs {first} to {first + chunk - 1} of {name} are one chunk, and on several devices"
+            return
+
+
+def _held(problem: Problem, where: list[list[int]], constraint: Constraint, tolerance: float) -> Iterator[str]:
+    """Yield how *constraint* is broken; sizes are checked with the times."""
+    names, devices = problem.graph.names, [device.name for device in problem.devices]
+    match constraint:
+        case Memory():
+            yield from _memory(problem, where, constraint, tolerance)
+        case Pin() | Forbid():
+            for v in constraint.nodes:
+                for d in sorted(set(where[v])):
+                    if (d in constraint.devices) == isinstance(constraint, Forbid):
+                        yield f"{names[v]} is on {devices[d]}"
+        case PinChunks():
+            chunk = problem.batching.chunk
+            for v in constraint.nodes:
+                if where[v] != [d for d in constraint.places for _ in range(chunk)]:
+                    yield f"{names[v]} runs an input elsewhere"
+        case Colocate():
+            first = constraint.nodes[0]
+            for v in constraint.nodes[1:]:
+                if where[v] != where[first]:
+                    yield f"{names[first]} and {names[v]} run an input on two devices"
+        case Separate():
+            seen: dict[tuple[int, int], int] = {}
+            for v in constraint.nodes:
+                for i, d in enumerate(where[v]):
+                    other = seen.setdefault((i, d), v)
+                    if other != v:
+                        yield f"{names[other]} and {names[v]} both run input {i} on {devices[d]}"
+                        break
+
+
+def _memory(problem: Problem, where: list[list[int]], constraint: Memory, tolerance: float) -> Iterator[str]:
+    graph = problem.graph
+    used: dict[int, float] = defaultdict(float)
+    for v, row in enumerate(where):
+        for d, size in Counter(row).items():
+            used[d] += float(graph.params[v]) + (float(graph.memory[v]) - float(graph.params[v])) * size
+    for d in range(problem.k) if constraint.devices is None else constraint.devices:
+        spec = problem.devices[d]
+        if spec.memory is not None and used[d] > (spec.memory - spec.reserve) * (1 + tolerance):
+            yield f"{spec.name} needs {used[d]:.6g} of {spec.memory:.6g}"
