@@ -131,7 +131,7 @@ def solve(
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
-    if start is not None and start.schedule is None and problem.objective.quantity == "makespan":
+    if start is not None and not start.timed and problem.objective.quantity == "makespan":
         start = _timed(problem, start)
     if getattr(chosen, "needs_start", False):
         _check_given(problem, chosen, start)
@@ -183,6 +183,8 @@ def _take_start(problem: Problem, start: Plan | None, progress: Progress) -> tup
 
 def _timed(problem: Problem, start: Plan) -> Plan:
     """Return a plan that says where nodes run with a schedule that says when; as it is where there can be none."""
+    if problem.objective.batch is not None:
+        return start
     try:
         timed: Plan = registry.built_in("mtpp_dsl.solvers.listing.complete:complete")(problem, start)
     except UsageError:

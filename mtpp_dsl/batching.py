@@ -1,4 +1,4 @@
-"""What batches there can be: chunks of inputs, sizes by device, times and memory by size (ghannane2023, 2.3 and 3.2)."""
+"""What batches there can be: chunks of inputs, sizes by device, times and memory by size (ghannane2023, 3.2)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,6 @@ def batching(problem: Problem) -> Batching:
 
 def check_batches(
     objective: Objective,
-    graph: Graph,
     devices: Sequence[Device],
     interconnect: Interconnect,
     constraints: Sequence[Constraint],

@@ -36,8 +36,8 @@ class Evaluation:
         forward, backward: the parts of the load: nodes by their own part, tensors by that of their producer,
             overflow with the forward part (tarnawski2020, 5.3).
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
-        makespan: when the last node or batch ends, where that is the objective; input and output are then the times for which
-            tensors arrive and leave; on links that is beside the work, which alone is the load.
+        makespan: when the last node or batch ends, where that is the objective; input and output are then the times
+            for which tensors arrive and leave; on links that is beside the work, which alone is the load.
     """
 
     work: Floats

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Memory, On, Pin, Separate
+from mtpp_dsl.constraints import (
+    Acyclic,
+    BatchSizes,
+    Colocate,
+    Constraint,
+    Forbid,
+    Linear,
+    Memory,
+    On,
+    Pin,
+    PinChunks,
+    Separate,
+)
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Infeasibility
@@ -45,13 +57,18 @@ MANY = 1_000_000
 def _needed(
     problem: Problem, find: Callable[[Problem], Iterator[Finding]], reason: str, clash: Sequence[Constraint]
 ) -> Finding:
-    """Return the finding with those constraints of its *clash* only without which it is none."""
+    """Return the finding with those constraints of its *clash* only without which it is none.
+
+    Those that say what batches there are stay: without them, it is another problem.
+    """
     kept = list(dict.fromkeys(map(id, clash)))
     by_id = {id(constraint): constraint for constraint in clash}
+    always = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks))]
     if problem.graph.n * len(kept) <= MANY:
-        for number in list(kept):
+        for number in [number for number in kept if by_id[number] not in always]:
             rest = [other for other in kept if other != number]
-            found = next(find(problem.with_constraints([by_id[other] for other in rest])), None)
+            others = [by_id[other] for other in rest if by_id[other] not in always]
+            found = next(find(problem.with_constraints([*always, *others])), None)
             if found is not None:
                 reason, kept = found[0], rest
     return reason, [by_id[number] for number in kept]
@@ -86,8 +103,10 @@ def forced_together(problem: Problem) -> str | None:
 
 
 def _nowhere(problem: Problem) -> Iterator[Finding]:
-    for v in np.flatnonzero(~np.isfinite(problem.time).any(axis=1)).tolist():
-        yield f"no device can run {_names(problem, [v])}", []
+    batched = problem.objective.batch is not None
+    runs = problem.batching.supported if batched else np.isfinite(problem.time)
+    for v in np.flatnonzero(~runs.any(axis=1)).tolist():
+        yield f"no device can run {_names(problem, [v])}", list(problem.of(BatchSizes))
     for group in [*([v] for v in range(problem.graph.n)), *_groups(problem)]:
         if not problem.allowed[group].all(axis=0).any():
             bound = [v for v in group if not problem.allowed[v].all()]
@@ -120,7 +139,7 @@ def _too_large(problem: Problem) -> Iterator[Finding]:
 
 def _too_much(problem: Problem) -> Iterator[Finding]:
     """Find nodes that take more than the devices they may be on have together, all nodes first."""
-    room, need = _room(problem), problem.graph.memory
+    room, need = _room(problem), _need(problem)
     groups = _groups(problem)
     allowed = np.array([problem.allowed[group].all(axis=0) for group in groups]).reshape(-1, problem.k)
     memory = np.array([need[group].sum() for group in groups])
@@ -143,6 +162,27 @@ def _too_much(problem: Problem) -> Iterator[Finding]:
                 f"{heavy} take {_size(problem, total)}; the devices they may be on, {_listed(devices)}, have {exact}"
             )
             yield reason, [*problem.of(Memory), *problem.of(Acyclic), *_placing(problem, nodes)]
+
+
+def _unbatched(problem: Problem) -> Iterator[Finding]:
+    """Find nodes held together whose batches, one on each device they may be on, cannot be all inputs."""
+    if problem.objective.batch is None:
+        return
+    batching = problem.batching
+    finite = np.isfinite(batching.time)
+    for group in _groups(problem):
+        where = problem.allowed[group].all(axis=0)
+        reached = {0}
+        for d in np.flatnonzero(where).tolist():
+            menu = np.flatnonzero(finite[group, d].all(axis=0)).tolist()
+            reached |= {total + size for total in reached for size in menu if total + size <= batching.count}
+        if batching.count not in reached:
+            devices = _listed([problem.devices[d].name for d in np.flatnonzero(where).tolist()])
+            sizes = list(problem.of(BatchSizes))
+            yield (
+                f"no batches of {_names(problem, group)}, one on each of {devices}, add up to {batching.inputs} inputs",
+                [*sizes, *_placing(problem, group)],
+            )
 
 
 def _unlinked(problem: Problem) -> Iterator[Finding]:
@@ -232,6 +272,15 @@ def _room(problem: Problem) -> Floats:
     return room
 
 
+def _need(problem: Problem) -> Floats:
+    """Return [n] what each node takes, of a batch with all inputs of it on one device: more devices take more."""
+    if problem.objective.batch is None:
+        return problem.graph.memory
+    batching = problem.batching
+    need: Floats = batching.weights + batching.count * batching.share
+    return need
+
+
 def _why(problem: Problem, group: Sequence[int]) -> str:
     """Return, for the end of a clause, what holds *group* together beside colocation."""
     why = closed_cycle(problem, group) if len(group) > 1 else ""
@@ -267,6 +316,7 @@ def _size(problem: Problem, value: float) -> str:
 
 FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (
     _nowhere,
+    _unbatched,
     _unlinked,
     _too_large,
     _too_much,

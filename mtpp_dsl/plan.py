@@ -39,6 +39,11 @@ class Plan:
     schedule: Schedule | None = None
     batches: Batches | None = None
 
+    @property
+    def timed(self) -> bool:
+        """Whether the plan says when everything runs."""
+        return self.schedule is not None or self.batches is not None
+
     @classmethod
     def of_batches(cls, batches: Batches) -> Plan:
         """Return the plan that *batches* is."""

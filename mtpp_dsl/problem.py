@@ -230,7 +230,7 @@ class Problem:
         check_replicas(constraints, graph, devices, interconnect, time)
         objective, notes = settled_objective(objective or Objective("bottleneck"), graph, constraints)
         if objective.batch is not None:
-            notes = (*notes, *check_batches(objective, graph, devices, interconnect, constraints))
+            notes = (*notes, *check_batches(objective, devices, interconnect, constraints))
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
         problem = cls(
@@ -332,7 +332,7 @@ class Problem:
     @cached_property
     def allowed(self) -> Bools:
         """[n, devices] where each node may go, by support, ``pin`` and ``forbid``."""
-        allowed = np.isfinite(self.time) if self.objective.batch is None else self.batching.supported
+        allowed = np.isfinite(self.time) if self.objective.batch is None else np.array(self.batching.supported)
         everywhere = np.arange(self.k)
         for pin in self.of(Pin):
             allowed[np.ix_(np.array(pin.nodes), np.setdiff1d(everywhere, pin.devices))] = False

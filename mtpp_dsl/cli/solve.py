@@ -161,7 +161,7 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> N
         sys.stdout.write(dumps(data))
     elif call.json is not None:
         call.json.write_text(dumps(data), encoding="utf-8")
-    if result.plan is not None and result.plan.schedule is not None:
+    if result.plan is not None and result.plan.timed:
         _show_schedule(call, problem, result.plan)
     else:
         for path in (call.trace, call.gantt):

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from mtpp_dsl.batches import Batches, shipments
 from mtpp_dsl.constraints import ExclusiveLinks
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
@@ -59,18 +60,23 @@ class Step:
 
 
 class Timeline:
-    """The activities of a plan with a schedule.
+    """The activities of a plan that says when everything runs.
 
     Attributes:
-        activities: nodes by number, then transfers by edge.
+        activities: nodes by number, then transfers by edge; of a batch, batches by start, then transfers.
         makespan: when the last one ends.
+        runs: what a device runs, in one word: nodes, or batches of them.
     """
 
     def __init__(self, problem: Problem, plan: Plan) -> None:
-        assert plan.schedule is not None
         self.problem, self.plan = problem, plan
-        self.makespan = plan.schedule.makespan
-        self.activities = _activities(problem, plan)
+        if plan.batches is not None:
+            self.makespan, self.runs = plan.batches.makespan, "batch"
+            self.activities = _of_batches(problem, plan.batches)
+        else:
+            assert plan.schedule is not None
+            self.makespan, self.runs = plan.schedule.makespan, "node"
+            self.activities = _activities(problem, plan, plan.schedule)
 
     @property
     def devices(self) -> list[str]:
@@ -138,14 +144,43 @@ class Timeline:
         return None, "nothing"
 
 
-def _activities(problem: Problem, plan: Plan) -> list[Activity]:
+def _activities(problem: Problem, plan: Plan, schedule: Schedule) -> list[Activity]:
     """Return nodes by number, then transfers by edge, or what subgraphs read and write."""
-    assert plan.schedule is not None
-    return (
-        _by_edges(problem, plan, plan.schedule)
-        if plan.schedule.piece is None
-        else _by_subgraphs(problem, plan, plan.schedule, plan.schedule.piece)
-    )
+    if schedule.piece is None:
+        return _by_edges(problem, plan, schedule)
+    return _by_subgraphs(problem, plan, schedule, schedule.piece)
+
+
+def _of_batches(problem: Problem, batches: Batches) -> list[Activity]:
+    """Return batches by start, then what is sent between them."""
+    graph, names, where = problem.graph, problem.graph.names, [device.name for device in problem.devices]
+    every = list(batches)
+    place = {(batch.node, batch.device): i for i, batch in enumerate(every)}
+    needs: list[list[int]] = [[] for _ in every]
+    moves: list[Activity] = []
+    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+        for d in np.unique(batches.device[u][batches.device[u] == batches.device[v]]).tolist():
+            needs[place[v, d]].append(place[u, d])
+    for move in shipments(problem, batches):
+        u, v = int(graph.tails[move.edge]), int(graph.heads[move.edge])
+        needs[place[v, move.target]].append(len(every) + len(moves))
+        name, track = f"{names[u]} -> {names[v]} x{move.size}", f"{where[move.source]} -> {where[move.target]}"
+        before = (place[u, move.source],)
+        moves.append(Activity("transfer", name, track, move.start, move.end, before, (), move.edge))
+    runs = [
+        Activity(
+            kind="node",
+            name=f"{names[batch.node]} x{batch.size}",
+            track=where[batch.device],
+            start=batch.start,
+            end=batch.end,
+            needs=tuple(needs[i]),
+            uses=(where[batch.device],),
+            number=batch.node,
+        )
+        for i, batch in enumerate(every)
+    ]
+    return [*runs, *moves]
 
 
 def _by_edges(problem: Problem, plan: Plan, schedule: Schedule) -> list[Activity]:

@@ -36,7 +36,7 @@ def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str]) -> Table:
     table.add_column(no_wrap=True, style="dim")
     for d, device in enumerate(timeline.devices):
         on = timeline.on[device]
-        nodes = _count(sum(a.kind == "node" for a in on), "node")
+        nodes = _count(sum(a.kind == "node" for a in on), timeline.runs)
         holds = f"{nodes}, {memory[d]}" if with_memory else nodes
         table.add_row(device, _row(timeline, on, critical, "green"), _share(_covered(on), timeline), holds)
     for link in timeline.links[:MOST_LINKS]:
@@ -69,7 +69,7 @@ def critical_path(problem: Problem, timeline: Timeline) -> Text:
             parts.append(f"{what} {format_quantity(sum(times), problem.time_unit)} ({share:.0%})")
     waits = [step for step in nodes if step.waited == "device"]
     if waits:
-        parts.append(f"{len(waits)} of {len(nodes)} nodes wait for their device")
+        parts.append(f"{len(waits)} of {_count(len(nodes), timeline.runs)} wait for their device")
     return Text.assemble("; ".join(parts), "\n", (_names(steps), "dim"))
 
 
@@ -119,4 +119,5 @@ def _share(busy: float, timeline: Timeline) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number} {what}{plural if number != 1 else ''}"

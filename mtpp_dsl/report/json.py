@@ -39,6 +39,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
             "name": objective.name,
             "sense": objective.sense,
             "parts": objective.parts,
+            "batch": objective.batch,
             "value": None if result.cost is None else _finite(objective.value(result.cost)),
             "unit": objective.unit(problem.time_unit),
         },

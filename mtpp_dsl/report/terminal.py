@@ -40,7 +40,7 @@ def summary(problem: Problem, result: Result) -> RenderableType:
     if result.infeasibility is not None:
         parts += _why_infeasible(result)
     timeline = None
-    if result.plan is not None and result.evaluation is not None and result.plan.schedule is not None:
+    if result.plan is not None and result.evaluation is not None and result.plan.timed:
         timeline = Timeline(problem, result.plan)
         memory = [_memory(problem, result.evaluation, d) for d in range(problem.k)]
         parts += [gantt(problem, timeline, memory), ""]
@@ -149,6 +149,8 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None) -> Table
     table.add_column()
     if result.cost is not None:
         table.add_row(objective.name, Text(format_quantity(objective.value(result.cost), unit), "bold"))
+    if result.cost is not None and objective.batch is not None:
+        table.add_row("makespan", _makespan(problem, result.cost))
     if result.evaluation is not None and result.evaluation.separate:
         table.add_row("parts", _parts(problem, result.evaluation))
     if timeline is not None:
@@ -167,6 +169,13 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None) -> Table
     for note in result.notes:
         table.add_row("note", note)
     return table
+
+
+def _makespan(problem: Problem, cost: float) -> str:
+    batching = problem.batching
+    inputs = f"{batching.inputs} input{'s' if batching.inputs != 1 else ''}"
+    chunks = f", {batching.count} chunks of {batching.chunk}" if batching.chunk > 1 else ""
+    return f"{format_quantity(cost, problem.time_unit)} for {inputs}{chunks}"
 
 
 def _parts(problem: Problem, evaluation: Evaluation) -> str:

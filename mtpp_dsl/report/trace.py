@@ -91,11 +91,11 @@ def _event(problem: Problem, activity: Activity, group: int, number: int, critic
 
 def _arrows(timeline: Timeline, threads: dict[int, tuple[int, int]]) -> Iterator[dict[str, Any]]:
     """Yield flow events from every producer to its transfer, and from there to the consumer."""
-    graph = timeline.problem.graph
-    for activity in timeline.activities:
+    every = timeline.activities
+    readers = {i: activity for activity in every for i in activity.needs}
+    for i, activity in enumerate(every):
         if activity.kind == "transfer":
-            producer = timeline.activities[int(graph.tails[activity.number])]
-            consumer = timeline.activities[int(graph.heads[activity.number])]
+            producer, consumer = every[activity.needs[0]], readers[i]
             ends = ((producer, "s", producer.end), (activity, "t", activity.start), (consumer, "f", consumer.start))
             for end, phase, at in ends:
                 group, number = threads[id(end)]
@@ -103,7 +103,7 @@ def _arrows(timeline: Timeline, threads: dict[int, tuple[int, int]]) -> Iterator
                     "ph": phase,
                     "name": "tensor",
                     "cat": "transfer",
-                    "id": activity.number,
+                    "id": i,
                     "ts": at * MICROSECONDS,
                 }
                 yield {**arrow, "pid": group, "tid": number, **({"bp": "e"} if phase == "f" else {})}
