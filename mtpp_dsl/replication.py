@@ -18,12 +18,14 @@ __all__ = ["check_groups", "check_replicas", "synchronises"]
 
 
 def check_groups(devices: Sequence[Device], interconnect: Interconnect) -> None:
-    """Check the groups of devices against the network between them.
+    """Check the groups of devices against the network between them; on ``links`` they say what is alike, no more.
 
     Raises:
         UsageError: a group without ``between``, ``between`` and a device without a group, or a network between
             groups that is faster than the one inside.
     """
+    if interconnect.keyword == "links":
+        return
     between = getattr(interconnect, "between", None)
     if between is None:
         grouped = next((device for device in devices if device.group is not None), None)
