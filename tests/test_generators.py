@@ -47,8 +47,8 @@ def test_seed_decides(name: str, seed: int) -> None:
 def test_every_parameter_matters(name: str) -> None:
     """No parameter is accepted and then ignored: each can change the graph."""
     other = {"model": "ws", "dependence": "weak", "reading": "own-memory", "p": 0.9, "spread": 0.1, "heads": 4}
-    other |= {"hidden": 384}
-    base = {"rwnn": {"modules": 2}, "gpt": {"layers": 1}}.get(name, {})
+    other |= {"hidden": 384, "affinity": 0.2, "types": "gpu"}
+    base = {"rwnn": {"modules": 2, "affinity": 0.5, "types": "cpu"}, "gpt": {"layers": 1}}.get(name, {})
     for parameter in signature(name):
         value: object = other.get(parameter.name) or (parameter.default or 0) * 2 + 1  # type: ignore[operator]
         assert not same(generate(name, **{**base, parameter.name: value}), generate(name, **base)), parameter.name
@@ -185,6 +185,19 @@ def test_rwnn_base_graphs() -> None:
     assert rwnn("ba", nodes=32, dependence="weak").m == 5 * (32 - 5)
     assert rwnn("er", nodes=300, dependence="weak").m == pytest.approx(0.2 * 300 * 299 / 2, rel=0.03)
     assert rwnn("er", p=0.5, nodes=300, dependence="weak").m == pytest.approx(0.5 * 300 * 299 / 2, rel=0.03)
+
+
+def test_rwnn_affinity() -> None:
+    """With an affinity every named type has times of its own around the work, and the rest of the graph is the same."""
+    plain, graph = rwnn(modules=3), rwnn(modules=3, types="cpu, gpu", affinity=0.4)
+    assert (graph.heads.tolist(), graph.work.tolist()) == (plain.heads.tolist(), plain.work.tolist())
+    assert list(graph.times) == ["cpu", "gpu"]
+    ratios = [graph.times[name] / graph.work for name in graph.times]
+    assert all(((ratio >= 0.6) & (ratio <= 1.4)).all() for ratio in ratios)
+    assert not (ratios[0] == ratios[1]).any()
+    for half in ({"types": "cpu"}, {"affinity": 0.4}):
+        with pytest.raises(UsageError, match="go together"):
+            rwnn(**half)  # type: ignore[arg-type]
 
 
 def test_rwnn_units() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.generators.common import at_least, base_edges, check_size, generator, one_of, share, weights
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.graph import Floats, Graph
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -29,6 +29,8 @@ def rwnn(
     output: float = 262144.0,
     params: float = 65536.0,
     spread: float = 0.5,
+    types: str = "",
+    affinity: float = 0.0,
     seed: int = 0,
 ) -> Graph:
     """Return *modules* random modules in a row, each joined to the next by *channels* edges.
@@ -50,6 +52,9 @@ def rwnn(
     * The thesis measured running times and does not print them. Weights are drawn evenly within *spread* of
       means of the right order: 2 ms (Table 4.1: 211.7 ms on the best device for 10 modules, of 10 nodes here),
       a tensor of 256 KiB, parameters of 64 KiB (a separable convolution on a feature map of 28 x 28 x 80).
+    * Its operators do not all prefer one device: the best schedules of Table 4.1 are 2.6 times as fast as the best
+      device, more than the mean speeds of Table 4.2 add up to (1.9). With *types* and *affinity* every node has its
+      own time on every type of device.
 
     Args:
         model: ``er``, ``ws`` (4 neighbours) or ``ba`` (5 links per node).
@@ -62,11 +67,13 @@ def rwnn(
         output: mean size of a node's tensor, B.
         params: mean size of a node's parameters, B.
         spread: weights lie evenly within this share of their mean; 0 makes all equal.
+        types: names or types of devices, separated by commas, whose times differ by node.
+        affinity: the time of a node on each of *types*, at speed 1, lies evenly within this share of its work.
         seed: of everything.
 
     Raises:
         UsageError: a parameter out of range, too few nodes for the model, more than a million nodes or ten
-            million edges to be expected, p given for ``ba``.
+            million edges to be expected, p given for ``ba``, only one of types and affinity.
     """
     _check(model, p, nodes, modules, channels, dependence)
     probability = REWIRING.get(model, 0.0) if p is None else p
@@ -83,14 +90,25 @@ def rwnn(
         edges += zip(outputs, (first + v for v in heads), strict=False)  # the first module has none before it
         outputs = [first + v for v in tails]
     n = nodes * modules
+    found = weights(work, output, params, spread, n, random)
     return Graph.create(
         [f"v[{v}]" for v in range(n)],
         edges,
         labels=[f"module {v // nodes}, node {v % nodes}" for v in range(n)],
+        times=_times(found["work"], types, affinity, random),
         work_unit="s",
         size_unit="B",
-        **weights(work, output, params, spread, n, random),
+        **found,
     )
+
+
+def _times(work: Floats, types: str, affinity: float, random: Generator) -> dict[str, Floats]:
+    """Return the running times by type of device."""
+    share("affinity", affinity)
+    names = [name.strip() for name in types.split(",") if name.strip()]
+    if bool(names) != (affinity > 0):
+        raise UsageError("types and affinity go together: which devices differ, and by how much")
+    return {name: work * random.uniform(1 - affinity, 1 + affinity, len(work)) for name in names}
 
 
 def _check(model: str, p: float | None, nodes: int, modules: int, channels: int, dependence: str) -> None:
