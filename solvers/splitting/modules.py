@@ -21,6 +21,8 @@ MOST_CHANNELS = 6
 """The most channels that are tried where nobody says how many."""
 WANTED = 20
 """Nodes of a module: more are rarely solved to the end, fewer leave much to the boundaries."""
+MUCH = 1.75
+"""Times the wanted size that no module should exceed."""
 BOUNDARY, TENSOR = 0.1, 0.02
 """What a boundary and each tensor across it count, against a module of twice the wanted size, which counts 1."""
 
@@ -86,7 +88,7 @@ def split(
     Args:
         graph: at least one node.
         channels: how many tensors may cross a boundary; None for the fewest, up to :data:`MOST_CHANNELS`, of which
-            no module is larger than twice the wanted size, or else that make the largest module the smallest.
+            no module is much larger than wanted, or else that make the largest module the smallest.
         held: lists of nodes of which all stay in one module.
         wanted: nodes of a module.
 
@@ -95,7 +97,7 @@ def split(
     """
     if channels is not None and channels < 1:
         raise UsageError(f"modules are joined by one channel or more, not by {channels}")
-    ways = [_Boundaries(graph, order, held, wanted) for order in orders(graph)]
+    ways = [_Boundaries(graph, order, held, wanted) for order in orders(graph, channels or MOST_CHANNELS)]
     if channels is not None:
         return min((way.split(channels) for way in ways), key=lambda found: _excess(found, wanted))
     best: Split | None = None
@@ -103,7 +105,7 @@ def split(
         found = min((way.split(most) for way in ways), key=lambda found: _excess(found, wanted))
         if best is None or max(found.sizes) < max(best.sizes):
             best = found
-        if max(found.sizes) <= 2 * wanted:
+        if max(found.sizes) <= MUCH * wanted:
             break
     assert best is not None
     return best
