@@ -25,9 +25,16 @@ SEEDS = st.integers(0, 10**6)
 
 
 def same(one: Graph, other: Graph) -> bool:
-    return one.names == other.names and all(
-        np.array_equal(getattr(one, field), getattr(other, field))
-        for field in ("tails", "heads", "work", "params", "output", "memory")
+    times = one.times.keys() == other.times.keys() and all(
+        np.array_equal(x, other.times[t]) for t, x in one.times.items()
+    )
+    return (
+        times
+        and one.names == other.names
+        and all(
+            np.array_equal(getattr(one, field), getattr(other, field))
+            for field in ("tails", "heads", "work", "params", "output", "memory")
+        )
     )
 
 
