@@ -7,6 +7,8 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.run import Run
+from mtpp_dsl.solvers.batched.annealing import BatchSchedules
+from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.makespan.annealing import Schedules
 from mtpp_dsl.solvers.ordered.run import OrderedRun
 from mtpp_dsl.solvers.scheduling.instance import why_not
@@ -28,7 +30,8 @@ class Annealing:
     Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
     that changes as the moves ask for it, and anneals once in each round, on one processor.
 
-    For a makespan on links moves also change the order in which nodes run; see :mod:`mtpp_dsl.solvers.makespan`.
+    For a makespan on links moves also change the order in which nodes run; see :mod:`mtpp_dsl.solvers.makespan`. For
+    the throughput of a batch they move chunks of nodes between devices; see :mod:`mtpp_dsl.solvers.batched.annealing`.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -45,6 +48,8 @@ class Annealing:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the annealing cannot honour the problem, or None."""
+        if problem.objective.batch is not None:
+            return why_no_batches(problem, self.name)
         if problem.objective.quantity == "makespan":
             return why_not(problem, self.name)
         if problem.objective.quantity != "bottleneck":
@@ -63,6 +68,8 @@ class Annealing:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        if problem.objective.batch is not None:
+            return BatchSchedules(problem, limits, progress, self.patience, self.moves).result()
         if problem.objective.quantity == "makespan":
             return Schedules(problem, limits, progress, self.patience, self.moves).result()
         run = OrderedRun if problem.acyclic else Run
