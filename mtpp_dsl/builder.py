@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.graph import Graph
@@ -129,7 +129,26 @@ class Builder:
 
     def interconnect(self, kind: str, **options: float | str) -> Builder:
         """Say what joins the devices: ``shared``, ``host`` or ``links``."""
-        self._statements.append(f"interconnect {_name(kind)} {_options(options, texts=('overflow',))}")
+        self._statements.append(f"interconnect {_name(kind)} {_options(options, texts=('overflow', 'routing'))}")
+        return self
+
+    def link(self, one: str, other: str, *, both_ways: bool = True, **options: float | str) -> Builder:
+        """Join two devices (``"gpu[0]"``) or families of them: ``bandwidth``, ``latency`` or both."""
+        arrow = "<->" if both_ways else "->"
+        self._statements.append(f"link {_quoted(one)} {arrow} {_quoted(other)} {_options(options)}")
+        return self
+
+    def time(
+        self, nodes: str | Collection[str], devices: str | Collection[str], batches: Mapping[int, float | str]
+    ) -> Builder:
+        """Say what batches take: the time by the number of inputs; ``float("inf")`` where a device cannot run it.
+
+        >>> Builder().node("a").device("gpu", count=2).time("a", "gpu[0]", {1: "3 ms", 2: "5 ms"})
+        Builder(5 statements)
+        """
+        ends = [", ".join(map(_quoted, [x] if isinstance(x, str) else x)) for x in (nodes, devices)]
+        for size, value in batches.items():
+            self._statements.append(f"time {ends[0]} on {ends[1]} at batch {size} = {value}")
         return self
 
     def minimize(self, objective: str, **options: str) -> Builder:
@@ -138,8 +157,8 @@ class Builder:
         return self
 
     def maximize(self, objective: str, **options: float | str) -> Builder:
-        """Maximise ``throughput``, of a ``batch`` or of a pipeline, its ``parts`` together or separate."""
-        self._statements.append(f"maximize {_name(objective)} {_options(options, texts=('parts',))}")
+        """Maximise ``throughput``, of a pipeline (``parts``) or of a ``batch`` (``chunk``, ``transfer``)."""
+        self._statements.append(f"maximize {_name(objective)} {_options(options, texts=('parts', 'transfer'))}")
         return self
 
     def constraint(self, text: str) -> Builder:

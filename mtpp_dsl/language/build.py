@@ -154,6 +154,9 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
     def option(self, meta: Meta, children: list[Any]) -> tree.Option:
         return tree.Option(span=self.span(meta), name=self.word(children[0]), value=children[1])
 
+    def hyphenated(self, meta: Meta, children: list[Any]) -> tree.Text:
+        return tree.Text(span=self.span(meta), value=str(children[0]))
+
     def family(self, meta: Meta, children: list[Any]) -> tree.Family:
         return tree.Family(span=self.span(meta), size=None, binders=tuple(children))
 
@@ -243,6 +246,20 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             options=_options(rest),
             clauses=_clauses(rest),
         )
+
+    def time(self, meta: Meta, children: list[Any]) -> tree.TimeStatement:
+        nodes, devices, _, batch, value, *rest = children
+        return tree.TimeStatement(
+            span=self.span(meta),
+            nodes=nodes,
+            devices=devices.members,
+            batch=batch,
+            value=value,
+            clauses=_clauses(rest),
+        )
+
+    def times(self, meta: Meta, children: list[Any]) -> tree.TimesFile:
+        return tree.TimesFile(span=self.span(meta), path=children[0], options=_last(children, 1))
 
     def objective(self, meta: Meta, children: list[Any]) -> tree.ObjectiveStatement:
         return tree.ObjectiveStatement(

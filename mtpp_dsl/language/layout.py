@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mtpp_dsl.errors import MtppError
+from mtpp_dsl.language import tree
 from mtpp_dsl.language.parser import parse
-from mtpp_dsl.language.syntax_errors import STATEMENTS
 from mtpp_dsl.source import Source
 
 __all__ = ["format_spec"]
@@ -20,14 +20,14 @@ __all__ = ["format_spec"]
 _TOKEN = re.compile(
     r"""(?P<newlines>\n[ \t\f\r\n]*)|(?P<space>[ \t\f\r]+)|(?P<comment>\#[^\n]*)
     |(?P<string>"(?:\\.|[^"\\\n])*")|(?P<number>[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?(?:[eE][+-]?[0-9]+)?)
-    |(?P<word>[A-Za-z_µ][A-Za-z0-9_]*(?:/s(?![A-Za-z0-9_]))?)|(?P<mark><->|->|<=|>=|==|!=|\.\.|.)""",
+    |(?P<word>per-(?:batch|input)(?![A-Za-z0-9_])|[A-Za-z_µ][A-Za-z0-9_]*(?:/s(?![A-Za-z0-9_]))?)|(?P<mark><->|->|<=|>=|==|!=|\.\.|.)""",
     re.VERBOSE,
 )
 _KEYWORDS = {
     *("in", "if", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
     *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "replicate"),
 }
-_ROWS = ("node", "edge", "device", "link")
+_ROWS = ("node", "edge", "device", "link", "time")
 _INDENT = "  "
 
 
@@ -37,6 +37,7 @@ class _Token:
 
     text: str
     kind: str
+    offset: int
     breaks: int = 0  # newlines before it
     starts: bool = False  # begins a statement, a node or an edge, or ends a graph block
     glued: bool = False  # no space before it
@@ -67,7 +68,7 @@ def format_spec(source: Source) -> str:
         SpecError: the text does not parse.
     """
     before = parse(source)
-    lines = _set(_annotated(_tokens(source.text)))
+    lines = _set(_annotated(_tokens(source.text), _starts(before)))
     for rows in _runs(lines, lambda line: line.row):
         _align(rows)
     text = _joined(lines)
@@ -83,13 +84,19 @@ def _tokens(text: str) -> list[_Token]:
         if match.lastgroup == "newlines":
             breaks += match[0].count("\n")
         elif match.lastgroup != "space":
-            tokens.append(_Token(match[0].rstrip(), match.lastgroup or "", breaks))
+            tokens.append(_Token(match[0].rstrip(), match.lastgroup or "", match.start(), breaks))
             breaks = 0
     return tokens
 
 
-def _annotated(tokens: list[_Token]) -> list[_Token]:
-    """Fill in how every token is set."""
+def _starts(statements: tuple[tree.Statement, ...]) -> set[int]:
+    """Return where statements, nodes and edges begin: a word such as ``time`` is not always a keyword."""
+    blocks = [statement for statement in statements if isinstance(statement, tree.GraphBlock)]
+    return {part.span.start for part in (*statements, *(item for block in blocks for item in block.items))}
+
+
+def _annotated(tokens: list[_Token], starts: set[int]) -> list[_Token]:
+    """Fill in how every token is set; *starts* are the offsets of those that begin a statement, a node or an edge."""
     code = [token for token in tokens if token.kind != "comment"]
     stack: list[str] = []
     word = ""
@@ -97,7 +104,7 @@ def _annotated(tokens: list[_Token]) -> list[_Token]:
         before = code[i - 1] if i else None
         if token.text in (")", "]", "}") and stack:
             token.starts = stack.pop() == "graph"
-        elif (not stack and token.text in STATEMENTS) or (stack == ["graph"] and token.text in ("node", "edge")):
+        elif token.offset in starts:
             token.starts, word = True, token.text
         token.word = word
         token.bracket = _bracket(token, [later.text for later in code[i + 1 : i + 3]], word, stack)
@@ -127,6 +134,8 @@ def _column(token: _Token, word: str, stack: list[str]) -> str:
         return ""
     if token.text in ("->", "<->"):
         return "arrow"
+    if word == "time" and token.text in ("on", "at", "="):
+        return token.text
     return "options" if token.bracket == "options" else "for" if token.text == "for" else ""
 
 
@@ -226,7 +235,7 @@ def _align(rows: list[_Line]) -> None:
     width = [""] * len(rows)
     for _ in range(columns):
         names = [row.cells[done[i]][0] for i, row in enumerate(rows) if done[i] < len(row.cells)]
-        name = min(names, key=("head", "arrow", "options", "for", "body").index)
+        name = min(names, key=("head", "arrow", "options", "on", "at", "=", "for", "body").index)
         now = [i for i, row in enumerate(rows) if done[i] < len(row.cells) and row.cells[done[i]][0] == name]
         start = max(len(width[i]) for i in now)
         for i in now:

@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeVar, cast
+from typing import TypeVar
 
 from mtpp_dsl.constraints import Constraint, Memory
-from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError, did_you_mean
+from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
@@ -19,7 +19,8 @@ from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
 from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, lower_graph, read_file
-from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.lower_objective import lower_objective
+from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.reader import bind_params, read_source, read_statements
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value
@@ -30,7 +31,6 @@ from mtpp_dsl.units import NONE, TIME, format_exact
 __all__ = ["LANGUAGE_VERSION", "load"]
 
 LANGUAGE_VERSION = 1
-PARTS = ("together", "separate")
 
 S = TypeVar("S", bound=tree.Statement)
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class _Lowering:
         self.given = params
         self.scope = Scope()
         self.wrong: list[Diagnostic] = []
-        self.memory = UnitKeeper("sizes")
+        self.memory, self.times = UnitKeeper("sizes"), UnitKeeper("times")
         self.notes: list[str] = []
 
     def problem(self) -> Problem:
@@ -96,6 +96,9 @@ class _Lowering:
         devices = self.devices(workload.devices)
         self.stop_if_wrong()
         self.scope.set_devices(devices)
+        graph = self.batch_times(workload.graph)
+        self.stop_if_wrong()
+        self.scope.graph = graph
         joined = self.attempt(self.interconnect, interconnect)
         objective = self.attempt(self.objective)
         self.stop_if_wrong()
@@ -106,9 +109,10 @@ class _Lowering:
             self.attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
         self.stop_if_wrong()
         self.warn_of_idle_memory(constraints, joined)
+        self.warn_of_idle_batches(objective)
         try:
             return Problem.create(
-                workload.graph,
+                graph,
                 devices,
                 joined,
                 objective,
@@ -118,7 +122,7 @@ class _Lowering:
                 warnings=[*workload.warnings, *self.notes],
             )
         except MtppError as error:
-            raise SpecError([Diagnostic(str(error), self.place_of(error))]) from None
+            raise SpecError([Diagnostic(str(error), self.place_of(error, objective.batch is not None))]) from None
 
     # helpers
 
@@ -130,16 +134,17 @@ class _Lowering:
             self.wrong.append(complaint.diagnostic)
             return None
 
-    def place_of(self, error: MtppError) -> Span:
-        """Return the constraint or device that an error is about, or the beginning of the spec."""
+    def place_of(self, error: MtppError, batched: bool) -> Span:
+        """Return the constraint or device that an error is about, or the objective, or the beginning of the spec."""
         if isinstance(error, DeviceError):
             family = error.device.partition("[")[0]
             devices = [s.span for s, _ in self.of(tree.DeviceStatement) if s.name.text == family]
             return devices[-1] if devices else Span(self.source, 0, 0)
         place = error.place if isinstance(error, ConstraintError) else ""
         constraints = (tree.ConstraintStatement, tree.LabelledConstraint)
-        spans = (s.span for s, _ in self.statements if isinstance(s, constraints) and s.span.place == place)
-        return next(spans, Span(self.source, 0, 0))
+        spans = [s.span for s, _ in self.statements if isinstance(s, constraints) and s.span.place == place]
+        spans += [s.span for s, _ in self.of(tree.ObjectiveStatement) if batched][-1:]
+        return spans[0] if spans else Span(self.source, 0, 0)
 
     def stop_if_wrong(self) -> None:
         if self.wrong:
@@ -213,13 +218,26 @@ class _Lowering:
         fresh: dict[Source, set[str]] = {}
         for statement, _ in self.of(tree.DeviceStatement):
             declared = fresh.setdefault(statement.span.source, set())
-            self.attempt(declare_devices, statement, devices, declared, self.scope, self.memory)
+            self.attempt(declare_devices, statement, devices, declared, self.scope, self.memory, self.times)
         if not devices and not self.wrong:
             self.wrong.append(self.missing("device", "device gpu[4] (memory = 16 GiB)").diagnostic)
         for statement, _ in self.of(tree.DeviceStatement)[:1]:
             assert self.scope.graph is not None
             self.attempt(memory_units, self.scope.graph, self.memory, statement.span)
         return tuple(devices.values())
+
+    def batch_times(self, graph: Graph) -> Graph:
+        """Return the graph with the times of batches that statements give, in their order."""
+        statements = [(s, f) for s, f in self.statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
+        if not statements:
+            return graph
+        tables = TimeTables(graph, self.scope, self.times, self.wrong)
+        for statement, folder in statements:
+            if isinstance(statement, tree.TimeStatement):
+                self.attempt(tables.statement, statement)
+            else:
+                self.attempt(tables.file, statement, folder)
+        return tables.result()
 
     def interconnect(self, imported: Interconnect | None) -> Interconnect:
         graph = self.scope.graph
@@ -230,7 +248,7 @@ class _Lowering:
             if links and imported is None:
                 channel = Channel("links", None, None, False, links[0].span)
             elif imported is not None and not links:
-                self.scope.time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
+                self.check_batch_times(graph.work_unit in ("s", "FLOP"))
                 return imported
             elif imported is not None:
                 raise Complaint("say 'interconnect links' to replace what the import brought", links[0].span)
@@ -255,7 +273,19 @@ class _Lowering:
             raise Complaint(
                 f"running times are {one}, but transfers take times {two}: all times carry units, or none do", span
             )
-        self.scope.time_unit = "s" if (work_in_seconds if works else channel_in_seconds) else ""
+        known = works or transfers or channel_in_seconds
+        self.check_batch_times((work_in_seconds if works else channel_in_seconds) if known else None)
+
+    def check_batch_times(self, in_seconds: bool | None) -> None:
+        """Settle the unit of times, which is that of batches where nothing else has one."""
+        of_batches = self.times.dimension
+        if in_seconds is not None and of_batches is not None and (of_batches == TIME) != in_seconds:
+            raise Complaint(
+                f"{self.times.first} is {of_batches}, but other times of the problem are "
+                f"{TIME if in_seconds else NONE}: all times carry units, or none do",
+                self.times.place,
+            )
+        self.scope.time_unit = "s" if (of_batches == TIME if in_seconds is None else in_seconds) else ""
 
     def check_io(self, joined: Interconnect, span: Span) -> None:
         assert self.scope.devices is not None
@@ -271,31 +301,7 @@ class _Lowering:
         found = self.last(self.of(tree.ObjectiveStatement), "the objective")
         if found is None:
             raise self.missing("objective", "minimize bottleneck")
-        statement = found[0]
-        senses = {"bottleneck": "minimize", "makespan": "minimize", "throughput": "maximize"}
-        name = statement.name.text
-        if name not in senses:
-            hint = did_you_mean(name, senses)
-            raise Complaint(
-                f"there is no objective {name!r}{hint}", statement.name.span, [f"objectives are: {', '.join(senses)}"]
-            )
-        if statement.sense != senses[name]:
-            raise Complaint(f"a plan should {senses[name]} {name}, not {statement.sense} it", statement.span)
-        known = {"bottleneck": ("parts",), "makespan": (), "throughput": ("batch", "parts")}
-        options = Options(statement.options, known[name], name, self.scope)
-        parts = cast("Literal['together', 'separate']", options.word("parts", PARTS) or "together")
-        batch = options.whole("batch")
-        if batch is not None and batch < 1:
-            raise Complaint(f"a batch has one input or more; this has {batch}", options.span("batch"))
-        if batch is not None and parts == "separate":
-            raise Complaint("a batch has a schedule, and its parts no bottlenecks to be added", options.span("parts"))
-        match name:
-            case "bottleneck":
-                return Objective("bottleneck", parts=parts)
-            case "makespan":
-                return Objective("makespan")
-            case _:
-                return Objective("throughput", batch, parts)
+        return lower_objective(found[0], self.scope)
 
     def constraints(self, objective: Objective) -> list[Constraint]:
         found: list[Constraint] = []
@@ -304,6 +310,11 @@ class _Lowering:
             if isinstance(statement, tree.ConstraintStatement):
                 new = self.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
                 found += [constraint for constraint in new or () if constraint not in found]
+                if objective.batch is None and statement.rule.text == "batch":
+                    message = (
+                        f"batch sizes are about 'maximize throughput (batch = …)'; to {objective} is about one input"
+                    )
+                    self.wrong.append(Diagnostic(message, statement.span))
             elif isinstance(statement, tree.LabelledConstraint):
                 label = statement.label.text
                 if label in labels:
@@ -319,6 +330,18 @@ class _Lowering:
             self.notes.append(
                 f"{self.memory.first} is given, but nothing keeps to it: say 'constraint memory', "
                 "or 'overflow = stream' on the interconnect"
+            )
+
+    def warn_of_idle_batches(self, objective: Objective) -> None:
+        if objective.batch is not None:
+            return
+        assert self.scope.devices is not None
+        given = [s.span.place for s, _ in self.statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
+        given += [device.name for device in self.scope.devices if device.fixed or device.overhead]
+        if given:
+            self.notes.append(
+                f"{given[0]}: times of batches mean something only for 'maximize throughput (batch = …)'; "
+                f"to {objective} goes by the work of the nodes"
             )
 
     def origin(self) -> Origin:

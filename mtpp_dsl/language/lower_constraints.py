@@ -16,7 +16,7 @@ from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Seque
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.source import Span
 
-__all__ = ["lower_constraint", "lower_labelled"]
+__all__ = ["lower_constraint", "lower_labelled", "members"]
 
 _SENSES = {"<=": "<=", ">=": ">=", "==": "=="}
 
@@ -200,7 +200,7 @@ def _exclusive(s: tree.ConstraintStatement, _: Scope, __: Locals, ___: Options) 
 def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     assert s.amount is not None
     values = evaluate(s.amount, scope, local)
-    if not isinstance(values, Sequence) or not len(values):
+    if not isinstance(values, Sequence):
         raise Complaint(f"batch sizes are a list of whole numbers; this is {describe(values)}", s.amount.span)
     sizes = set()
     for value in values:
@@ -213,7 +213,7 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
 
 
 def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
-    devices = _members(s.members, scope, local, DeviceRef)
+    devices = members(s.members, scope, local, DeviceRef)
     sync = cast('Literal["weights", "none"] | None', options.word("sync", ("weights", "none")))
     yield c.Replicate(most=_amount(s, scope, local), devices=devices, sync=sync, origin=s.span.place)
 
@@ -256,33 +256,45 @@ def _amount(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> int:
 
 
 def _on(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> tuple[int, ...] | None:
-    return None if s.devices is None else _members(s.devices, scope, local, DeviceRef)
+    return None if s.devices is None else members(s.devices, scope, local, DeviceRef)
 
 
 def _nodes(s: tree.ConstraintStatement, scope: Scope, local: Locals, least: int = 1) -> tuple[int, ...]:
-    nodes = _members(s.members, scope, local, NodeRef)
+    nodes = members(s.members, scope, local, NodeRef)
     if len(nodes) < least:
         raise Complaint(f"{s.rule.text!r} needs at least {least} nodes", s.span)
     return nodes
 
 
-def _members(
-    members: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
+def members(
+    named: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
 ) -> tuple[int, ...]:
-    """Return the numbers of the nodes or devices that expressions name, sorted."""
+    """Return the numbers of the nodes or devices that expressions name, sorted.
+
+    Raises:
+        Complaint: one is something else, or there are none.
+    """
     what = "node" if kind is NodeRef else "device"
     found: set[int] = set()
-    for member in members:
-        value = evaluate(member, scope, local)
-        for item in value if isinstance(value, Sequence) else (value,):
-            if isinstance(item, str):
-                known = scope.member(item, member.span)
-                if known is None:
-                    raise scope.unknown(item, member.span)
-                item = known
+    for member in named:
+        for item in _flat(evaluate(member, scope, local), scope, member.span):
             if not isinstance(item, kind):
                 raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span)
             found.add(item.index)
     if not found:
-        raise Complaint(f"there is no {what} in this set", members[0].span)
+        raise Complaint(f"there is no {what} in this set", named[0].span)
     return tuple(sorted(found))
+
+
+def _flat(value: Value, scope: Scope, span: Span) -> Iterator[Value]:
+    """Yield the members of a value; a string stands for the node, device or family that it names."""
+    if isinstance(value, str):
+        known = scope.member(value, span)
+        if known is None:
+            raise scope.unknown(value, span)
+        value = known
+    if isinstance(value, Sequence):
+        for item in value:
+            yield from _flat(item, scope, span)
+    else:
+        yield value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -20,9 +21,11 @@ from mtpp_dsl.problem import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.source import Span
 from mtpp_dsl.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension, format_exact
 
+Routing: TypeAlias = Literal["widest", "direct"]
+
 __all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
 
-_DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported", "group")
+_DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported", "group", "fixed", "overhead")
 MAX_DEVICES = 100_000
 
 
@@ -36,10 +39,16 @@ class Channel:
     overflow: bool
     span: Span
     between: Quantity | None = None
+    routing: Routing = "widest"
 
 
 def declare_devices(
-    statement: tree.DeviceStatement, devices: dict[str, Device], fresh: set[str], scope: Scope, memory: UnitKeeper
+    statement: tree.DeviceStatement,
+    devices: dict[str, Device],
+    fresh: set[str],
+    scope: Scope,
+    memory: UnitKeeper,
+    times: UnitKeeper,
 ) -> None:
     """Add the devices of a statement to *devices*, by name.
 
@@ -62,7 +71,7 @@ def declare_devices(
     for name, local in members:
         if name in new:
             raise Complaint(f"device {name!r} is declared twice", statement.name.span)
-        new[name] = _device(name, statement, devices.get(name, template), scope, local, memory)
+        new[name] = _device(name, statement, devices.get(name, template), scope, local, (memory, times))
     names = list(devices)
     place = names.index(old[0]) if old else len(names)
     before = {name: devices[name] for name in names[:place]}
@@ -73,13 +82,18 @@ def declare_devices(
 
 
 def _device(
-    name: str, statement: tree.DeviceStatement, base: Device, scope: Scope, local: Locals, keeper: UnitKeeper
+    name: str,
+    statement: tree.DeviceStatement,
+    base: Device,
+    scope: Scope,
+    local: Locals,
+    keepers: tuple[UnitKeeper, UnitKeeper],
 ) -> Device:
     options = Options(statement.options, _DEVICE_OPTIONS, "a device", scope, local)
     memory, reserve = options.quantity("memory", (SIZE, NONE)), options.quantity("reserve", (SIZE, NONE))
     for what, value in (("memory", memory), ("reserve", reserve)):
         if value is not None:
-            keeper.add(value, f"{what} of {name}", options.span(what))
+            keepers[0].add(value, f"{what} of {name}", options.span(what))
     speed = options.quantity("speed", (NONE, COMPUTE))
     if speed is not None:
         flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
@@ -90,6 +104,13 @@ def _device(
             raise Complaint(f"the speed of {name} must be more than zero", options.span("speed"))
     elif scope.graph is not None and scope.graph.work_unit == "FLOP" and base.speed == 1.0:
         raise Complaint(f"the work is in FLOP, so {name} needs a speed in FLOP/s", statement.span)
+    fixed, overhead = options.quantity("fixed", (NONE,)), options.quantity("overhead", (TIME, NONE))
+    if fixed is not None and fixed.value > 1:
+        raise Complaint(
+            f"the fixed share of a batch is at most 100 %; this is {fixed.value:.0%}", options.span("fixed")
+        )
+    if overhead is not None:
+        keepers[1].add(overhead, f"overhead of {name}", options.span("overhead"))
     device = replace(
         base,
         name=name,
@@ -99,6 +120,8 @@ def _device(
         speed=base.speed if speed is None else float(speed.value),
         unsupported=frozenset(options.texts("unsupported")) or base.unsupported,
         group=_group(options) or base.group,
+        fixed=base.fixed if fixed is None else float(fixed.value),
+        overhead=base.overhead if overhead is None else float(overhead.value),
     )
     io = options.word("io", ("paid", "free"))
     return device if io is None else replace(device, pays_io=io == "paid")
@@ -138,7 +161,7 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
     options = {
         "shared": ("bandwidth", "overflow", "between"),
         "host": ("bandwidth", "overflow", "between"),
-        "links": ("bandwidth", "latency"),
+        "links": ("bandwidth", "latency", "routing"),
     }
     if kind not in options:
         raise Complaint(
@@ -159,6 +182,7 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
         overflow=given.word("overflow", ("none", "stream")) == "stream",
         span=statement.span,
         between=given.quantity("between", (RATE, NONE)),
+        routing=cast("Routing", given.word("routing", ("widest", "direct")) or "widest"),
     )
 
 
@@ -197,7 +221,7 @@ def lower_links(
     for statement in statements:
         for local in iterate(statement.clauses, scope):
             _link(statement, local, table, scope)
-    return table.links(), table.time
+    return table.links(channel.routing), table.time
 
 
 class LinkTable:
@@ -223,9 +247,9 @@ class LinkTable:
             self.bandwidth[d, e] = np.inf if bandwidth is None else float(bandwidth.value)
             self.latency[d, e] = 0.0 if latency is None else float(latency.value)
 
-    def links(self) -> Links:
+    def links(self, routing: Routing) -> Links:
         """Return the interconnect."""
-        return Links(frozen(self.bandwidth, np.float64), frozen(self.latency, np.float64))
+        return Links(frozen(self.bandwidth, np.float64), frozen(self.latency, np.float64), routing=routing)
 
 
 def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope: Scope) -> None:

@@ -40,6 +40,7 @@ class UnitKeeper:
         self.what = what
         self.dimension: Dimension | None = None
         self.first = ""
+        self.place: Span | None = None
 
     def add(self, value: Quantity, owner: str, span: Span) -> None:
         """Note the dimension of *value*.
@@ -50,7 +51,7 @@ class UnitKeeper:
         if value.value == 0:
             return
         if self.dimension is None:
-            self.dimension, self.first = value.dimension, owner
+            self.dimension, self.first, self.place = value.dimension, owner, span
         elif self.dimension != value.dimension:
             raise Complaint(
                 f"{owner} is {value.dimension}, but {self.first} is {self.dimension}: "

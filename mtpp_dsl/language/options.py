@@ -80,6 +80,9 @@ class Options:
         if name not in self.options:
             return None
         value = self.options[name].value
+        if isinstance(value, tree.Chain):  # such as per-inputs
+            hint = did_you_mean(value.span.text, choices)
+            raise Complaint(f"{name} is one of {', '.join(choices)}{hint}", value.span)
         bare = isinstance(value, tree.Name) and not value.subscripts and value.name not in self.scope.params
         word = value.name if isinstance(value, tree.Name) and bare else self.text(name)
         if word not in choices:

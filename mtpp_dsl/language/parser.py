@@ -99,7 +99,7 @@ def _recover(source: Source, tokens: list[tuple[str, int]]) -> Iterator[Diagnost
     starts = [offset for _, offset in tokens[:1]]
     for (before, _), (text, offset) in pairwise(tokens):
         after_block = before == "}" and text not in ("node", "edge", "}", ")", "]", ",")
-        if text in STATEMENTS or after_block or _looks_like_statement(source, text, offset):
+        if _begins_statement(source, text, offset) or after_block or _looks_like_statement(source, text, offset):
             starts.append(offset)
     for begin, end in zip(starts, [*starts[1:], len(source.text)], strict=True):
         error = _first_error(source, "statement", begin, end)
@@ -112,10 +112,18 @@ def _recover(source: Source, tokens: list[tuple[str, int]]) -> Iterator[Diagnost
             yield error
 
 
+def _begins_statement(source: Source, text: str, offset: int) -> bool:
+    """Return whether a word is a statement's keyword; ``time`` is often a name or a type, unless it begins a line."""
+    return text in STATEMENTS and (text not in ("time", "times") or _begins_line(source, offset))
+
+
 def _looks_like_statement(source: Source, text: str, offset: int) -> bool:
     """Return whether a word that begins a line is nearly a statement's keyword."""
-    begins_line = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
-    return begins_line and bool(get_close_matches(text, STATEMENTS, n=1, cutoff=0.8))
+    return _begins_line(source, offset) and bool(get_close_matches(text, STATEMENTS, n=1, cutoff=0.8))
+
+
+def _begins_line(source: Source, offset: int) -> bool:
+    return not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
 
 
 def _recover_items(source: Source, starts: list[int], end: int, error: Diagnostic) -> Iterator[Diagnostic]:

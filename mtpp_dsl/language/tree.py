@@ -46,6 +46,8 @@ __all__ = [
     "SetWhere",
     "Statement",
     "Text",
+    "TimeStatement",
+    "TimesFile",
     "Tree",
     "VersionStatement",
     "Word",
@@ -342,6 +344,25 @@ class LinkStatement(Statement):
     both_ways: bool
     options: tuple[Option, ...]
     clauses: Clauses | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeStatement(Statement):
+    """``time conv[i] on gpu[0] at batch 4 = 5 ms for i in 0..3``."""
+
+    nodes: tuple[Expression, ...]
+    devices: tuple[Expression, ...]
+    batch: Expression
+    value: Expression
+    clauses: Clauses | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimesFile(Statement):
+    """``times from "profile.csv" (unit = ms)``."""
+
+    path: Path
+    options: tuple[Option, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

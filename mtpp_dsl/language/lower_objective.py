@@ -1,0 +1,64 @@
+"""``minimize`` and ``maximize`` statements to an objective."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.problem import Objective
+
+__all__ = ["lower_objective"]
+
+_SENSES = {"bottleneck": "minimize", "makespan": "minimize", "throughput": "maximize"}
+_OPTIONS = {"bottleneck": ("parts",), "makespan": (), "throughput": ("batch", "parts", "chunk", "transfer")}
+_PARTS = ("together", "separate")
+_TRANSFERS = ("per-batch", "per-input")
+
+
+def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Objective:
+    """Return the objective that a statement names.
+
+    Raises:
+        Complaint: there is none of that name, the other sense, an option that makes no sense.
+    """
+    name = statement.name.text
+    if name not in _SENSES:
+        hint = did_you_mean(name, _SENSES)
+        raise Complaint(
+            f"there is no objective {name!r}{hint}", statement.name.span, [f"objectives are: {', '.join(_SENSES)}"]
+        )
+    if statement.sense != _SENSES[name]:
+        raise Complaint(f"a plan should {_SENSES[name]} {name}, not {statement.sense} it", statement.span)
+    options = Options(statement.options, _OPTIONS[name], name, scope)
+    parts = cast("Literal['together', 'separate']", options.word("parts", _PARTS) or "together")
+    match name:
+        case "bottleneck":
+            return Objective("bottleneck", parts=parts)
+        case "makespan":
+            return Objective("makespan")
+        case _:
+            return _throughput(options, parts)
+
+
+def _throughput(options: Options, parts: Literal["together", "separate"]) -> Objective:
+    batch, chunk = options.whole("batch"), options.whole("chunk")
+    transfer = cast("Literal['per-batch', 'per-input'] | None", options.word("transfer", _TRANSFERS))
+    if batch is None:
+        for word in ("chunk", "transfer"):
+            if word in options:
+                raise Complaint(
+                    f"{word} is about batches: give the size of the whole, too (batch = …)", options.span(word)
+                )
+        return Objective("throughput", parts=parts)
+    if batch < 1:
+        raise Complaint(f"a batch has one input or more; this has {batch}", options.span("batch"))
+    if parts == "separate":
+        raise Complaint("a batch has a schedule, and its parts no bottlenecks to be added", options.span("parts"))
+    if chunk is not None and chunk < 1:
+        raise Complaint(f"a chunk has one input or more; this has {chunk}", options.span("chunk"))
+    if chunk is not None and batch % chunk:
+        raise Complaint(f"chunks of {chunk} inputs do not make a batch of {batch}", options.span("chunk"))
+    return Objective("throughput", batch, chunk=chunk, transfer=transfer or "per-batch")

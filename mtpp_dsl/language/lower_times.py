@@ -1,0 +1,139 @@
+"""``time`` and ``times`` statements: what batches of nodes take on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.graph import Floats, Graph, frozen
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.expressions import Locals, iterate, number, whole
+from mtpp_dsl.language.lower_constraints import members
+from mtpp_dsl.language.lower_graph import UnitKeeper, resolve_path
+from mtpp_dsl.language.measurements import Measurement, read_measurements
+from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.reader import read_source
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import DeviceRef, NodeRef
+from mtpp_dsl.source import Diagnostic, Span
+from mtpp_dsl.units import NONE, TIME, UNITS
+
+__all__ = ["TimeTables"]
+
+_UNITS = tuple(name for name, (_, dimension) in UNITS.items() if dimension == TIME)
+
+
+class TimeTables:
+    """The times of batches on every device: those of the graph's file, and what statements say over them.
+
+    Args:
+        graph: with the tables of its file, by device or by type of device.
+        scope: knows the nodes and the devices.
+        keeper: holds that all times carry units, or none do.
+        wrong: takes the complaints about lines of files.
+    """
+
+    def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper, wrong: list[Diagnostic]) -> None:
+        assert scope.devices is not None
+        self.graph, self.scope, self.keeper, self.wrong = graph, scope, keeper, wrong
+        known = graph.batch_times
+        self.tables: list[dict[int, Floats]] = [
+            {size: row.copy() for size, row in known.get(device.name, known.get(device.type, {})).items()}
+            for device in scope.devices
+        ]
+
+    def result(self) -> Graph:
+        """Return the graph with a table for every device, so that none is taken for that of a type."""
+        assert self.scope.devices is not None
+        tables = {
+            device.name: MappingProxyType({size: frozen(rows[size], np.float64) for size in sorted(rows)})
+            for device, rows in zip(self.scope.devices, self.tables, strict=True)
+        }
+        return replace(self.graph, batch_times=MappingProxyType(tables))
+
+    def set(self, nodes: tuple[int, ...], devices: tuple[int, ...], batch: int, seconds: float) -> None:
+        """Note a time of a batch; it replaces an earlier one."""
+        for d in devices:
+            row = self.tables[d].setdefault(batch, np.full(self.graph.n, np.nan))
+            row[list(nodes)] = seconds
+
+    def statement(self, statement: tree.TimeStatement) -> None:
+        """Take the times of a ``time`` statement.
+
+        Raises:
+            Complaint: members that are no nodes or devices, a batch without inputs, a value that is no time.
+        """
+        for local in iterate(statement.clauses, self.scope):
+            nodes = members(statement.nodes, self.scope, local, NodeRef)
+            devices = members(statement.devices, self.scope, local, DeviceRef)
+            batch = whole(statement.batch, self.scope, local, "the size of a batch")
+            if batch < 1:
+                raise Complaint(f"a batch has one input or more; this has {batch}", statement.batch.span)
+            self.set(nodes, devices, batch, self.value(statement, local))
+
+    def value(self, statement: tree.TimeStatement, local: Locals) -> float:
+        """Return what a statement says a batch takes; the bare word ``inf``: the device cannot run it."""
+        value = statement.value
+        if value == tree.Name(span=value.span, name="inf") and not self.means_more("inf", local):
+            return float("inf")
+        time = number(value, self.scope, local, "a time")
+        if time.dimension not in (TIME, NONE):
+            raise Complaint(f"a batch takes a time, or a number; this is {time.dimension}", value.span)
+        if time.value < 0:
+            raise Complaint(f"a time must not be negative; this is {time.value:g}", value.span)
+        self.keeper.add(time, "the time of a batch", value.span)
+        return float(time.value)
+
+    def means_more(self, word: str, local: Locals) -> bool:
+        """Return whether the spec itself calls something *word*."""
+        scope = self.scope
+        return word in local or word in scope.params or word in scope.lets or scope.node(word) is not None
+
+    def file(self, statement: tree.TimesFile, folder: Path) -> None:
+        """Take the times of a file; complaints about its lines go to ``wrong``.
+
+        Raises:
+            Complaint: the file cannot be read, or lacks a column.
+        """
+        options = Options(statement.options, ("unit",), "a file of times", self.scope)
+        unit = options.word("unit", _UNITS)
+        path = resolve_path(statement.path, folder, self.scope)
+        try:
+            source = read_source(path, str(path), statement.span)
+        except UsageError as error:
+            raise Complaint(str(error), statement.path.span) from None
+        seen: dict[tuple[int, int, int], Span] = {}
+        for row in read_measurements(source, unit, statement.path.span, self.wrong):
+            self.attempt(self.measurement, row, seen)
+
+    def measurement(self, row: Measurement, seen: dict[tuple[int, int, int], Span]) -> None:
+        """Take one line of a file."""
+        nodes = self.named(row.node, row.node_span, NodeRef)
+        devices = self.named(row.device, row.device_span, DeviceRef)
+        for key in ((v, d, row.batch) for v in nodes for d in devices):
+            first = seen.setdefault(key, row.span)
+            if first is not row.span:
+                raise Complaint(f"this time is already given at {first.place}", row.span)
+        if np.isfinite(row.time.value):
+            self.keeper.add(row.time, f"the time at {row.span.place}", row.span)
+        self.set(nodes, devices, row.batch, float(row.time.value))
+
+    def named(self, name: str, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> tuple[int, ...]:
+        """Return the nodes, or the devices, that a cell names: one, a family, or the devices of a type."""
+        assert self.scope.devices is not None
+        typed = tuple(d for d, device in enumerate(self.scope.devices) if device.type == name)
+        if kind is DeviceRef and typed and self.scope.member(name, span) is None:
+            return typed
+        return members((tree.Text(span=span, value=name),), self.scope, {}, kind)
+
+    def attempt(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call *function*; a complaint is noted."""
+        try:
+            function(*arguments)
+        except Complaint as complaint:
+            self.wrong.append(complaint.diagnostic)

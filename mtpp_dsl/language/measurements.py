@@ -1,0 +1,161 @@
+"""Files of measured times: comma-separated values with the columns node, device, batch and time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.language.scope import Complaint
+from mtpp_dsl.language.values import Quantity
+from mtpp_dsl.source import Diagnostic, Source, Span
+from mtpp_dsl.units import NONE, TIME, UNITS
+
+__all__ = ["MAX_ERRORS", "Measurement", "read_measurements"]
+
+MAX_ERRORS = 20
+"""Wrong lines reported of one file."""
+
+COLUMNS = ("node", "device", "batch", "time")
+_CELL = re.compile(r'[ \t]*("(?:[^"]|"")*"|[^,"]*)[ \t]*(,|$)')
+_HEADER_UNIT = re.compile(r"time\s*[(\[]\s*([^)\]]*?)\s*[)\]]")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line: what a batch of a node takes on a device; ``time`` is inf where the device cannot run it."""
+
+    node: str
+    device: str
+    batch: int
+    time: Quantity
+    node_span: Span
+    device_span: Span
+    span: Span
+
+
+@dataclass(frozen=True)
+class _Cell:
+    text: str
+    span: Span
+
+
+def read_measurements(source: Source, unit: str | None, place: Span, wrong: list[Diagnostic]) -> Iterator[Measurement]:
+    """Yield the measurements of a file; complaints about single lines go to *wrong*.
+
+    Args:
+        source: the text. Its first line names the columns, in any order; others than those four are passed over.
+            The unit of the times may stand behind the name of theirs: ``time (ms)``.
+        unit: of the times, where the file does not say; None for plain numbers.
+        place: where the spec names the file.
+        wrong: takes complaints, at most :data:`MAX_ERRORS`.
+
+    Raises:
+        Complaint: a column is missing, or units contradict each other.
+    """
+    lines = _lines(source)
+    first = next(lines, None)
+    if first is None:
+        raise Complaint(f"{source.name} is empty; a file of times begins with {','.join(COLUMNS)}", place)
+    columns, own = _header(_cells(source, first))
+    if own is not None and unit is not None and own != unit:
+        raise Complaint(f"{source.name} says that its times are in {own}, and unit says {unit}", place)
+    measured = own or unit
+    factor, dimension = (1.0, NONE) if measured is None else UNITS[measured]
+    found = 0
+    for line in lines:
+        try:
+            yield _measurement(source, line, columns, factor, dimension == TIME)
+        except Complaint as complaint:
+            wrong.append(complaint.diagnostic)
+            found += 1
+            if found == MAX_ERRORS:
+                return
+
+
+def _lines(source: Source) -> Iterator[Span]:
+    """Yield every line that is not blank."""
+    at = 0
+    for line in source.text.split("\n"):
+        text = line.rstrip("\r")
+        if text.strip():
+            yield Span(source, at, at + len(text))
+        at += len(line) + 1
+
+
+def _cells(source: Source, line: Span) -> list[_Cell]:
+    """Return the cells of a line.
+
+    Raises:
+        Complaint: quotes that do not close.
+    """
+    cells = []
+    at = line.start
+    while True:
+        match = _CELL.match(source.text, at, line.stop)
+        if match is None:
+            raise Complaint(
+                'a cell with quotes is written "…", with "" for each quote inside', Span(source, at, line.stop)
+            )
+        text = match[1].strip()
+        stop = match.start(1) + len(match[1].rstrip())
+        if text.startswith('"'):
+            text = text[1:-1].replace('""', '"')
+        cells.append(_Cell(text, Span(source, match.start(1), max(stop, match.start(1) + 1))))
+        at = match.end()
+        if match[2] != ",":
+            return cells
+
+
+def _header(cells: list[_Cell]) -> tuple[dict[str, int], str | None]:
+    """Return the position of each column, and the unit of the times where the header has one."""
+    columns: dict[str, int] = {}
+    unit = None
+    for i, cell in enumerate(cells):
+        name = cell.text.lower()
+        given = _HEADER_UNIT.fullmatch(cell.text)
+        if given is not None:
+            name, unit = "time", given[1]
+            if unit not in UNITS or UNITS[unit][1] != TIME:
+                known = [each for each, (_, dimension) in UNITS.items() if dimension == TIME]
+                raise Complaint(f"there is no unit of time {unit!r}{did_you_mean(unit, known)}", cell.span)
+        if name in columns:
+            raise Complaint(f"there are two columns {name!r}", cell.span)
+        columns[name] = i
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        names = [cell.text for cell in cells]
+        hint = did_you_mean(missing[0], names).replace("did you mean", "is it")
+        raise Complaint(
+            f"there is no column {missing[0]!r}{hint}",
+            cells[0].span.to(cells[-1].span),
+            [f"a file of times begins with {','.join(COLUMNS)}; time (ms) gives a unit"],
+        )
+    return columns, unit
+
+
+def _measurement(source: Source, line: Span, columns: dict[str, int], factor: float, in_seconds: bool) -> Measurement:
+    cells = _cells(source, line)
+    if len(cells) <= max(columns[name] for name in COLUMNS):
+        raise Complaint(f"this line has {len(cells)} cells; the first line has {max(columns.values()) + 1}", line)
+    node, device, batch, time = (cells[columns[name]] for name in COLUMNS)
+    if not batch.text.isascii() or not batch.text.isdigit() or not 1 <= len(batch.text) <= 9 or int(batch.text) < 1:
+        raise Complaint(f"a batch has one input or more, a whole number; this is {batch.text!r}", batch.span)
+    if _NUMBER.fullmatch(time.text) is None:
+        raise Complaint(f"a time is a number, or inf where the device cannot run it; this is {time.text!r}", time.span)
+    value = float(time.text)
+    if value < 0:
+        raise Complaint(f"a time must not be negative; this is {time.text}", time.span)
+    if value == float("inf") and time.text != "inf":
+        raise Complaint("the number is too large", time.span)
+    return Measurement(
+        node=node.text,
+        device=device.text,
+        batch=int(batch.text),
+        time=Quantity(value * factor, TIME if in_seconds else NONE),
+        node_span=node.span,
+        device_span=device.span,
+        span=line,
+    )

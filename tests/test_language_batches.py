@@ -1,0 +1,357 @@
+"""Batches in the language: options, tables of times, files of them."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mtpp_dsl
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.language.layout import format_spec
+from mtpp_dsl.language.lower import load
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.source import Diagnostic, Source
+from tests.batched_cases import built, cases
+
+HEAD = """graph {
+  node a (work = 2 ms, params = 1 MiB, output = 1 MiB)
+  node b[2] (work = 3 ms, output = 1 MiB)
+  edge a -> b[0] -> b[1]
+}
+device cpu (type = "cpu")
+device gpu[2]
+interconnect links (bandwidth = 1 GiB/s)
+"""
+BATCHED = HEAD + "maximize throughput (batch = 4)\n"
+
+
+def errors(text: str) -> tuple[Diagnostic, ...]:
+    with pytest.raises(SpecError) as caught:
+        load(text + "\n")
+    return caught.value.diagnostics
+
+
+def takes(problem: Problem, node: str, device: str) -> list[float]:
+    """Return what batches of 1, 2, … inputs take; chunks are of one input."""
+    assert problem.batching.chunk == 1
+    row: list[float] = problem.batching.time[problem.graph.index[node], problem.device_index[device], 1:].tolist()
+    return row
+
+
+def test_options_of_the_objective() -> None:
+    """Batch, chunk and the reading of transfers; ``per-input`` is a word, bare or quoted."""
+    for word in ("per-input", '"per-input"'):
+        objective = load(HEAD + f"maximize throughput (batch = 128, chunk = 32, transfer = {word})").objective
+        assert (objective.batch, objective.chunk, objective.transfer) == (128, 32, "per-input")
+    objective = load(BATCHED).objective
+    assert (objective.batch, objective.chunk, objective.transfer) == (4, None, "per-batch")
+    assert load(HEAD + "maximize throughput (batch = 4, transfer = per-batch)").objective.transfer == "per-batch"
+
+
+def test_a_word_with_a_hyphen_is_a_difference_elsewhere() -> None:
+    """Outside of options ``per-input`` still subtracts."""
+    problem = load("let per = 5 let input = 3 let rest = per-input\n" + BATCHED + "constraint batch in [rest]")
+    assert problem.batching.sizes == ((1,),) * 3
+
+
+def test_options_of_devices() -> None:
+    """A fixed share and an overhead shape the law of batches."""
+    problem = load(BATCHED.replace("device gpu[2]", "device gpu[2] (fixed = 60%, overhead = 10 us)"))
+    assert [device.fixed for device in problem.devices] == [0, 0.6, 0.6]
+    assert takes(problem, "a", "gpu[1]") == pytest.approx([1e-5 + 2e-3 * (0.6 + 0.4 * p) for p in (1, 2, 3, 4)])
+    assert takes(problem, "a", "cpu") == pytest.approx([2e-3 * p for p in (1, 2, 3, 4)])
+
+
+def test_routing() -> None:
+    """Without routing over others, devices without a link cannot reach each other."""
+    links = "interconnect links{}\nlink cpu <-> gpu[0] (bandwidth = 1 GiB/s)\n"
+    for option, routing in (("", "widest"), (" (routing = widest)", "widest"), (" (routing = direct)", "direct")):
+        problem = load(BATCHED.replace("interconnect links (bandwidth = 1 GiB/s)\n", links.format(option)))
+        assert isinstance(problem.interconnect, Links)
+        assert problem.interconnect.routing == routing
+
+
+def test_times_by_law() -> None:
+    """Loop variables stand in members, size and value; a later statement replaces an earlier one."""
+    problem = load(
+        BATCHED + "param share = 40%\n"
+        "time b[i], a on gpu at batch p = (share + (1 - share) * p) * (i + 1) * work(a) for i in 0..1 for p in 1..4\n"
+        "time a on gpu[1] at batch 2 = 9 ms\ntime b on gpu[1] at batch 3 = inf\n"
+    )
+    assert takes(problem, "b[0]", "gpu[0]") == pytest.approx([2e-3 * (0.4 + 0.6 * p) for p in (1, 2, 3, 4)])
+    assert takes(problem, "a", "gpu[1]") == pytest.approx([4e-3, 9e-3, 4e-3 * 2.2, 4e-3 * 2.8])
+    assert takes(problem, "b[1]", "gpu[1]")[2] == float("inf")
+    assert takes(problem, "b[1]", "cpu") == pytest.approx([3e-3 * p for p in (1, 2, 3, 4)])
+
+
+def test_a_table_of_a_device_is_not_that_of_a_type() -> None:
+    """What a statement says of a device called like another's type stays with that device."""
+    problem = load(
+        BATCHED.replace("gpu[2]", 'gpu device big (type = "gpu")') + "time a on gpu at batch p = 7 ms for p in 1..4"
+    )
+    assert takes(problem, "a", "gpu") == [7e-3] * 4
+    assert takes(problem, "a", "big") == pytest.approx([2e-3 * p for p in (1, 2, 3, 4)])
+
+
+def test_statements_go_over_the_times_of_the_graph() -> None:
+    """A statement changes what it names; the rest of a table that the graph brought stays."""
+    graph = Graph.create(
+        ["a", "b"],
+        [(0, 1)],
+        work=[1.0, 1.0],
+        batch_times={"gpu": {1: [1.0, 2.0], 2: [3.0, float("inf")]}, "d[1]": {1: [5.0, 5.0], 2: [6.0, 6.0]}},
+    )
+    builder = mtpp_dsl.Builder().graph(graph).device("d", count=2, type="gpu").interconnect("links", latency=1)
+    problem = builder.maximize("throughput", batch=2).time("b", "d", {2: 9}).build()
+    assert takes(problem, "a", "d[0]") == [1, 3]
+    assert takes(problem, "b", "d[0]") == [2, 9]
+    assert takes(problem, "b", "d[1]") == [5, 9]
+
+
+def test_time_is_a_name_elsewhere() -> None:
+    """Nodes, params, devices and types may be called time and times, also where the file is formatted."""
+    text = (
+        "param time: time = 3 ms\nlet times = [1, 2]\n"
+        "graph {\n  node x (work = time, output = 1 B)\n}\ndevice at\ninterconnect links (bandwidth = 1 B/s)\n"
+        "maximize throughput (batch = 2)\nconstraint break symmetry by time\n"
+        "time x on at at batch b = b * time for b in times\n"
+    )
+    assert takes(load(text), "x", "at") == [3e-3, 6e-3]
+    assert format_spec(Source("x", text)) == text
+
+
+def test_layout_of_times() -> None:
+    """Neighbouring statements stand as a table."""
+    text = (
+        "time a on gpu[0] at batch 4=5 ms\ntime bbb[i]on cpu at batch 16=1 ms for i in 0..1\n"
+        'times from"p.csv"(unit=ms)\nmaximize throughput(transfer=per-input)'
+    )
+    assert format_spec(Source("x", text)).splitlines() == [
+        "time a      on gpu[0] at batch 4  = 5 ms",
+        "time bbb[i] on cpu    at batch 16 = 1 ms for i in 0..1",
+        'times from "p.csv" (unit = ms)',
+        "maximize throughput (transfer = per-input)",
+    ]
+
+
+CASES = [
+    ("time c on gpu at batch 1 = 3 ms", "c", "nothing is called 'c'"),
+    ("time a on gpus at batch 1 = 3 ms", "gpus", "did you mean 'gpu'?"),
+    ("time gpu on a at batch 1 = 3 ms", "gpu", "a node is wanted here, not a device"),
+    ("time a on gpu at batch 0 = 3 ms", "0", "a batch has one input or more; this has 0"),
+    ("time a on gpu at batch 1.5 = 3 ms", "1.5", "the size of a batch must be a whole number; this is 1.5"),
+    ("time a on gpu at batch [1, 2] = 3 ms", "[1, 2]", "the size of a batch must be a number; this is a list"),
+    ("time a on gpu at batch 1 = 3", "3", "the time of a batch is a number without a unit, but other times"),
+    ("time a on gpu at batch 1 = 3 MiB", "3 MiB", "a batch takes a time, or a number; this is a size"),
+    ("time a on gpu at batch 1 = 1 ms - 2 ms", "1 ms - 2 ms", "a time must not be negative"),
+    ("time a on gpu at batch 1 = nan", "nan", "nothing is called 'nan'"),
+    ('times from "no.csv"', '"no.csv"', "there is no file no.csv"),
+    ('times from "no.csv" (unit = MB)', "MB", "unit is one of ns, us"),
+    ("device x (fixed = 120%)", "120%", "the fixed share of a batch is at most 100 %; this is 120%"),
+    ("device x (overhead = 3 MiB)", "3 MiB", "overhead must be a time or a number without a unit"),
+    ("device x (overhead = 3)", "3", "overhead of x is a number without a unit, but other times"),
+    ("device x (fixd = 3)", "fixd", "a device has no option 'fixd'; did you mean 'fixed'?"),
+    ("constraint batch in 3", "3", "batch sizes are a list of whole numbers; this is a number without a unit"),
+    ("constraint batch in [3]", "constraint batch in [3]", "add up to 4 inputs"),
+    ("constraint batch in []", "constraint batch in []", "add up to 4 inputs"),
+]
+
+
+@pytest.mark.parametrize(("added", "place", "message"), CASES, ids=[case[0] for case in CASES])
+def test_what_is_wrong_has_a_place(added: str, place: str, message: str) -> None:
+    """A sound spec with one wrong statement added: the message is said, about that place."""
+    found = errors(BATCHED + added)
+    assert [(d.span and d.span.text, message in d.message) for d in found] == [(place, True)], found[0].message
+
+
+OBJECTIVES = [
+    ("(chunk = 2)", "2", "chunk is about batches"),
+    ("(transfer = per-input)", "per-input", "transfer is about batches"),
+    ("(batch = 4, chunk = 3)", "3", "chunks of 3 inputs do not make a batch of 4"),
+    ("(batch = 4, chunk = 0)", "0", "a chunk has one input or more; this has 0"),
+    ("(batch = 4, transfer = per-inputs)", "per-inputs", "did you mean 'per-input'?"),
+    ("(batch = 4, transfer = always)", "always", "transfer is one of per-batch, per-input"),
+    ("(batch = 4, chunks = 2)", "chunks", "throughput has no option 'chunks'; did you mean 'chunk'?"),
+    ("(batch = 100000)", "maximize throughput (batch = 100000)", "scheduled as 100,000 chunks"),
+]
+
+
+@pytest.mark.parametrize(("options", "place", "message"), OBJECTIVES, ids=[case[0] for case in OBJECTIVES])
+def test_wrong_objectives(options: str, place: str, message: str) -> None:
+    """What is wrong with an objective is said of it."""
+    (found,) = errors(HEAD + f"maximize throughput {options}")
+    assert message in found.message
+    assert found.span is not None
+    assert found.span.text == place
+
+
+def test_sizes_that_are_no_chunks() -> None:
+    """A size that the chunk does not divide is an error."""
+    (found,) = errors(HEAD + "maximize throughput (batch = 4, chunk = 2)\nconstraint batch in [1, 2, 4]")
+    assert "a batch of 1 inputs is no number of chunks of 2" in found.message
+
+
+def test_several_errors_in_one_run() -> None:
+    """Every wrong statement is reported."""
+    found = errors(
+        BATCHED + "time c on gpu at batch 1 = 3 ms\ntime a on gpu at batch 0 = 1 ms\ntime a on gpu batch 3 = 1 ms"
+    )
+    assert len(found) == 1
+    assert len(errors(BATCHED + "time c on gpu at batch 1 = 3 ms\ntime a on gpu at batch 0 = 1 ms")) == 2
+
+
+def test_batches_without_a_batch() -> None:
+    """Times of batches are pointed out where nothing goes by them; batch sizes are an error."""
+    for text in ("time a on gpu at batch p = 3 ms for p in 1..4", "device x (fixed = 50%)", "device x (overhead = 1 us)"):
+        warnings = load(HEAD + "minimize makespan\n" + text).warnings
+        assert any("times of batches mean something only for" in warning for warning in warnings), text
+        assert not any("times of batches" in warning for warning in load(BATCHED + text).warnings)
+    (found,) = errors(HEAD + "minimize makespan\nconstraint batch in [1]")
+    assert "to minimize makespan is about one input" in found.message
+
+
+def test_a_device_without_a_size() -> None:
+    """An empty list takes a device out; the reader is told."""
+    problem = load(BATCHED + "constraint batch on cpu in []")
+    assert problem.batching.sizes == ((), (1, 2, 3, 4), (1, 2, 3, 4))
+    assert any("device 'cpu' runs nothing" in warning for warning in problem.warnings)
+
+
+def test_times_alone_settle_the_unit() -> None:
+    """Without other times, the tables of batches say whether times carry units; overhead and tables must agree."""
+    text = (
+        "graph { node a }\ndevice d%s\ninterconnect links\nmaximize throughput (batch = 2)\n"
+        "time a on d at batch p = %s for p in 1..2"
+    )
+    assert load(text % ("", "3 ms")).time_unit == "s"
+    assert load(text % ("", "3")).time_unit == ""
+    assert "all times of a problem carry units" in errors(text % (" (overhead = 1 us)", "3"))[0].message
+
+
+PROFILE = (
+    'batch,node,note,device,time (us)\r\n1,a,x,gpu,5\n\n2,"a",,"gpu",7.5\n'
+    "1,b,,gpu[1],1e1\n2,b,,cpu,inf\n2,b,,gpu[1],3\n1,b,,cpu,1\n"
+)
+
+
+def measured(tmp_path: Path, content: str, more: str = "") -> Problem:
+    (tmp_path / "p.csv").write_text(content, encoding="utf-8")
+    (tmp_path / "s.mtpp").write_text(BATCHED.replace("batch = 4", "batch = 2") + f'times from "p.csv"{more}\n')
+    return load(tmp_path / "s.mtpp")
+
+
+def test_files_of_times(tmp_path: Path) -> None:
+    """Nodes, devices, families and types by name, columns in any order, a unit in the header, inf for never."""
+    problem = measured(tmp_path, PROFILE)
+    assert takes(problem, "a", "gpu[0]") == pytest.approx([5e-6, 7.5e-6])
+    assert takes(problem, "a", "cpu") == pytest.approx([2e-3, 4e-3])
+    assert takes(problem, "b[1]", "gpu[1]") == pytest.approx([1e-5, 3e-6])
+    assert takes(problem, "b[0]", "cpu") == [pytest.approx(1e-6), float("inf")]
+    problem = measured(tmp_path, "node,device,batch,time\na,accelerator,1,5\na,accelerator,2,6\n", " (unit = ns)")
+    assert takes(problem, "a", "gpu[1]") == pytest.approx([5e-9, 6e-9])
+    assert takes(problem, "a", "cpu") == pytest.approx([2e-3, 4e-3])
+
+
+def test_a_statement_after_a_file_counts(tmp_path: Path) -> None:
+    """The later of a file and a statement counts."""
+    problem = measured(tmp_path, PROFILE, "\ntime a on gpu[0] at batch 1 = 1 s")
+    assert takes(problem, "a", "gpu[0]") == pytest.approx([1, 7.5e-6])
+    assert takes(problem, "a", "gpu[1]") == pytest.approx([5e-6, 7.5e-6])
+
+
+FILES = [
+    ("", "s.mtpp", "is empty; a file of times begins with node,device,batch,time"),
+    ("node,device,size,time\n", "p.csv:1:1-21", "there is no column 'batch'"),
+    ("node,device,batch,times\n", "p.csv:1:1-23", "there is no column 'time'; is it 'times'?"),
+    ("node,node,device,batch,time\n", "p.csv:1:6-9", "there are two columns 'node'"),
+    ("node,device,batch,time (MB)\n", "p.csv:1:19-27", "there is no unit of time 'MB'"),
+    ("node,device,batch,time (ms)\nc,gpu,1,5\n", "p.csv:2:1", "nothing is called 'c'"),
+    ("node,device,batch,time (ms)\na,gpux,1,5\n", "p.csv:2:3-6", "nothing is called 'gpux'; did you mean 'gpu'?"),
+    ("node,device,batch,time (ms)\na,b,1,5\n", "p.csv:2:3", "a device is wanted here, not a node"),
+    ("node,device,batch,time (ms)\na,gpu,0,5\n", "p.csv:2:7", "a batch has one input or more"),
+    ("node,device,batch,time (ms)\na,gpu,1,-5\n", "p.csv:2:9-10", "a time must not be negative; this is -5"),
+    ("node,device,batch,time (ms)\na,gpu,1,nan\n", "p.csv:2:9-11", "a time is a number, or inf"),
+    ("node,device,batch,time (ms)\na,gpu,1,1e999\n", "p.csv:2:9-13", "the number is too large"),
+    ("node,device,batch,time (ms)\na,gpu,1\n", "p.csv:2:1-7", "this line has 3 cells; the first line has 4"),
+    ('node,device,batch,time (ms)\n"a,gpu,1,5\n', "p.csv:2:1-10", "a cell with quotes"),
+    ("node,device,batch,time (ms)\na,gpu,1,5\na,gpu[1],1,5\n", "p.csv:3:1-12", "this time is already given at"),
+    ("node,device,batch,time\na,gpu,1,5\na,gpu,2,5\n", "p.csv:2:1-9", "but other times of the problem are a time"),
+]
+
+
+@pytest.mark.parametrize(("content", "place", "message"), FILES, ids=[case[2] for case in FILES])
+def test_wrong_files_have_a_place(tmp_path: Path, content: str, place: str, message: str) -> None:
+    """What is wrong in a file is said of its line and columns, and where the spec names it."""
+    with pytest.raises(SpecError) as caught:
+        measured(tmp_path, content)
+    (found,) = caught.value.diagnostics
+    assert message in found.message
+    assert f"{place}: error" in str(found) or place == "s.mtpp"
+    assert "s.mtpp:" in str(found)
+
+
+def test_units_of_a_file_are_said_once(tmp_path: Path) -> None:
+    """A header and an option that differ are an error."""
+    with pytest.raises(SpecError, match="says that its times are in us, and unit says ms"):
+        measured(tmp_path, PROFILE, " (unit = ms)")
+    assert measured(tmp_path, PROFILE, " (unit = us)").batching.count == 2
+
+
+def test_a_file_reports_all_its_lines(tmp_path: Path) -> None:
+    """Wrong lines are reported together, up to a limit."""
+    with pytest.raises(SpecError) as caught:
+        measured(tmp_path, "node,device,batch,time (ms)\nc,gpu,1,5\na,gpu,x,5\na,gpu,1,y\n")
+    assert len(caught.value.diagnostics) == 3
+    with pytest.raises(SpecError) as caught:
+        measured(tmp_path, "node,device,batch,time (ms)\n" + "a,gpu,x,5\n" * 99)
+    assert len(caught.value.diagnostics) == 20
+
+
+@given(st.text(alphabet='node,device,batch,time"\n\r\t (us)gpu[0]a1.e-inf', max_size=80))
+def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """No text breaks the reader."""
+    with contextlib.suppress(SpecError):
+        measured(tmp_path_factory.mktemp("any"), "node,device,batch,time (ms)\n" + text)
+
+
+def test_the_cases_read_as_they_are(data: Path) -> None:
+    """The builder reproduces sizes, times, memories and links of every reference instance."""
+    for case in cases(data).values():
+        problem = built(case)
+        batching, chunk = problem.batching, problem.batching.chunk
+        assert batching.inputs == case["L"]
+        assert [[size * chunk for size in menu] for menu in batching.sizes] == [
+            sorted(size for size in menu if size <= case["L"]) for menu in case["B"]
+        ]
+        for i, rows in enumerate(case["t"]):
+            for u, row in enumerate(rows):
+                assert [batching.time[i, u, size] for size in batching.sizes[u]] == [
+                    row[str(size * chunk)] for size in batching.sizes[u]
+                ]
+        np.testing.assert_array_equal(batching.weights, case["wm"])
+        np.testing.assert_array_equal(batching.share, chunk * (np.array(case["im"]) + np.array(case["om"])))
+        np.testing.assert_array_equal(problem.memory_limit, case["mem"])
+        assert isinstance(problem.interconnect, Links)
+        assert problem.interconnect.routing == "direct"
+        np.testing.assert_array_equal(problem.interconnect.bandwidth * (1 - np.eye(problem.k)), case["beta"])
+
+
+def test_built_is_loaded() -> None:
+    """A builder's text says what the builder says."""
+    builder = mtpp_dsl.Builder().node("a", work="1 ms", output="1 MiB").node("b", work="2 ms").edge("a", "b")
+    builder.device("gpu", count=2, fixed=0.5, overhead="3 us").interconnect("links", routing="direct")
+    builder.link("gpu[0]", "gpu[1]", bandwidth="1 GiB/s").time(["a", "b"], "gpu", {1: "1 ms", 2: float("inf")})
+    builder.maximize("throughput", batch=4, chunk=1, transfer="per-input").constraint("batch in [1, 2, 3, 4]")
+    builder.time("b", "gpu[1]", {3: "4 ms", 4: "5 ms"}).time("a", ["gpu[0]", "gpu[1]"], {3: "1 ms", 4: 0})
+    builder.constraint("batch on gpu[0] in [1, 2]")
+    one, other = builder.build(), load(builder.text())
+    assert one.devices == other.devices
+    assert one.objective == other.objective
+    np.testing.assert_array_equal(one.batching.time, other.batching.time)
+    assert takes(one, "b", "gpu[1]") == [0.001, float("inf"), 0.004, 0.005]
