@@ -10,7 +10,7 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, 
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 
-__all__ = ["FINEST", "TARGET", "Scale", "floor_of", "scale_of"]
+__all__ = ["FINEST", "TARGET", "Scale", "floor_of", "scale_of", "scheduled"]
 
 TARGET = 100.0
 """What the simple lower bound becomes: a solver's absolute tolerance of 1e-6 is then 1e-8 of the cost."""
@@ -62,6 +62,17 @@ class Scale:
         """
         fine = self.unit <= self.floor / TARGET * (1 + 1e-9)
         return FEASIBILITY if fine else FEASIBILITY * TARGET / COARSE
+
+
+def scheduled(floor: float, ceiling: float) -> Scale:
+    """Return the unit of a model of schedules: none is shorter than *floor*, the best no longer than *ceiling*.
+
+    Binaries that are off by a solver's tolerance loosen rows with an M, which lowers a bound: they take no margin.
+    """
+    floor *= 1 - 1e-9
+    floor = floor if np.isfinite(floor) else 0.0
+    unit = (floor if floor >= COARSE * ceiling else ceiling) / TARGET
+    return Scale(unit=float(unit) or 1.0, floor=floor, ceiling=ceiling)
 
 
 def floor_of(least_work: Floats, k: int) -> float:

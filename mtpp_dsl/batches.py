@@ -188,7 +188,7 @@ def shipments(problem: Problem, batches: Batches) -> Iterator[Shipment]:
                 yield Shipment(e, d, f, count, begin, begin + takes)
 
 
-def timed(problem: Problem, device: Ints, priority: Floats) -> Batches:
+def timed(problem: Problem, device: Ints, priority: Floats, *, barrier: bool = False) -> Batches:
     """Return the earliest schedule in which every device runs its batches in a given order.
 
     Every batch starts as soon as its inputs have arrived and the batches before it on its device have ended; one that
@@ -199,6 +199,7 @@ def timed(problem: Problem, device: Ints, priority: Floats) -> Batches:
         device: [n, chunks] or [n, inputs] where every chunk of every node runs.
         priority: [n, devices] of the batches on one device, which are shared neither by two of one device nor in
             conflict with precedence: a batch that needs another one's output has the larger number, wherever they run.
+        barrier: whether batches wait for all batches of what their nodes read, as in ghannane2023, (3.3) as printed.
 
     Raises:
         UsageError: a batch that its device does not support, inputs that no link can carry, or an order against
@@ -222,6 +223,8 @@ def timed(problem: Problem, device: Ints, priority: Floats) -> Batches:
         ready = free[f] if takes[v, f] > 0 else 0.0
         for e in into[v]:
             shared = np.bincount(where[tails[e]][mine], minlength=k)
+            if barrier:
+                ready = float(np.maximum(ready, end[tails[e], sizes[tails[e]] > 0].max()))
             for d in np.flatnonzero(shared).tolist():
                 moves = carried.scaled(e, d, f, int(shared[d]) * inputs) if per_input else carried.time(e, d, f)
                 ready = float(np.maximum(ready, end[tails[e], d] + moves))  # nan where the order is none

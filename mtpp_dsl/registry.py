@@ -41,6 +41,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
         "moirai": "mtpp_dsl.models.formulations.moirai:Moirai",
         "moirai-printed": "mtpp_dsl.models.formulations.moirai_printed:MoiraiPrinted",
+        "batched": "mtpp_dsl.models.formulations.batched:Batched",
+        "batched-printed": "mtpp_dsl.models.formulations.batched_printed:BatchedPrinted",
     },
     METHODS: {
         "auto": "mtpp_dsl.solvers.auto.method:Auto",

@@ -28,9 +28,9 @@ def memory(model: Any, problem: Problem, need: Floats, on: On) -> None:
     Exact, as the check counts. Reference: tarnawski2020, section 3; the reserve is taken off the limit.
 
     Args:
-        model: with ``V``.
+        model: to add to.
         problem: whose devices.
-        need: [nodes] the memory of each.
+        need: [nodes] the memory of each, or [nodes, devices]; where that is 0 *on* is not asked.
         on: see :mod:`mtpp_dsl.models.blocks.assignment`.
     """
     limits = problem.memory_limit
@@ -38,16 +38,20 @@ def memory(model: Any, problem: Problem, need: Floats, on: On) -> None:
     if not limited:
         return
     part = model.memory = pyo.Block(concrete=True)
-    too_large = [(v, d) for d in limited for v in np.flatnonzero(need > limits[d] * (1 + PASSED)).tolist()]
+    need = need if need.ndim == 2 else np.repeat(need[:, None], problem.k, axis=1)
+    too_large = [(v, d) for d in limited for v in np.flatnonzero(need[:, d] > limits[d] * (1 + PASSED)).tolist()]
     part.never = pyo.Set(initialize=too_large, dimen=2)
     constrain(part, "too_large", part.never, rule=lambda _, v, d: on(v, d) == 0)
-    roomy = [d for d in limited if limits[d] > 0]
-    part.D = pyo.Set(initialize=roomy)
+    part.D = pyo.Set(initialize=[d for d in limited if limits[d] > 0 and need[:, d].any()])
+    users = {d: np.flatnonzero(need[:, d]).tolist() for d in part.D}
+    part.users = pyo.Set(part.D, initialize=users)
     part.share = pyo.Param(
-        model.V,
-        part.D,
-        initialize={(v, d): PARTS * float(min(need[v] / limits[d], 2.0)) for d in roomy for v in range(len(need))},
+        [(v, d) for d in part.D for v in users[d]],
+        initialize={(v, d): PARTS * float(min(need[v, d] / limits[d], 2.0)) for d in part.D for v in users[d]},
     )
     constrain(
-        part, "fits", part.D, rule=lambda b, d: sum(b.share[v, d] * on(v, d) for v in model.V) <= PARTS * (1 + PASSED)
+        part,
+        "fits",
+        part.D,
+        rule=lambda b, d: sum(b.share[v, d] * on(v, d) for v in b.users[d]) <= PARTS * (1 + PASSED),
     )

@@ -15,8 +15,8 @@ from mtpp_dsl.problem import Problem
 __all__ = ["by_first_use", "separate"]
 
 
-def separate(model: Any, problem: Problem, home: Sequence[int], on: On) -> None:
-    """Keep the members of groups apart.
+def separate(model: Any, problem: Problem, home: Sequence[int], on: On, copies: Sequence[int] = (0,)) -> None:
+    """Keep the members of groups apart, in every one of *copies* by itself.
 
     Formula: ``sum_{v in group} on(v,d) <= 1``.
     Source -> target: ``constraint separate`` -> a row per group and device. Exact.
@@ -26,8 +26,10 @@ def separate(model: Any, problem: Problem, home: Sequence[int], on: On) -> None:
         problem: whose constraints.
         home: [n] what stands for each node in *on*; two nodes with one cannot be apart.
         on: see :mod:`mtpp_dsl.models.blocks.assignment`.
+        copies: what to add to *home* in each.
     """
-    groups = [sorted(home[v] for v in set(group.nodes)) for group in problem.of(Separate) if len(set(group.nodes)) > 1]
+    apart = [sorted(home[v] for v in set(group.nodes)) for group in problem.of(Separate) if len(set(group.nodes)) > 1]
+    groups = [[first + one for one in group] for first in copies for group in apart]
     if any(len(set(group)) < len(group) for group in groups):
         impossible(model, "together_and_apart")
         return

@@ -12,7 +12,7 @@ from mtpp_dsl.models.facts.lags import longest_lags
 from mtpp_dsl.models.merged import Merged
 from mtpp_dsl.problem import Problem
 
-__all__ = ["Times", "carries", "horizon", "times_of"]
+__all__ = ["ABOVE", "Times", "carries", "heads_of", "horizon", "tails_of", "times_of"]
 
 BELOW = 1 - 1e-9
 """Heads and tails are sums of floats: taken off, so that no window is too narrow."""
@@ -64,10 +64,14 @@ class Times:
         return both
 
 
-def carries(problem: Problem, home: Ints) -> Floats:
-    """Return [m, k, k] what edges take; within a class of *home* ([n]) they cannot leave a device."""
+def carries(problem: Problem, home: Ints, inputs: int = 1) -> Floats:
+    """Return [m, k, k] what edges take; within a class of *home* ([n]) they cannot leave a device.
+
+    All but the latency grows with the *inputs*.
+    """
     transfers, graph = problem.transfers, problem.graph
-    times = transfers.latency + transfers.size[:, None, None] * transfers.inverse + transfers.table[transfers.row]
+    sent = transfers.size[:, None, None] * transfers.inverse + transfers.table[transfers.row]
+    times = transfers.latency + inputs * sent
     times[home[graph.tails] == home[graph.heads]] = np.inf
     times[:, np.arange(problem.k), np.arange(problem.k)] = 0.0
     carry: Floats = times
@@ -90,7 +94,7 @@ def times_of(problem: Problem, view: Merged, most: float, unit: float) -> Times:
     time = np.where(view.allowed[view.home], problem.time, np.inf) / unit
     carry = carries(problem, view.home) / unit
     most = most * ABOVE / unit
-    head, tail = _longest(graph, time, carry), _longest_after(graph, time, carry)
+    head, tail = heads_of(graph, time, carry), tails_of(graph, time, carry)
     time = np.where(head + time + tail <= most, time, np.inf)
     for members in np.split(np.argsort(view.home, kind="stable"), np.cumsum(np.bincount(view.home))[:-1]):
         time[np.ix_(members, ~np.isfinite(time[members]).all(axis=0))] = np.inf
@@ -99,7 +103,8 @@ def times_of(problem: Problem, view: Merged, most: float, unit: float) -> Times:
     )
 
 
-def _longest(graph: Graph, time: Floats, carry: Floats) -> Floats:
+def heads_of(graph: Graph, time: Floats, carry: Floats) -> Floats:
+    """Return [n, k] how long the longest path into every node on every device is; see :func:`times_of`."""
     head = np.zeros_like(time)
     entering = graph.by_head
     for v in graph.topological_order.tolist():
@@ -110,7 +115,8 @@ def _longest(graph: Graph, time: Floats, carry: Floats) -> Floats:
     return head
 
 
-def _longest_after(graph: Graph, time: Floats, carry: Floats) -> Floats:
+def tails_of(graph: Graph, time: Floats, carry: Floats) -> Floats:
+    """Return [n, k] how long the longest path out of every node on every device is; see :func:`times_of`."""
     tail = np.zeros_like(time)
     for u in graph.topological_order[::-1].tolist():
         for e in range(int(graph.offsets[u]), int(graph.offsets[u + 1])):

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 
 from mtpp_dsl.constraints import (
     Acyclic,
+    BreakSymmetry,
     Colocate,
     Contiguous,
     ExclusiveLinks,
@@ -27,6 +28,7 @@ from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.schedule import schedule
+from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.blocks.timed_rows import timed_rows, unreadable_times
 from mtpp_dsl.models.blocks.transfer import ends, routed_edges, transfer
 from mtpp_dsl.models.components import impossible
@@ -36,14 +38,15 @@ from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import Times, horizon, times_of
 from mtpp_dsl.models.merged import Merged, merged
 from mtpp_dsl.models.retiming import Solution, retimed
-from mtpp_dsl.models.scaling import COARSE, FEASIBILITY, TARGET, Scale
+from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.plan import Plan, quotient_order
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.symmetry import ordered
 from mtpp_dsl.together import ordered_edges
 
 __all__ = ["Moirai", "refusal", "scale_of"]
 
-HONOURED = (Acyclic, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
+HONOURED = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
 
 MOST_PAIRS = 5_000_000
 """Pairs of nodes, and with exclusive links of edges, of larger graphs take gigabytes before any solver sees them."""
@@ -105,6 +108,7 @@ class Moirai:
         memory(model, problem, view.memory, on)
         contiguity(model, problem, home.tolist(), on)
         separate(model, problem, home.tolist(), on)
+        devices_in_order(model, problem, does_nodes(times.time, home, on))
         for number, (tails, heads) in enumerate(ordered_edges(problem)):
             device_order(model, f"order_{number}", view.edges(tails, heads), on, [(d,) for d in range(problem.k)])
         if any(problem.of(Linear)):
@@ -136,6 +140,7 @@ class Moirai:
         if times is None or model.component("x") is None:
             return
         view: Merged = model.view
+        plan = ordered(problem, plan)
         where = plan.assignment[view.first]
         for (v, d), variable in model.x.items():
             if not variable.fixed:
@@ -186,18 +191,12 @@ def refusal(name: str, problem: Problem, honoured: tuple[type, ...]) -> str | No
 
 
 def scale_of(problem: Problem, view: Merged, cost: float | None) -> Scale:
-    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above.
-
-    Binaries that are off by a solver's tolerance loosen rows with an M, which lowers a bound: they take no margin.
-    """
+    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above."""
     ceiling = horizon(problem) if cost is None else cost
     times = times_of(problem, view, ceiling, 1.0)
     least = np.where(times.may, times.time, np.inf).min(axis=1, initial=np.inf)
     path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)
-    floor = float(max(path.max(initial=0.0), least.sum() / problem.k)) * (1 - 1e-9)
-    floor = floor if np.isfinite(floor) else 0.0
-    unit = (floor if floor >= COARSE * ceiling else ceiling) / TARGET
-    return Scale(unit=float(unit) or 1.0, floor=floor, ceiling=ceiling)
+    return scheduled(float(max(path.max(initial=0.0), least.sum() / problem.k)), ceiling)
 
 
 def _set_orders(model: Any, problem: Problem, where: Ints) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
+from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks import assignment
@@ -20,17 +20,19 @@ from mtpp_dsl.models.blocks.printed_schedule import (
     printed_times,
     printed_transfers,
 )
+from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries, horizon
 from mtpp_dsl.models.formulations.moirai import refusal
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.symmetry import ordered
 from mtpp_dsl.together import colocated
 
 __all__ = ["MoiraiPrinted"]
 
-HONOURED = (Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
+HONOURED = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
 
 
 class MoiraiPrinted:
@@ -76,6 +78,7 @@ class MoiraiPrinted:
             printed_congestion(model, graph, timed, after, on)
         memory(model, problem, graph.memory, on)
         separate(model, problem, list(range(graph.n)), on)
+        devices_in_order(model, problem, does_nodes(time, np.arange(graph.n), on))
         model.together = pyo.ConstraintList()
         for v, home in enumerate(_first(problem)):
             for d in range(problem.k) if v != home else ():
@@ -84,9 +87,11 @@ class MoiraiPrinted:
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries from *plan*."""
-        graph, times, where = problem.graph, plan.schedule, plan.assignment.tolist()
-        if times is None:
+        if plan.schedule is None:
             return
+        plan = ordered(problem, plan)
+        graph, times, where = problem.graph, plan.schedule, plan.assignment.tolist()
+        assert times is not None
         for (v, d), variable in model.x.items():
             if not variable.fixed:
                 variable.set_value(int(where[v] == d))

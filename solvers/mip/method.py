@@ -167,6 +167,9 @@ class _Run:
         if solved.plan is not None:
             self.take_plan(solved.plan)
         outcome = solved.outcome
+        if outcome.termination == "infeasible" and form.role == "restriction":
+            self.notes.append(f"{form.name} has no solution; the problem, of whose plans it has some, may have one")
+            return self.result("complete", time=phases)
         if outcome.termination == "infeasible":
             return self.infeasible(phases)
         self.coarse(solved.margin)

@@ -1,0 +1,181 @@
+"""What is true of the times in every batched schedule, and which batches such a schedule can have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.batching import Batching
+from mtpp_dsl.constraints import PinChunks, Separate
+from mtpp_dsl.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.models.blocks.rows import PASSED
+from mtpp_dsl.models.facts.clashes import Items
+from mtpp_dsl.models.facts.reach import reach
+from mtpp_dsl.models.facts.times import ABOVE, Times, carries, heads_of, tails_of
+from mtpp_dsl.models.merged import Merged
+from mtpp_dsl.problem import Problem
+
+__all__ = ["BatchTimes", "batch_horizon", "batch_items", "batch_times", "copied", "pinned"]
+
+
+@dataclass(frozen=True, eq=False)
+class BatchTimes:
+    """Times of the batches of a problem, in the unit of a model.
+
+    Attributes:
+        times: of the least batch of every node on every device, and of the least that edges carry.
+        takes: [n, k, chunks + 1] of every batch; ``inf`` where it is in no schedule of interest, 0 for none.
+        growing: [m, k, k] what every further chunk adds to a transfer.
+    """
+
+    times: Times
+    takes: Floats
+    growing: Floats
+
+    def menu(self, v: int, d: int) -> list[int]:
+        """Return the sizes, in chunks, of the batches that node *v* may have on device *d*."""
+        sizes: list[int] = (np.flatnonzero(np.isfinite(self.takes[v, d, 1:])) + 1).tolist()
+        return sizes
+
+    @property
+    def least_work(self) -> Floats:
+        """[n] what the batches of a node take together at least; ``inf`` of one that may be nowhere."""
+        count = self.takes.shape[2] - 1
+        rate = (self.takes[:, :, 1:] / np.arange(1, count + 1)).min(axis=(1, 2)) * count
+        least: Floats = np.maximum(rate, self.takes[:, :, 1:].min(axis=(1, 2)))
+        return least
+
+
+def batch_times(problem: Problem, view: Merged, most: float, unit: float) -> BatchTimes:
+    """Return the times of *problem*, of schedules no longer than *most*, divided by *unit*.
+
+    Heads and tails are as :func:`mtpp_dsl.models.facts.times.times_of` has them, of the least batches: whatever path a
+    chunk takes, it meets batches that take no less. A batch for which both are too long together is in no such
+    schedule, which leaves longer heads and tails to others.
+
+    Args:
+        problem: the throughput of a batch.
+        view: its classes, of which all nodes have batches of the same chunks.
+        most: in the problem's unit.
+        unit: of the model.
+    """
+    batching, graph = problem.batching, problem.graph
+    takes = np.where(view.allowed[view.home][:, :, None], batching.time, np.inf) / unit
+    takes[:, :, 0] = 0.0
+    takes[~fitting(problem, view)[view.home]] = np.inf
+    inputs = batching.chunk if batching.per_input else 1
+    carry = carries(problem, view.home, inputs) / unit
+    most = most * ABOVE / unit
+    before = -1
+    while (left := np.isfinite(takes).sum()) != before:
+        before = left
+        same = np.ones((view.count, *takes.shape[1:]), np.bool_)
+        np.logical_and.at(same, view.home, np.isfinite(takes))
+        takes[~same[view.home]] = np.inf
+        least = takes[:, :, 1:].min(axis=2)
+        head, tail = heads_of(graph, least, carry), tails_of(graph, least, carry)
+        late = (head + tail)[:, :, None] + takes > most
+        takes[:, :, 1:][late[:, :, 1:]] = np.inf
+    apart = np.isfinite(least)
+    times = Times(most, least, carry, np.where(apart, head, np.inf), np.where(apart, tail, np.inf))
+    return BatchTimes(times, takes, _growing(problem) / unit)
+
+
+def fitting(problem: Problem, view: Merged) -> Bools:
+    """Return [classes, k, chunks + 1] whether a device holds a batch of a class by itself, as plans are checked."""
+    need = class_memory(problem.batching, view)
+    fits: Bools = need[:, None, :] <= (problem.memory_limit * (1 + PASSED))[None, :, None]
+    fits[:, :, 0] = True
+    return fits
+
+
+def class_memory(batching: Batching, view: Merged) -> Floats:
+    """Return [classes, chunks + 1] what a batch of so many chunks takes (ghannane2023, 3.7); 0 for none."""
+    need = view.total(batching.weights)[:, None] + view.total(batching.share)[:, None] * np.arange(batching.count + 1)
+    need[:, 0] = 0.0
+    return need
+
+
+def _growing(problem: Problem) -> Floats:
+    transfers, batching = problem.transfers, problem.batching
+    if not batching.per_input:
+        return np.zeros((problem.graph.m, problem.k, problem.k))
+    sent = transfers.size[:, None, None] * transfers.inverse + transfers.table[transfers.row]
+    return np.where(np.isfinite(sent), sent, 0.0) * batching.chunk * (1.0 - np.eye(problem.k))
+
+
+def batch_horizon(problem: Problem) -> float:
+    """Return what the least makespan is not above, if there is a schedule at all.
+
+    Everything in one batch each on one device that may have it; else all batches one after the other, as many of each
+    node as there can be, and each at its longest, with a transfer at its longest behind it. In the earliest schedule of
+    a choice of batches and orders every start is the length of a path through different batches, which leaves each of
+    them by at most one transfer.
+    """
+    batching, graph = problem.batching, problem.graph
+    takes = np.where(problem.allowed[:, :, None], batching.time, np.inf)
+    batches = min(problem.k, batching.count)
+    longest_batch = np.where(np.isfinite(takes), takes, 0.0).max(axis=2)
+    carry = carries(problem, np.arange(graph.n), batching.inputs if batching.per_input else 1)
+    sent = np.zeros(graph.n)
+    np.maximum.at(sent, graph.tails, np.where(np.isfinite(carry), carry, 0.0).max(axis=(1, 2), initial=0.0))
+    total = float(np.sort(longest_batch, axis=1)[:, -batches:].sum() + batches * sent.sum())
+    whole = takes[:, :, batching.count].sum(axis=0)
+    whole[(batching.weights + batching.share * batching.count).sum() > problem.memory_limit] = np.inf
+    free = not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(PinChunks))
+    return min(total, float(whole.min()) if free else np.inf) * (1 + 1e-9)
+
+
+def batch_items(found: BatchTimes, graph: Graph) -> Items:
+    """Return the batches on their devices, that of v on d as number ``v * k + d``.
+
+    Those that take no time are in nobody's way. With one chunk precedence orders batches; with more, two of a node and
+    of one that reads its output may be in either order on a device where they share no chunk.
+    """
+    times = found.times
+    n, k = times.time.shape
+    positive = np.where(found.takes[:, :, 1:] > 0, found.takes[:, :, 1:], np.inf).min(axis=2)
+    length = np.full((n, k, k), np.inf)
+    length[:, range(k), range(k)] = positive
+    after = np.zeros((n * k, n * k), np.bool_)
+    if found.takes.shape[2] == 2:
+        paths = reach(n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
+        after = np.kron(paths, np.ones((k, k), np.bool_))
+    head, tail = times.head.ravel(), times.tail.ravel()
+    everywhere = np.ones(k)
+    return Items(
+        head[:, None] * everywhere,
+        length.reshape(n * k, k),
+        tail[:, None] * everywhere,
+        head,
+        times.most - tail,
+        after,
+    )
+
+
+def copied(graph: Graph, times: Times, copies: int) -> tuple[Graph, Times]:
+    """Return as many copies of *graph* as there are chunks, side by side, and their times.
+
+    Node v of copy c is number ``c * n + v``, edge e is ``c * m + e``.
+    """
+    names = [f"{name} {c}" for c in range(copies) for name in graph.names]
+    first = np.arange(copies)[:, None] * graph.n
+    edges = zip((first + graph.tails).ravel().tolist(), (first + graph.heads).ravel().tolist(), strict=True)
+
+    def repeated(values: Floats) -> Floats:
+        return np.tile(values, (copies,) + (1,) * (values.ndim - 1))
+
+    return Graph.create(names, edges), Times(
+        times.most, repeated(times.time), repeated(times.carry), repeated(times.head), repeated(times.tail)
+    )
+
+
+def pinned(problem: Problem) -> Ints:
+    """Return [n, chunks] where chunks have to run; -1 where that is free, -2 where they have to run in two places."""
+    pins = np.full((problem.graph.n, problem.batching.count), -1)
+    for pin in problem.of(PinChunks):
+        for v in pin.nodes:
+            clash = (pins[v] != -1) & (pins[v] != pin.places)
+            pins[v] = np.where(clash, -2, pin.places)
+    return pins

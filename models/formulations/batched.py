@@ -1,0 +1,233 @@
+"""The throughput of a batch as a mixed-integer programme (ghannane2023, chapter 3.2, corrected)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+
+from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.contracts import Role
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.models.batch_plan import batch_plan, chunk_classes, sorted_chunks
+from mtpp_dsl.models.blocks import assignment
+from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers
+from mtpp_dsl.models.blocks.disjunction import disjunction
+from mtpp_dsl.models.blocks.memory import memory
+from mtpp_dsl.models.blocks.placement import separate
+from mtpp_dsl.models.blocks.symmetry import chunks_in_order, devices_in_order
+from mtpp_dsl.models.blocks.transfer import routed_edges, transfer
+from mtpp_dsl.models.components import impossible
+from mtpp_dsl.models.facts.batches import (
+    BatchTimes,
+    batch_horizon,
+    batch_items,
+    batch_times,
+    class_memory,
+    copied,
+    pinned,
+)
+from mtpp_dsl.models.facts.clashes import clashes
+from mtpp_dsl.models.merged import Merged, merged
+from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.symmetry import Measure, ordered
+
+__all__ = ["HONOURED", "Batched", "batch_refusal", "needs_of"]
+
+HONOURED = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
+
+MOST = 5_000_000
+"""Orders of batches and ways of chunks; larger models take gigabytes before any solver sees them."""
+
+
+class Batched:
+    """Every batched schedule, and nothing else: a chunk waits for itself, not for the batches of other chunks.
+
+    Beside the correction of (3.3): chunks in place of inputs, and these sorted; batch sizes without any M; precedence
+    between chunks, without an M either; windows of batches from a known plan and the longest paths into and out of
+    them; orders of two batches on one device only where windows leave both, also of nodes on one path, which (3.3) as
+    corrected does not order; batches that take no time are in nobody's way.
+    """
+
+    name = "batched"
+    exact = True
+    role: Role = "exact"
+    summary = "the throughput of a batch and its proof, by mixed-integer programming (ghannane2023, 3.2, corrected)"
+    floor = "the longest path of least batches, or all work shared, each batch where its inputs take least"
+
+    def __init__(self, cost: float | None = None) -> None:
+        self.cost = cost
+
+    def below(self, cost: float) -> Batched:
+        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
+        return Batched(cost)
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why this problem cannot be formulated, or None."""
+        return batch_refusal(self.name, problem)
+
+    def build(self, problem: Problem) -> Any:
+        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        view = merged(problem)
+        scale = scale_of(problem, view, self.cost)
+        found = batch_times(problem, view, scale.ceiling, scale.unit)
+        count, chunks = view.count, problem.batching.count
+        model = pyo.ConcreteModel(name=self.name)
+        model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
+        model.view, model.pins = view, pinned(problem)
+        model.V, model.D = pyo.RangeSet(0, count * chunks - 1), pyo.RangeSet(0, problem.k - 1)
+        may = found.times.may[view.first]
+        if not may.any(axis=1).all() or (model.pins < -1).any():
+            model.C = pyo.Var()
+            model.objective = pyo.Objective(expr=model.C)
+            impossible(model, "nowhere")
+            return model
+        on = assignment.assigned(model, np.tile(may, (chunks, 1)))
+        for v, c in np.argwhere(model.pins >= 0).tolist():
+            _settle(model, int(view.home[v]) + c * count, int(model.pins[v, c]))
+        runs = batch_sizes(model, found, view, on)
+        batch_schedule(model, found, view, on, runs, scale.floor / scale.unit)
+        self._sequence(model, problem, found, on)
+        memory(model, problem, *needs_of(model, problem, found, view))
+        separate(model, problem, view.home.tolist(), on, range(0, count * chunks, count))
+        self._sort(model, problem, found, on, runs)
+        return model
+
+    def _sequence(self, model: Any, problem: Problem, found: BatchTimes, on: assignment.On) -> None:
+        """Add transfers of chunks, and that no two batches of a device overlap."""
+        view, graph, chunks = model.view, problem.graph, problem.batching.count
+        copies, times = copied(graph, found.times, chunks)
+        home = (np.arange(chunks)[:, None] * view.count + view.home).ravel()
+        transfer(model, times, copies, home, on, routed_edges(times, copies, home), [])
+        if problem.batching.per_input:
+            growing_transfers(model, found, copies.tails.tolist(), copies.heads.tolist(), graph.m)
+        pairs = clashes(batch_items(found, graph), found.times.most)
+        items = list(model.batch.s)
+        b, k, homes = model.sizes.b, problem.k, view.home.tolist()
+        busy = {
+            i: sum(b[homes[i // k], i % k, p] for p in found.menu(i // k, i % k) if found.takes[i // k, i % k, p] > 0)
+            for i in items
+        }
+        part = model.batch
+        disjunction(
+            model,
+            "orders",
+            pairs,
+            {i: i for i in items},
+            lambda i, _: busy[i],
+            lambda i: part.s[i],
+            lambda i: part.f[i],
+        )
+
+    def _sort(self, model: Any, problem: Problem, found: BatchTimes, on: assignment.On, runs: Runs) -> None:
+        """Break the symmetry of devices, where that is asked for, and of chunks."""
+        view = model.view
+        members = np.bincount(view.home).tolist()
+        may = found.times.may
+
+        def does(by: Measure, d: int) -> list[tuple[float, Any]]:
+            if by == "tasks":
+                return [(members[h], runs(h, d)) for h in range(view.count) if may[view.first[h], d]]
+            terms = model.sizes.b.items()
+            if by == "batches":
+                return [(float(p * members[h]), b) for (h, f, p), b in terms if f == d]
+            total = np.zeros((view.count, *found.takes.shape[1:]))
+            np.add.at(total, view.home, found.takes)
+            return [(float(total[h, d, p]), b) for (h, f, p), b in terms if f == d and total[h, d, p] > 0]
+
+        devices_in_order(model, problem, does)
+        model.leader = leading(may, model.pins)
+        if model.leader is not None:
+            first = int(view.home[model.leader])
+            devices = np.flatnonzero(may[model.leader]).tolist()
+            chunks_in_order(model, lambda c, d: on(c * view.count + first, d), chunk_classes(model.pins), devices)
+
+    def start(self, problem: Problem, model: Any, plan: Plan) -> None:
+        """Set the binaries from *plan*, its devices and chunks in the order that the model asks for."""
+        if plan.batches is None or model.component("x") is None:
+            return
+        view: Merged = model.view
+        plan = ordered(problem, plan)
+        batches = plan.batches
+        assert batches is not None
+        where = batches.device[:, :: problem.batching.chunk]
+        if model.leader is not None:
+            where = sorted_chunks(where, chunk_classes(model.pins), model.leader)
+        for (i, d), variable in model.x.items():
+            if not variable.fixed:
+                variable.set_value(int(where[view.first[i % view.count], i // view.count] == d))
+        for (h, d, p), variable in model.sizes.b.items():
+            variable.set_value(int((where[view.first[h]] == d).sum() == p))
+        middle = (batches.start + batches.end).ravel()
+        for (i, j), variable in model.orders.o.items():
+            variable.set_value(int(middle[i] < middle[j]))  # nan, where there is no batch, is before nothing
+
+    def extract(self, problem: Problem, model: Any) -> Plan:
+        """Return the plan that the values of the model's variables mean, with exact times in their order."""
+        view: Merged = model.view
+        where = chunks_of(model.x, view.count, problem)[view.home]
+        middle = np.zeros(problem.graph.n * problem.k)
+        for i in model.batch.s:
+            middle[i] = (model.batch.s[i].value or 0.0) + (model.batch.f[i].value or 0.0)
+        return batch_plan(problem, where, middle.reshape(problem.graph.n, problem.k))
+
+
+def batch_refusal(name: str, problem: Problem) -> str | None:
+    """Return why formulation *name* is not one of *problem*, or None."""
+    if problem.objective.batch is None:
+        return f"{name} schedules batches; to {problem.objective} is about one sample"
+    for constraint in problem.constraints:
+        if not isinstance(constraint, HONOURED):
+            return f"{name} cannot honour constraint {constraint} of a batch"
+    size = problem.k * problem.graph.n**2 // 2 + problem.graph.m * problem.k**2 * problem.batching.count
+    if size > MOST:
+        return (
+            f"{name} would have {size:,} orders of batches and ways of chunks; {MOST:,} are the most (coarsen the "
+            "graph, or give larger batch sizes)"
+        )
+    return None
+
+
+def scale_of(problem: Problem, view: Merged, cost: float | None) -> Scale:
+    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above."""
+    ceiling = batch_horizon(problem) if cost is None else cost
+    found = batch_times(problem, view, ceiling, 1.0)
+    times = found.times
+    path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)
+    return scheduled(float(max(path.max(initial=0.0), found.least_work.sum() / problem.k)), ceiling)
+
+
+def needs_of(model: Any, problem: Problem, found: BatchTimes, view: Merged) -> tuple[Any, assignment.On]:
+    """Return [classes * (chunks + 1), devices] what batches take in memory, and whether there is such a batch."""
+    count = problem.batching.count
+    menus = np.isfinite(found.takes[view.first])
+    need = np.where(menus, class_memory(problem.batching, view)[:, None, :], 0.0)
+    return (
+        need.transpose(0, 2, 1).reshape(-1, problem.k),
+        lambda i, d: model.sizes.b[i // (count + 1), d, i % (count + 1)],
+    )
+
+
+def chunks_of(x: Any, count: int, problem: Problem) -> Ints:
+    """Return [classes, chunks] the device of every chunk by the values of the binaries of all copies."""
+    share = np.zeros((count * problem.batching.count, problem.k))
+    for (i, d), variable in x.items():
+        share[i, d] = variable.value or 0.0
+    where: Ints = share.argmax(axis=1).reshape(problem.batching.count, count).T
+    return where
+
+
+def leading(may: Bools, pins: Ints) -> int | None:
+    """Return the node by whose devices chunks are sorted: of those not pinned, one that may use most; None: none."""
+    free = np.flatnonzero((pins < 0).all(axis=1))
+    return int(free[may[free].sum(axis=1).argmax()]) if free.size and pins.shape[1] > 1 else None
+
+
+def _settle(model: Any, i: int, d: int) -> None:
+    """Put class *i* of a chunk on device *d*, if it may be there."""
+    for f in model.D:
+        if f != d and not model.x[i, f].fixed:
+            model.x[i, f].fix(0)
