@@ -27,6 +27,7 @@ from mtpp_dsl.constraints import (
     Memory,
     On,
     Pin,
+    PinChunks,
     Replicate,
     Separate,
     Subgraphs,
@@ -86,7 +87,7 @@ def plans(problem: Problem) -> Iterator[Plan]:
     For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
     earlier in its place: without labelled constraints on times, no schedule is shorter. Likewise, on ``host`` and
     ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to spread chunks over devices,
-    those of the first node in one order only.
+    those of the first node in one order only, unless chunks are pinned.
     """
     if problem.objective.batch is not None:
         yield from _batch_plans(problem)
@@ -167,7 +168,8 @@ def _batch_plans(problem: Problem) -> Iterator[Plan]:
         ]
         for v in range(problem.graph.n)
     ]
-    for where in product([s for s in spreads[0] if list(s) == sorted(s)], *spreads[1:]):
+    pinned = any(problem.of(PinChunks))  # then chunks are not all alike
+    for where in product([s for s in spreads[0] if pinned or list(s) == sorted(s)], *spreads[1:]):
         found = _shortest_batches(problem, where)
         if found is not None and not verify(problem, found):
             yield found

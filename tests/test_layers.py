@@ -52,7 +52,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "language": {"registry", "formats", "generators"},
 }
 TOP = {"", "__main__", "api", "builder", "cli"}  # may import all of the core; nothing below imports them
-CP_SAT = {"mtpp_dsl.solvers.cpsat.model", "mtpp_dsl.solvers.cpsat.worker"}
+CP_SAT = {f"mtpp_dsl.solvers.cpsat.{module}" for module in ("batch_model", "model", "worker")}
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 
 

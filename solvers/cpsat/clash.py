@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
@@ -10,17 +12,20 @@ from mtpp_dsl.solvers.cpsat.engine import Engine
 from mtpp_dsl.solvers.cpsat.limits import effort
 from mtpp_dsl.solvers.cpsat.whole import lower
 
+if TYPE_CHECKING:
+    from mtpp_dsl.solvers.cpsat.run import Lower
+
 __all__ = ["clash"]
 
 ALL, EACH = 30.0, 5.0
 """Seconds for the whole filter, and for each of its questions."""
 
 
-def clash(problem: Problem, limits: Limits, progress: Progress) -> Infeasibility:
+def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any] = lower) -> Infeasibility:
     """Return constraints of *problem*, known to have no plan, that cannot hold together.
 
     What the rest has no plan without stays left out. ``minimal`` is True if every question was answered in time: then
-    the rest without any one of them has a plan.
+    the rest without any one of them has a plan. *makes* turns a problem into what CP-SAT is asked.
     """
     budget = limits.within(ALL, gap=0.999, start=None)
     kept, minimal = list(problem.constraints), True
@@ -30,7 +35,7 @@ def clash(problem: Problem, limits: Limits, progress: Progress) -> Infeasibility
             if progress.stopped or budget.remaining <= 0:
                 minimal = False
                 break
-            answer = _has_plan(engine, problem.with_constraints(rest), budget, progress)
+            answer = _has_plan(engine, makes, problem.with_constraints(rest), budget, progress)
             kept = rest if answer is False else kept
             minimal &= answer is not None
     if not kept:
@@ -39,11 +44,11 @@ def clash(problem: Problem, limits: Limits, progress: Progress) -> Infeasibility
     return Infeasibility(f"{number} hold", tuple(map(str, kept)), minimal)
 
 
-def _has_plan(engine: Engine, problem: Problem, budget: Limits, progress: Progress) -> bool | None:
+def _has_plan(engine: Engine, makes: Lower[Any], problem: Problem, budget: Limits, progress: Progress) -> bool | None:
     """Return whether *problem* has a plan, or None if that took too long to tell."""
     if quick(problem) is not None:
         return False
-    whole = lower(problem)
+    whole = makes(problem)
     answer = engine.solve(whole.request, effort(budget, EACH), stopped=lambda: progress.stopped)
     if answer.status == "infeasible":
         return False if whole.complete else None

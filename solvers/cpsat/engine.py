@@ -8,11 +8,11 @@ from math import inf
 from threading import Lock
 from time import monotonic
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
 from mtpp_dsl.solvers.cpsat.process import Process, availability
-from mtpp_dsl.solvers.cpsat.request import Answer, Effort, Request, Solution
+from mtpp_dsl.solvers.cpsat.request import Asked, Effort, Reply
 
 __all__ = ["Engine", "Pool", "availability", "by"]
 
@@ -23,7 +23,8 @@ AGAIN = 0.5
 GRACE = 5.0
 """Seconds that CP-SAT may go on after its time, or after it was asked to stop."""
 
-News = Callable[[int | None, Solution | None, int | None], None]
+S = TypeVar("S")
+News: TypeAlias = Callable[[int | None, S | None, int | None], None]
 """Hears of a solution (its value and itself) or of a bound, as they are found."""
 
 
@@ -44,13 +45,13 @@ class Engine:
 
     def solve(
         self,
-        request: Request,
+        request: Asked[S],
         effort: Effort | None = None,
         *,
         stopped: Callable[[], bool] = lambda: False,
-        news: News | None = None,
+        news: News[S] | None = None,
         log: Callable[[str], None] | None = None,
-    ) -> Answer:
+    ) -> Reply[S]:
         """Return the answer to a request.
 
         Args:
@@ -88,28 +89,28 @@ class Engine:
         self.close()
 
 
-class _Wait:
+class _Wait(Generic[S]):
     """Waits for one answer."""
 
     def __init__(
         self,
         process: Process,
         number: int,
-        request: Request,
+        request: Asked[S],
         effort: Effort,
         stopped: Callable[[], bool],
-        news: News | None,
+        news: News[S] | None,
         log: Callable[[str], None] | None,
     ) -> None:
         self._process, self._number, self._request = process, number, request
         self._stopped, self._news, self._log = stopped, news, log
         self._until = monotonic() + effort.seconds + GRACE
-        self._best: tuple[int, Solution] | None = None
+        self._best: tuple[int, S] | None = None
         self._bound = request.at_least
         self.killed = False
         process.tell("solve", number, request, effort, log is not None)
 
-    def answer(self) -> Answer:
+    def answer(self) -> Reply[S]:
         """Return the answer, or what is known when it does not come in time."""
         again = inf
         while True:
@@ -126,13 +127,13 @@ class _Wait:
             if message is None and monotonic() > self._until:
                 self.killed = True
                 value, solution = self._best or (None, None)
-                return Answer("unknown" if value is None else "feasible", value, self._bound, solution)
+                return Reply("unknown" if value is None else "feasible", value, self._bound, solution)
 
-    def _take(self, kind: str, _: int, *values: Any) -> Answer | None:
+    def _take(self, kind: str, _: int, *values: Any) -> Reply[S] | None:
         """Take a message; return the answer if it is that."""
         match kind:
             case "done":
-                answer: Answer = values[0]
+                answer: Reply[S] = values[0]
                 return answer
             case "plan":
                 value, solution = values
@@ -171,16 +172,18 @@ class Pool:
 
     def submit(
         self,
-        request: Request,
+        request: Asked[S],
         effort: Effort | None = None,
         *,
         stopped: Callable[[], bool] = lambda: False,
-        news: News | None = None,
-    ) -> Future[Answer]:
+        news: News[S] | None = None,
+    ) -> Future[Reply[S]]:
         """Return the answer to come; requests wait their turn. What :meth:`Engine.solve` raises, its result does."""
         return self._threads.submit(self._solve, request, effort, stopped, news)
 
-    def _solve(self, request: Request, effort: Effort | None, stopped: Callable[[], bool], news: News | None) -> Answer:
+    def _solve(
+        self, request: Asked[S], effort: Effort | None, stopped: Callable[[], bool], news: News[S] | None
+    ) -> Reply[S]:
         with self._lock:
             engine = self._idle.pop()
         try:

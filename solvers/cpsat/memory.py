@@ -15,13 +15,19 @@ BITS = 40
 """Of the largest limit, where sizes have no common measure."""
 
 
-def memory(sizes: Floats, limits: Floats, *, strict: bool) -> tuple[Ints, Ints]:
+def memory(sizes: Floats, limits: Floats, *, strict: bool, times: Ints | None = None) -> tuple[Ints, Ints]:
     """Return [n] sizes and [k] capacities as whole numbers; ``NEVER`` for no limit, or one that cannot be reached.
 
     Strict ones let no device hold more than its limit. Others keep out nothing that the independent check lets pass, so
     that a proof over them is one over all plans: it lets a limit be passed by its tolerance.
+
+    Args:
+        sizes: [n]; a device holds each of them at most once, or as often as *times* says.
+        limits: [k]; ``inf`` for none.
+        strict: as said.
+        times: [n].
     """
-    total = float(sizes.sum())
+    total = float(sizes.sum() if times is None else (sizes * times).sum())
     binding = limits < total
     if not binding.any():
         return np.zeros(len(sizes), np.int64), np.full(len(limits), NEVER)

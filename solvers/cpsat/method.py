@@ -1,27 +1,25 @@
-"""A makespan by one CP-SAT model of the whole problem."""
+"""Schedules of one sample, and of batches, each by one CP-SAT model of the whole problem."""
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
+from typing import Any
 
-from mtpp_dsl.constraints import Linear
+from mtpp_dsl.constraints import BreakSymmetry, Linear
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
-from mtpp_dsl.solvers.cpsat.clash import clash
-from mtpp_dsl.solvers.cpsat.engine import Engine, by
-from mtpp_dsl.solvers.cpsat.limits import check, effort
-from mtpp_dsl.solvers.cpsat.request import Answer, Solution
-from mtpp_dsl.solvers.cpsat.starts import known
-from mtpp_dsl.solvers.cpsat.whole import Whole, lower
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
+from mtpp_dsl.solvers.cpsat.batches import lower_batches
+from mtpp_dsl.solvers.cpsat.limits import check
+from mtpp_dsl.solvers.cpsat.run import Run
+from mtpp_dsl.solvers.cpsat.starts import behind, known
+from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.scheduling.instance import HONOURS, why_not
-from mtpp_dsl.verification import verify
 
-__all__ = ["Scheduling"]
+__all__ = ["BatchScheduling", "Scheduling"]
 
 
 class Scheduling:
@@ -42,7 +40,7 @@ class Scheduling:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why *problem* cannot be modelled, or None."""
-        return why_not(problem, f"the model of cp-sat for {self.name}", (*HONOURS, Linear))
+        return why_not(problem, f"the model of cp-sat for {self.name}", (*HONOURS, BreakSymmetry, Linear))
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and the best bound.
@@ -52,144 +50,56 @@ class Scheduling:
             SolverError: ortools is missing, or its process died.
             UsageError: an option that CP-SAT does not have.
         """
-        reason = self.accepts(problem)
-        if reason is not None:
-            raise Refused(reason)
-        check(limits)
-        run = _Run(self.name, problem, limits, progress)
-        impossible = quick(problem)
-        return run.result("infeasible", impossible) if impossible is not None else run.solve()
+        _ready(self.accepts(problem), limits)
+        return _solve(Run(self.name, problem, limits, progress, lower, known), problem)
 
 
-class _Run:
-    """One call of :meth:`Scheduling.solve`."""
+class BatchScheduling:
+    """Solve what formulation *name* formulates: chunks on devices, and of every node a batch on each that has some.
 
-    def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
-        self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
-        self._bound: Bound | None = None
-        self._notes: list[str] = []
-        self._dropped = ""
-        self._unit = 0.0
+    A batch is an optional interval for every size that it can have; an indicator for every edge and pair of devices,
+    which every chunk that both batches have makes true, delays the later one (ghannane2023, 3.2, without M).
 
-    def solve(self) -> Result:
-        """Ask; again in smaller units where the first were too large, and strictly where a plan uses a tolerance."""
-        with Engine() as engine:
-            termination, impossible = self._ask(engine, strict=False)
-            while termination == "gap" and not self._closed():
-                if self._dropped:
-                    termination, _ = self._ask(engine, strict=True)
-                    break
-                unit = self._unit
-                termination, impossible = self._ask(engine, strict=False, below=unit)
-                if self._unit >= unit:
-                    break
-        if termination == "infeasible" and impossible is None:
-            self._notes.append("CP-SAT finds no plan that keeps every limit and row without the tolerance of the check")
-            termination = "complete"
-        return self.result(termination, impossible)
+    Args:
+        name: of the formulation.
+        barrier: whether all batches of a node end before any of a node that reads it starts, as (3.3) is printed. Such
+            a plan is a plan, and a bound on such plans is none on others.
+    """
 
-    def _ask(
-        self, engine: Engine, *, strict: bool, below: float = float("inf")
-    ) -> tuple[Termination, Infeasibility | None]:
-        """Ask in whole numbers, if these have a unit *below* one that was tried."""
-        plan = known(self._problem, self._limits, self._progress)
-        given = self._progress.bound
-        whole = lower(self._problem, plan, strict=strict, at_least=0.0 if given is None else given.cost)
-        self._unit, self._dropped = whole.scale.unit, ""
-        if self._unit >= below:
-            return "gap", None
+    uses_solver = True
+    engines = ("cp-sat",)
 
-        def news(_: int | None, solution: Solution | None, bound: int | None) -> None:
-            if solution is not None:
-                self._take(whole, solution, strict=strict)
-            if bound is not None and not strict:
-                self._prove(whole, bound, given)
+    def __init__(self, name: str, *, barrier: bool = False) -> None:
+        self.name, self._barrier = name, barrier
+        self.gives: Gives = "plan" if barrier else "plan and bound"
+        rule = ", behind barriers as printed" if barrier else ""
+        self.summary = f"batches as optional intervals{rule}, by CP-SAT"
 
-        answer = engine.solve(
-            whole.request,
-            effort(self._limits),
-            stopped=lambda: self._progress.stopped or self._closed(),
-            news=news,
-            log=self._progress.solver_says if self._progress.wants_solver_log else None,
-        )
-        if answer.solution is not None:
-            self._take(whole, answer.solution, strict=strict)
-        if answer.status == "infeasible":
-            return self._none(whole, plan, strict=strict)
-        if not strict:
-            self._prove(whole, answer.bound, given)
-        return self._ended(answer), None
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* cannot be modelled, or None."""
+        return why_no_batches(problem, f"the model of cp-sat for {self.name}")
 
-    def _ended(self, answer: Answer) -> Termination:
-        if self._progress.stopped:
-            return "interrupted"
-        if answer.status == "optimal" or self._closed():
-            return "gap"
-        return "limit" if self._limits.remaining > 0 else "time_limit"
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found and, without barriers, the best bound.
 
-    def _closed(self) -> bool:
-        plan, bound = self._progress.cost, self._progress.bound
-        return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= self._limits.gap
+        Raises:
+            Refused: the model cannot honour the problem, or a model is to be written.
+            SolverError: ortools is missing, or its process died.
+            UsageError: an option that CP-SAT does not have.
+        """
+        _ready(self.accepts(problem), limits)
+        makes = partial(lower_batches, barrier=self._barrier)
+        restricted = "where all batches of a node end before any of a node that reads it starts" * self._barrier
+        start = behind if self._barrier else known
+        return _solve(Run(self.name, problem, limits, progress, makes, start, restricted), problem)
 
-    def _none(self, whole: Whole, plan: Plan | None, *, strict: bool) -> tuple[Termination, Infeasibility | None]:
-        """Say what it means that nothing ends by the cutoff."""
-        if strict:
-            return "infeasible", None
-        if plan is not None:
-            self._notes.append("CP-SAT finds no plan where one is known: a failure of ours or its own")
-            return "error", None
-        if whole.complete:
-            return "infeasible", clash(self._problem, self._limits, self._progress)
-        self._prove(whole, whole.request.cutoff + 1, None)
-        self._notes.append(
-            "labelled constraints on times can be met late or never: CP-SAT shows that not before the bound"
-        )
-        return "complete", None
 
-    def _take(self, whole: Whole, solution: Solution, *, strict: bool) -> None:
-        """Report the plan that *solution* means, if it breaks nothing in exact times."""
-        for plan in whole.plans(solution):
-            broken = verify(self._problem, plan)
-            over = not strict and self._over(plan)
-            if not broken and not over:
-                self._progress.report_plan(plan, evaluate(self._problem, plan).cost)
-                return
-            self._dropped = str(broken[0]) if broken else "a memory is exceeded, within the tolerance of the check"
+def _ready(reason: str | None, limits: Limits) -> None:
+    if reason is not None:
+        raise Refused(reason)
+    check(limits)
 
-    def _over(self, plan: Plan) -> bool:
-        used = np.bincount(plan.assignment, self._problem.graph.memory, self._problem.k)
-        return bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
 
-    def _prove(self, whole: Whole, units: int, given: Bound | None) -> None:
-        cost = whole.scale.cost(units)
-        if self._bound is not None and cost <= self._bound.cost:
-            return
-        detail = (
-            f"the dual bound of CP-SAT's model of the whole problem, {units} units: {whole.scale}. It rests on the "
-            "solver's word"
-        )
-        if whole.request.hint is not None:
-            detail += "; the model leaves out plans that cost more than one that is known"
-        if given is not None and whole.request.at_least > 0:
-            detail += f"; it was told that no plan costs less than {given.cost:.9g}, by {given.method!r}"
-        self._bound = Bound(cost, self._name, "trusted", by(), detail)
-        self._progress.report_bound(self._bound)
-
-    def result(self, termination: Termination, infeasibility: Infeasibility | None = None) -> Result:
-        """Return the result with the best plan reported."""
-        plan = None if infeasibility is not None else self._progress.plan
-        if plan is None and self._dropped:
-            self._notes.append(f"the last plan was dropped: in exact times, {self._dropped}")
-        return Result(
-            termination=termination,
-            plan=plan,
-            bound=None if infeasibility is not None else self._bound,
-            evaluation=None if plan is None else evaluate(self._problem, plan),
-            method=self._name,
-            solver="cp-sat",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
-            infeasibility=infeasibility,
-            notes=tuple(self._notes),
-        )
+def _solve(run: Run[Any], problem: Problem) -> Result:
+    impossible = quick(problem)
+    return run.result("infeasible", impossible) if impossible is not None else run.solve()

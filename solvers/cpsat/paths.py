@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER, Request
 
-__all__ = ["heads", "narrowed", "ordered", "tails"]
+__all__ = ["heads", "lists", "narrowed", "ordered", "tails"]
 
 
 def ordered(n: int, tails: Ints, heads: Ints) -> list[int]:
@@ -34,7 +34,7 @@ def heads(request: Request, order: Sequence[int]) -> Ints:
     Each task before it is on the device that suits the next one best; ``NEVER`` where none suits.
     """
     head = request.head.copy()
-    edges = _lists(request.n, request.heads)
+    edges = lists(request.n, request.heads)
     for v in order:
         if len(edges[v]):
             before = request.tails[edges[v]]
@@ -47,7 +47,7 @@ def heads(request: Request, order: Sequence[int]) -> Ints:
 def tails(request: Request, order: Sequence[int]) -> Ints:
     """Return [n, k] the least time from the end of every task on every device to the end of everything."""
     tail = request.tail.copy()
-    edges = _lists(request.n, request.tails)
+    edges = lists(request.n, request.tails)
     for v in reversed(order):
         if len(edges[v]):
             after = request.heads[edges[v]]
@@ -83,7 +83,7 @@ def _agreed(together: Ints, possible: Bools) -> Bools:
     return common[together]
 
 
-def _lists(n: int, ends: Ints) -> list[Ints]:
+def lists(n: int, ends: Ints) -> list[Ints]:
     """Return the edges at each task."""
     order = np.argsort(ends, kind="stable")
     return np.split(order, np.cumsum(np.bincount(ends, minlength=n))[:-1])

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from mtpp_dsl.graph import Ints
 
-__all__ = ["NEVER", "Answer", "Busy", "Effort", "Request", "Row", "Solution", "Status", "Term", "request"]
+__all__ = [
+    "NEVER",
+    "Answer",
+    "Asked",
+    "Busy",
+    "Effort",
+    "Reply",
+    "Request",
+    "Row",
+    "Solution",
+    "Status",
+    "Term",
+    "request",
+]
+
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 
 NEVER = 1 << 50
 """A duration, or the time of a transfer, that cannot be; every time that counts is far below."""
@@ -186,8 +202,25 @@ class Effort:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Asked(Protocol[S_co]):
+    """What all requests have; ``S_co`` is a solution of them.
+
+    Attributes:
+        cutoff: the answer is to end by then.
+        at_least: what is known that no answer can end before.
+        hint: where to look first.
+    """
+
+    @property
+    def cutoff(self) -> int: ...
+    @property
+    def at_least(self) -> int: ...
+    @property
+    def hint(self) -> S_co | None: ...
+
+
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Reply(Generic[S]):
     """What CP-SAT says.
 
     Attributes:
@@ -201,5 +234,9 @@ class Answer:
     status: Status
     value: int | None
     bound: int
-    solution: Solution | None
+    solution: S | None
     seconds: float = 0.0
+
+
+Answer: TypeAlias = Reply[Solution]
+"""The answer to a :class:`Request`."""

@@ -7,12 +7,13 @@ from math import ceil, floor, frexp, isinf
 import numpy as np
 
 from mtpp_dsl.constraints import Bottleneck, Finish, Linear, Load, Makespan, On, Start
-from mtpp_dsl.graph import Floats
-from mtpp_dsl.solvers.cpsat.request import Row, Term
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.cpsat.request import NEVER, Row, Term
 from mtpp_dsl.solvers.cpsat.scale import Scale
+from mtpp_dsl.symmetry import Ranking
 from mtpp_dsl.verification import TOLERANCE
 
-__all__ = ["delays", "lowered", "of_times", "reach"]
+__all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
 
 BITS = 48
 """Of the largest value that a row of whole numbers may reach; see ``LONGEST`` of the scale."""
@@ -87,6 +88,16 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: boo
         None if row.sense == "<=" else _limit(ceil((row.rhs - rounding - below) * factor)),
         None if row.sense == ">=" else _limit(floor((row.rhs + rounding + above) * factor)),
     )
+
+
+def ranked(rank: Ranking, duration: Ints) -> Row:
+    """Return the row that orders devices: by how many tasks they run, or by how long these take in whole numbers."""
+    terms: list[tuple[Term, int]] = []
+    for devices, sign in ((rank.more, 1), (rank.less, -1)):
+        for d in devices:
+            takes = duration[:, d] if rank.by == "time" else np.ones(len(duration), np.int64)
+            terms += [(("on", v, d), sign * int(takes[v])) for v in np.flatnonzero(duration[:, d] < NEVER).tolist()]
+    return Row(tuple(terms), 0, None)
 
 
 def _factor(weights: dict[Term, float], most: dict[Term, int], size: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from mtpp_dsl.contracts import Availability, Feature, Method
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.solvers.cpsat.engine import availability
-from mtpp_dsl.solvers.cpsat.method import Scheduling
+from mtpp_dsl.solvers.cpsat.method import BatchScheduling, Scheduling
 
 __all__ = ["CpSat"]
 
@@ -19,7 +19,7 @@ class CpSat:
     features: ClassVar[frozenset[Feature]] = frozenset(
         {"time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"}
     )
-    formulations: ClassVar[tuple[str, ...]] = ("moirai",)
+    formulations: ClassVar[tuple[str, ...]] = ("moirai", "batched", "batched-printed")
 
     def available(self) -> Availability:
         """Return whether ortools is installed, without importing it."""
@@ -36,4 +36,6 @@ class CpSat:
             raise Refused(
                 f"solver {self.name!r} has no model for {formulation!r}, only for {known}; use --solver highs"
             )
-        return Scheduling(formulation)
+        if formulation == "moirai":
+            return Scheduling(formulation)
+        return BatchScheduling(formulation, barrier=formulation == "batched-printed")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.cpsat.batches import behind_barriers
 from mtpp_dsl.verification import verify
 
-__all__ = ["known"]
+__all__ = ["behind", "known"]
 
 LISTS = ("heft", "greedy", "etf", "peft")
 """List schedulers: none takes long, and none is the best of every graph."""
@@ -35,3 +38,20 @@ def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
                 given.append(found)
                 progress.report_plan(found, evaluate(problem, found).cost)
     return min(given, key=lambda plan: evaluate(problem, plan).cost, default=None)
+
+
+def behind(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
+    """Return the best plan known of a batch, with all batches of a node before any of a node that reads it.
+
+    Nothing is reported but that plan: others are none of the model that it is for.
+    """
+    silent = Progress()
+    silent.plan = progress.plan
+    plan = None if progress.stopped else known(problem, limits, silent)
+    if plan is None or plan.batches is None:
+        return None
+    place = np.argsort(problem.graph.topological_order).astype(np.float64)
+    chunks = plan.batches.device[:, :: problem.batching.chunk]
+    found = behind_barriers(problem, chunks, np.repeat(place[:, None], problem.k, axis=1))
+    progress.report_plan(found, evaluate(problem, found).cost)
+    return found

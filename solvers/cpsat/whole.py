@@ -13,10 +13,11 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.memory import memory
 from mtpp_dsl.solvers.cpsat.request import Request, Solution, request
-from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, reach
+from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, ranked, reach
 from mtpp_dsl.solvers.cpsat.scale import Scale, scale
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
+from mtpp_dsl.symmetry import ordered, rankings
 
 __all__ = ["Whole", "lower", "moves", "serial", "timetable"]
 
@@ -46,6 +47,11 @@ class Whole:
             release = np.asarray(solution.start * self.scale.unit, np.float64)
             found.append(timetable(self.instance, self.request, solution, release))
         return found
+
+    def over(self, plan: Plan) -> bool:
+        """Return whether a plan exceeds a memory, within the tolerance of the check."""
+        used = np.bincount(plan.assignment, self.instance.memory, self.instance.k)
+        return bool((used > self.instance.limit * (1 + 1e-12)).any())
 
 
 def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, at_least: float = 0.0) -> Whole:
@@ -86,8 +92,11 @@ def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, a
         capacity=capacities,
         together=instance.together,
         apart=instance.apart,
-        rows=tuple(lowered(row, units, instance.time, cutoff, strict=strict) for row in rows),
-        hint=None if plan is None else _hint(units, plan),
+        rows=(
+            *(lowered(row, units, instance.time, cutoff, strict=strict) for row in rows),
+            *(ranked(rank, duration) for rank in rankings(problem)),
+        ),
+        hint=None if plan is None else _hint(units, ordered(problem, plan)),
     )
     return Whole(instance, units, asked, complete=plan is None and not delayed, delayed=delayed)
 

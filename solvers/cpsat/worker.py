@@ -9,13 +9,16 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
 from traceback import format_exc
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from ortools.sat.python import cp_model
 
+from mtpp_dsl.solvers.cpsat.batch_model import BatchModel
+from mtpp_dsl.solvers.cpsat.batch_paths import narrowed_batches
+from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.cpsat.model import Model
 from mtpp_dsl.solvers.cpsat.paths import narrowed
-from mtpp_dsl.solvers.cpsat.request import Answer, Effort, Request, Status
+from mtpp_dsl.solvers.cpsat.request import Effort, Reply, Request, Status
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["main"]
@@ -28,6 +31,7 @@ STATUS: dict[int, Status] = {
     cp_model.FEASIBLE: "feasible",
     cp_model.INFEASIBLE: "infeasible",
 }
+Question: TypeAlias = Request | BatchRequest
 
 
 class _Worker:
@@ -35,7 +39,7 @@ class _Worker:
 
     def __init__(self, source: BinaryIO, out: BinaryIO) -> None:
         self._source, self._out = source, out
-        self._jobs: SimpleQueue[tuple[int, Request, Effort, bool]] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[int, Question, Effort, bool]] = SimpleQueue()
         self._sending, self._lock = Lock(), Lock()
         self._cancelled = -1
         self._current: tuple[int, Any] = (-1, None)
@@ -78,14 +82,13 @@ class _Worker:
             except OSError:
                 os._exit(0)
 
-    def _answer(self, number: int, request: Request, effort: Effort, wordy: bool) -> Answer:
+    def _answer(self, number: int, request: Question, effort: Effort, wordy: bool) -> Reply[Any]:
         began = monotonic()
         solver = cp_model.CpSolver()
         _set(solver.parameters, effort, wordy)
-        least = narrowed(request)
-        if least is None:
-            return Answer("infeasible", None, request.cutoff + 1, None, monotonic() - began)
-        model = Model(least)
+        model = _model(request)
+        if model is None:
+            return Reply("infeasible", None, request.cutoff + 1, None, monotonic() - began)
         if len(model.model.proto.variables) > LARGE and PROBING not in effort.options:
             setattr(solver.parameters, PROBING, QUICK_PROBING)
         solver.parameters.max_time_in_seconds = max(0.0, effort.seconds - (monotonic() - began))
@@ -96,7 +99,7 @@ class _Worker:
             self._current = number, solver
             cancelled = self._cancelled >= number
         if cancelled:
-            return Answer("unknown", None, request.at_least, None, monotonic() - began)
+            return Reply("unknown", None, request.at_least, None, monotonic() - began)
         status = solver.solve(model.model, _Listener(self, number, model))
         with self._lock:
             self._current = -1, None
@@ -104,13 +107,13 @@ class _Worker:
             raise RuntimeError(f"CP-SAT calls the model invalid: {model.model.validate()}")
         return _read(solver, status, model, monotonic() - began)
 
-    def found(self, number: int, model: Model, value: int, callback: Any) -> None:
+    def found(self, number: int, model: Model | BatchModel, value: int, callback: Any) -> None:
         """Pass a solution on."""
         self._tell("plan", number, value, model.read(callback.value))
 
 
 class _Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
-    def __init__(self, worker: _Worker, number: int, model: Model) -> None:
+    def __init__(self, worker: _Worker, number: int, model: Model | BatchModel) -> None:
         super().__init__()
         self._worker, self._number, self._model = worker, number, model
 
@@ -120,6 +123,15 @@ class _Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
 
 class _Unknown(Exception):
     """A parameter that CP-SAT does not have, or does not take."""
+
+
+def _model(request: Question) -> Model | BatchModel | None:
+    """Return the model of a request; None if nothing ends by its cutoff."""
+    if isinstance(request, BatchRequest):
+        batches = narrowed_batches(request)
+        return None if batches is None else BatchModel(batches)
+    tasks = narrowed(request)
+    return None if tasks is None else Model(tasks)
 
 
 def _set(parameters: Any, effort: Effort, wordy: bool) -> None:
@@ -150,15 +162,15 @@ def _forms(value: object) -> tuple[str, str]:
     return text, f'"{text}"'
 
 
-def _read(solver: Any, status: int, model: Model, seconds: float) -> Answer:
+def _read(solver: Any, status: int, model: Model | BatchModel, seconds: float) -> Reply[Any]:
     word = STATUS.get(status, "unknown")
     cutoff, at_least = model.request.cutoff, model.request.at_least
     if word == "infeasible":
-        return Answer(word, None, cutoff + 1, None, seconds)
+        return Reply(word, None, cutoff + 1, None, seconds)
     bound = max(at_least, round(solver.best_objective_bound))
     if word == "unknown":
-        return Answer(word, None, min(bound, cutoff), None, seconds)
-    return Answer(word, round(solver.objective_value), bound, model.read(solver.value), seconds)
+        return Reply(word, None, min(bound, cutoff), None, seconds)
+    return Reply(word, round(solver.objective_value), bound, model.read(solver.value), seconds)
 
 
 def main() -> None:
