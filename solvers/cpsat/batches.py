@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -72,6 +73,7 @@ def lower_batches(
     *,
     strict: bool = False,
     at_least: float = 0.0,
+    within: float = inf,
     barrier: bool = False,
 ) -> WholeBatches:
     """Return *problem* in whole numbers.
@@ -82,10 +84,13 @@ def lower_batches(
         strict: whether memory limits hold to the last byte, or as far as the independent check lets them be passed:
             strictly for plans, not for bounds.
         at_least: a cost that no plan is below.
+        within: the request is for plans that cost no more.
         barrier: whether all batches of a node end before any of a node that reads it starts; also in *plan*.
     """
     instance = BatchInstance.of(problem)
     longest = _serial(instance) if plan is None else evaluate(problem, plan).cost
+    complete = plan is None and longest <= within
+    longest = min(longest, within)
     times = np.concatenate([instance.time.ravel(), instance.fixed.ravel(), instance.growing.ravel()])
     units = scale(times, longest, instance.n * instance.k + instance.m)
     batching = instance.batching
@@ -118,7 +123,7 @@ def lower_batches(
         tail=np.zeros((instance.n, instance.k), np.int64),
         hint=None if plan is None else _hint(units, ordered(problem, plan), batching.chunk),
     )
-    return WholeBatches(instance, units, request, complete=plan is None)
+    return WholeBatches(instance, units, request, complete)
 
 
 def behind_barriers(problem: Problem, device: Ints, priority: Floats) -> Plan:

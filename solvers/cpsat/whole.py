@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -54,7 +55,14 @@ class Whole:
         return bool((used > self.instance.limit * (1 + 1e-12)).any())
 
 
-def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, at_least: float = 0.0) -> Whole:
+def lower(
+    problem: Problem,
+    plan: Plan | None = None,
+    *,
+    strict: bool = False,
+    at_least: float = 0.0,
+    within: float = inf,
+) -> Whole:
     """Return *problem* in whole numbers.
 
     Args:
@@ -63,6 +71,7 @@ def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, a
         strict: whether memory limits hold to the last byte, and rows without what rounding may take, or as far as the
             independent check lets them be passed: strictly for plans, not for bounds.
         at_least: a cost that no plan is below.
+        within: the request is for plans that cost no more.
     """
     instance = Instance.of(problem)
     rows = list(problem.of(Linear))
@@ -74,6 +83,8 @@ def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, a
         longest = 4 * (longest + sum(known))
     if plan is not None:
         longest = evaluate(problem, plan).cost
+    complete = plan is None and not delayed and longest <= within
+    longest = min(longest, within)
     times = np.concatenate([instance.time.ravel(), table.ravel(), known])
     units = scale(times, longest, instance.n + instance.m, fine=timely)
     duration, carried = units.down(instance.time), units.down(table)
@@ -98,7 +109,7 @@ def lower(problem: Problem, plan: Plan | None = None, *, strict: bool = False, a
         ),
         hint=None if plan is None else _hint(units, ordered(problem, plan)),
     )
-    return Whole(instance, units, asked, complete=plan is None and not delayed, delayed=delayed)
+    return Whole(instance, units, asked, complete=complete, delayed=delayed)
 
 
 def moves(instance: Instance) -> tuple[Ints, Floats]:
