@@ -65,8 +65,8 @@ def batching(problem: Problem) -> Batching:
     node at any size, p inputs take ``overhead + time * (fixed + (1 - fixed) * p)``.
 
     Raises:
-        UsageError: a table has times of a node on a device for other sizes than the device supports; memory below
-            what the parameters take.
+        DeviceError: a table has times of a node on a device for other sizes than the device supports.
+        UsageError: memory below what the parameters take.
     """
     objective, graph = problem.objective, problem.graph
     assert objective.batch is not None
@@ -190,13 +190,15 @@ def _takes(graph: Graph, device: Device, single: Floats, inputs: int) -> Floats:
     if tables is None:
         return law
     measured = ~np.isnan(np.stack(list(tables.values()))).all(axis=0) if tables else np.zeros(graph.n, np.bool_)
+    measured &= np.array([kind not in device.unsupported for kind in graph.kinds], np.bool_)
     row: Floats = tables.get(inputs, np.full(graph.n, np.nan))
     missing = measured & np.isnan(row)
     if missing.any():
         name = graph.names[int(np.flatnonzero(missing)[0])]
         there = [size for size, times in tables.items() if not np.isnan(times[graph.index[name]])]
-        raise UsageError(
+        raise DeviceError(
             f"there is no time of a batch of {inputs} of {name!r} on {device.name}, only of {_list(there, 1)}: "
-            f"give it, or leave it out of the sizes (constraint batch on {device.name} in [...])"
+            f"give it, or leave it out of the sizes (constraint batch on {device.name} in [...])",
+            device.name,
         )
     return np.where(measured, row, law)

@@ -113,6 +113,9 @@ def check_magnitudes(graph: Graph, devices: Sequence[Device], channel: Shared | 
         sums = {"the running times": graph.work.sum() / slowest, "the sizes": (graph.params + graph.output).sum()}
         for kind, times in graph.times.items():
             sums[f"the times on {kind}"] = times[np.isfinite(times)].sum() / slowest
+        for kind, tables in graph.batch_times.items():
+            sums[f"the times of batches on {kind}"] = sum(row[np.isfinite(row)].sum() for row in tables.values())
+        sums["the overheads"] = graph.n * sum(device.overhead for device in devices)
         if channel is not None:
             bandwidth = channel.between or channel.bandwidth
             sums["the times of transfers"] = (graph.output.sum() + graph.params.sum()) / bandwidth

@@ -208,7 +208,11 @@ def test_several_errors_in_one_run() -> None:
 
 def test_batches_without_a_batch() -> None:
     """Times of batches are pointed out where nothing goes by them; batch sizes are an error."""
-    for text in ("time a on gpu at batch p = 3 ms for p in 1..4", "device x (fixed = 50%)", "device x (overhead = 1 us)"):
+    for text in (
+        "time a on gpu at batch p = 3 ms for p in 1..4",
+        "device x (fixed = 50%)",
+        "device x (overhead = 1 us)",
+    ):
         warnings = load(HEAD + "minimize makespan\n" + text).warnings
         assert any("times of batches mean something only for" in warning for warning in warnings), text
         assert not any("times of batches" in warning for warning in load(BATCHED + text).warnings)
@@ -355,3 +359,25 @@ def test_built_is_loaded() -> None:
     assert one.objective == other.objective
     np.testing.assert_array_equal(one.batching.time, other.batching.time)
     assert takes(one, "b", "gpu[1]") == [0.001, float("inf"), 0.004, 0.005]
+
+
+def test_a_kind_that_a_device_does_not_support_stays_so() -> None:
+    """A table has no say on what a device cannot run."""
+    text = BATCHED.replace("work = 2 ms", 'work = 2 ms, kind = "lstm"').replace(
+        "gpu[2]", 'gpu[2] (unsupported = "lstm")'
+    )
+    assert takes(load(text + "time a on gpu at batch 1 = 3 ms"), "a", "gpu[0]") == [float("inf")] * 4
+
+
+def test_a_missing_size_is_said_of_the_device() -> None:
+    """A time that a table lacks is an error at the device, with the sizes that there are."""
+    (found,) = errors(BATCHED + "time a on gpu at batch p = 3 ms for p in 1..2")
+    assert "there is no time of a batch of 3 of 'a' on gpu[0], only of 1 or 2" in found.message
+    assert found.span is not None
+    assert found.span.text == "device gpu[2]"
+
+
+def test_magnitudes_of_batches() -> None:
+    """Times that no solver computes with are refused, with their sum."""
+    for text in ("time a on gpu at batch 1 = 1e300 s", "device x (overhead = 1e300 s)"):
+        assert "is refused" in errors(BATCHED + text)[0].message
