@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
 
@@ -24,7 +24,7 @@ COARSE = 1e-4
 FEASIBILITY = 1e-6
 """Solvers' tolerance of a row, and of a whole number."""
 
-HARMLESS = (Acyclic, Contiguous, Colocate, Forbid, Memory, Pin)
+HARMLESS = (Acyclic, BreakSymmetry, Contiguous, Colocate, Forbid, Memory, Pin)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Load, Memory, On, Pin, Separate
+from mtpp_dsl.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Forbid,
+    Linear,
+    Load,
+    Memory,
+    On,
+    Pin,
+    Separate,
+)
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.evaluation import Evaluation, evaluate
@@ -38,7 +50,7 @@ from mtpp_dsl.together import ordered_edges
 
 __all__ = ["Exact", "Layout", "layout_of"]
 
-HONOURED = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
+HONOURED = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
 class Exact:

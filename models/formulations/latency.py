@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from mtpp_dsl.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
+from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
@@ -23,7 +23,7 @@ from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Latency"]
 
-HONOURED = (Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs)
+HONOURED = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs)
 ABOVE = 1 + 1e-6
 BELOW = 1 - 1e-9
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks.assignment import On, prefixes
@@ -32,7 +32,7 @@ __all__ = ["AFTER", "BEFORE", "MIDDLE", "BoundOnly", "Shares", "refusal", "three
 
 BEFORE, MIDDLE, AFTER = range(3)
 
-NARROWING = (Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
+NARROWING = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
 """Constraints that only take plans away: a bound without them is a bound with them."""
 
 

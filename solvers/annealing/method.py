@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.scheduling.instance import why_not
 
 __all__ = ["Annealing"]
 
-HONOURS = (Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Separate)
+HONOURS = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate)
 PATIENCE = 10
 MOVES = 200
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.ideals.sweep import Step
 
 __all__ = ["UNASKED", "readings", "refuses", "split_orders"]
 
-HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
+HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
 MOST_STATES = 2_000
 MOST_BYTES = 1e9
 UNASKED = "{} looks only at plans whose quotient graph is acyclic, which the problem does not ask"

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Graph, Ints
 from mtpp_dsl.plan import Plan, quotient_order
@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.combinatorial.devices import classify
 
 __all__ = ["LocalSearch"]
 
-HONOURS = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
+HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
 RESTARTS = 10
 CHUNK = 50
 """Moves between two looks at the clock."""

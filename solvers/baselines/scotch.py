@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.plan import Plan
@@ -25,7 +25,7 @@ __all__ = ["Scotch"]
 PROGRAMS = ("scotch_gpart", "gpart")
 """Debian's name, and Scotch's own."""
 
-HONOURS = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
+HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
 
 
 class Scotch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
@@ -28,7 +28,7 @@ MOST_HALVED = 5_000
 """The ancestors of every node of a graph to be halved are kept as a matrix."""
 PART_SHARE = 0.2
 """The share of the time for parting the devices in two, before the search that proves more."""
-HONOURS = (Acyclic, Contiguous, Memory, Colocate)
+HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate)
 
 
 class Branching:

@@ -9,7 +9,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Graph, Ints
@@ -34,7 +34,7 @@ SMALL = 40
 MOST_MOVES = 4_000_000
 WORTHWHILE = 1e-6
 """Orders of large graphs are sliced to the end only if they are better by this share."""
-HONOURS = (Acyclic, Contiguous, Memory, Pin, Forbid)
+HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Pin, Forbid)
 
 
 class SliceGraph:

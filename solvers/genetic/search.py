@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Floats
@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.reductions.chain import reduce
 
 __all__ = ["Run", "Slices", "merged", "refuses", "too_large"]
 
-HONOURS = (Acyclic, Contiguous, Memory, Pin, Forbid, Colocate)
+HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Pin, Forbid, Colocate)
 
 
 def refuses(problem: Problem, name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.ideals.run import Run
 
 __all__ = ["Ideals"]
 
-HONOURS = (Acyclic, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
+HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
 MOST_STATES = 2_000
 MOST_BYTES = 1e9
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Subgraphs
+from mtpp_dsl.constraints import BreakSymmetry, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Subgraphs
 from mtpp_dsl.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -16,7 +16,7 @@ from mtpp_dsl.together import colocated
 
 __all__ = ["HONOURS", "Instance", "why_not"]
 
-HONOURS = (Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs)
+HONOURS = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs)
 """What an :class:`Instance` carries."""
 
 

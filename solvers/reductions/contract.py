@@ -7,7 +7,7 @@ from math import fsum
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, On, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, On, Pin, Separate
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.reductions.clusters import lifted, named, quotient
 
 __all__ = ["Contract"]
 
-KEPT = (Acyclic, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
+KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
 class Contract:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
@@ -16,7 +16,7 @@ from mtpp_dsl.together import numbered, strong, together
 
 __all__ = ["Fuse"]
 
-KEPT = (Acyclic, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
+KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
 
 
 class Fuse:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import (
     Acyclic,
+    BreakSymmetry,
     Colocate,
     Contiguous,
     ExclusiveLinks,
@@ -31,7 +32,7 @@ from mtpp_dsl.together import colocated
 
 __all__ = ["Gcof", "coarsen"]
 
-KEPT = (Acyclic, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
+KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
 
 
 def coarsen(problem: Problem, rules: Rules) -> tuple[Problem, Callable[[Plan], Plan]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
+from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
 from mtpp_dsl.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.together import colocated
@@ -14,7 +14,7 @@ from mtpp_dsl.transfers import Transfers
 
 __all__ = ["HONOURS", "Instance", "why_not"]
 
-HONOURS = (Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
+HONOURS = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
 """What an :class:`Instance` carries; a scheduler that minds all of its fields honours these."""
 
 
