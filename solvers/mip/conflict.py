@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.constraints import Constraint, Linear
+from mtpp_dsl.constraints import BatchSizes, Constraint, Linear
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.infeasible import quick
@@ -28,13 +28,15 @@ def explain(
     """Return constraints of *problem*, known to be infeasible, that cannot hold together.
 
     Each is dropped in turn, and stays dropped if the rest is still infeasible. ``minimal`` is True if every
-    question was answered in time: then the rest minus any one of them has a plan.
+    question was answered in time: then the rest minus any one of them has a plan. Batch sizes stay: without them there
+    are other batches.
 
     Raises:
         SolverError: the backend calls even the problem without constraints infeasible, wrongly.
     """
     budget = limits.within(ALL, gap=1.0, start=None, write_model=None)
-    kept = items(problem.constraints)
+    sizes = list(problem.of(BatchSizes)) if problem.objective.batch is not None else []
+    kept = items([constraint for constraint in problem.constraints if constraint not in sizes])
     minimal = True
     for item in list(kept):
         rest = [other for other in kept if other is not item]
@@ -42,17 +44,19 @@ def explain(
         if progress.stopped or budget.remaining <= 0:
             minimal = False
             break
-        answer = _feasible(problem.with_constraints(constraints), formulation, backend, budget, progress)
+        answer = _feasible(problem.with_constraints([*sizes, *constraints]), formulation, backend, budget, progress)
         if answer is False:
             kept = rest
         minimal &= answer is not None
-    if not kept and np.isfinite(problem.time).any(axis=1).all() and not _unlinked(problem):
+    if not kept and _possible(problem):
         raise SolverError(
             f"{backend.name} calls the model infeasible, and without its constraints there is a plan: a numerical "
             "failure; try another --solver"
         )
     if not kept and _unlinked(problem):
         return Infeasibility("no plan exists, whatever the constraints: nothing joins devices that have to be joined")
+    if not kept and problem.objective.batch is not None:
+        return Infeasibility("no batches that devices support make up all inputs of some node", tuple(map(str, sizes)))
     if not kept:
         return Infeasibility("no plan exists, whatever the constraints: some node has no device that can run it")
     number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
@@ -67,6 +71,13 @@ def items(constraints: Sequence[Constraint]) -> list[tuple[Constraint, ...]]:
         written = (label, constraint.origin) if label or constraint.origin else number
         groups.setdefault((type(constraint), written), []).append(constraint)
     return [tuple(group) for group in groups.values()]
+
+
+def _possible(problem: Problem) -> bool:
+    """Return whether *problem* has a plan for certain, but for its constraints."""
+    if problem.objective.batch is not None:
+        return bool(np.isfinite(problem.batching.time[:, :, problem.batching.count]).all(axis=0).any())
+    return bool(np.isfinite(problem.time).any(axis=1).all()) and not _unlinked(problem)
 
 
 def _unlinked(problem: Problem) -> bool:
