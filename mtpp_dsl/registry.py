@@ -101,6 +101,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     GENERATORS: {
         "chain": "mtpp_dsl.generators.basic:chain",
         "gpt": "mtpp_dsl.generators.gpt:gpt",
+        "inception": "mtpp_dsl.generators.inception:inception",
         "layered": "mtpp_dsl.generators.basic:layered",
         "regal": "mtpp_dsl.generators.regal:regal",
         "resnet": "mtpp_dsl.generators.resnet:resnet",

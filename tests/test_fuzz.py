@@ -29,6 +29,9 @@ constraint memory on gpu[0]
 constraint pin a on gpu[0], gpu[1]
 constraint few: forall d in devices if d in gpu: sum(on(v, d) for v in heavy) <= 2 + 1/2 * count(heavy)
 constraint colocate b[i], b[i + 1] for i in 0..1
+time b[i] , a on gpu at batch p = p * work(a) for i in 0..2 for p in [ 1, 4 ]
+times from "nowhere.csv" (unit = ms)
+constraint break symmetry by time
 """
 TOKENS = (
     SPEC.replace("(", " ( ").replace(")", " ) ").replace("[", " [ ").replace("]", " ] ").replace(",", " , ").split()

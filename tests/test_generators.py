@@ -15,6 +15,7 @@ from mtpp_dsl.errors import PluginError, UsageError
 from mtpp_dsl.generators import Parameter, generate, signature
 from mtpp_dsl.generators.basic import chain, layered
 from mtpp_dsl.generators.gpt import gpt
+from mtpp_dsl.generators.inception import inception
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.generators.resnet import resnet
 from mtpp_dsl.generators.rwnn import rwnn
@@ -54,7 +55,7 @@ def test_seed_decides(name: str, seed: int) -> None:
 def test_every_parameter_matters(name: str) -> None:
     """No parameter is accepted and then ignored: each can change the graph."""
     other = {"model": "ws", "dependence": "weak", "reading": "own-memory", "p": 0.9, "spread": 0.1, "heads": 4}
-    other |= {"hidden": 384, "affinity": 0.2, "types": "gpu"}
+    other |= {"kept": 0.5, "hidden": 384, "affinity": 0.2, "types": "gpu"}
     base = {"rwnn": {"modules": 2, "affinity": 0.5, "types": "cpu"}, "gpt": {"layers": 1}}.get(name, {})
     for parameter in signature(name):
         value: object = other.get(parameter.name) or (parameter.default or 0) * 2 + 1  # type: ignore[operator]
@@ -82,6 +83,44 @@ def test_gpt_counts_what_it_computes(layers: int, heads: int, sequence: int, voc
     weights += (2 * vocabulary + sequence + 2) * hidden if vocabulary else 0
     assert graph.params.sum() == pytest.approx(2 * weights)
     assert (gpt(layers, hidden, heads, sequence, intensity=9.0).work >= 9 * graph.output.min()).all()
+
+
+def test_gpt_is_gpt_3_when_asked() -> None:
+    """Law: the layers of GPT-3 have 174 billion parameters (brown2020, Table 2.1, without embeddings)."""
+    graph = gpt(layers=2, hidden=12288, heads=96, sequence=20, shards=4)
+    assert 96 / 2 * graph.params.sum() / 2 == pytest.approx(174e9, rel=1e-3)
+
+
+@given(st.integers(1, 3), st.sampled_from([1, 2, 3, 6]), st.integers(1, 9))
+def test_shards_of_gpt_share_the_work(layers: int, shards: int, sequence: int) -> None:
+    """Law: however heads are cut, the operators compute, hold and write the same; heads apart are the default."""
+    whole = gpt(layers, 48, 6, sequence, intensity=0.0)
+    cut = gpt(layers, 48, 6, sequence, intensity=0.0, shards=shards)
+    assert cut.n == layers * (11 + 12 * shards)
+    for column in ("work", "params", "output"):
+        assert getattr(cut, column).sum() == pytest.approx(getattr(whole, column).sum())
+    assert same(whole, gpt(layers, 48, 6, sequence, intensity=0.0, shards=6))
+
+
+def test_inception_is_inception_v3() -> None:
+    """Law: 94 convolutions, 23,834,568 parameters, 5.7 G multiplications: what torchvision's model has at inference."""
+    graph = inception(intensity=0.0)
+    assert graph.kinds.count("conv") == 94
+    assert graph.params.sum() == 2 * 23_834_568
+    assert 11.4e9 < graph.work.sum() < 11.6e9
+    assert int((np.diff(graph.offsets_in) == 0).sum()) == int((np.diff(graph.offsets) == 0).sum()) == 1
+    assert graph.labels[-1] == "classes"
+    assert (graph.memory == graph.params + graph.output).all()
+
+
+@given(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(75, 320), st.integers(1, 8))
+def test_inception_modules(first: int, second: int, third: int, resolution: int, batch: int) -> None:
+    """Law: a module more is its operators more; a batch takes its multiple where bytes of weights count for nothing."""
+    graph = inception(first, second, third, resolution, batch, intensity=0.0)
+    assert graph.n == 23 + 9 * first + 12 * second + 13 * third
+    one = inception(first, second, third, resolution, intensity=0.0)
+    np.testing.assert_allclose(graph.work, batch * one.work)
+    np.testing.assert_allclose(graph.output, batch * one.output)
 
 
 def test_resnet_is_a_network_of_blocks() -> None:
@@ -228,6 +267,9 @@ def test_rwnn_units() -> None:
         ("chain", {"spread": 2}, "spread must lie between 0 and 1, not 2"),
         ("chain", {"seed": -1}, "seed must be at least 0"),
         ("gpt", {"heads": 7}, "multiple of heads"),
+        ("gpt", {"shards": 5}, "shards is 5; it must divide heads, 12"),
+        ("inception", {"resolution": 74}, "resolution must be at least 75"),
+        ("inception", {"kept": 1.5}, "kept must lie between 0 and 1"),
         ("gpt", {"layers": 10**6}, "at most 1,000,000"),
         ("resnet", {"resolution": 8}, "resolution must be at least 32"),
         ("layered", {"width": 0}, "width must be at least 1"),

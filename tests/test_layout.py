@@ -31,6 +31,11 @@ constraint acyclic(parts="forward")
 device x(memory=5%)
 device long_name(memory=1 GiB)#a
 link x<->long_name(bandwidth=1 GiB/s)# bb
+time a on x at batch p=-1 ms*p for p in 1..2
+time bbb on long_name at batch 16=2 ms
+times from"t.csv"(unit=ms)
+constraint break symmetry by time
+maximize throughput(batch=4,transfer=per-input)
 # end"""
 
 NEAT = """mtpp 1  # v
@@ -54,6 +59,11 @@ constraint acyclic (parts = "forward")
 device x         (memory = 5%)
 device long_name (memory = 1 GiB)      # a
 link x <-> long_name (bandwidth = 1 GiB/s)  # bb
+time a   on x         at batch p  = -1 ms * p for p in 1..2
+time bbb on long_name at batch 16 = 2 ms
+times from "t.csv" (unit = ms)
+constraint break symmetry by time
+maximize throughput (batch = 4, transfer = per-input)
 # end
 """
 

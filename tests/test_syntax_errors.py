@@ -35,6 +35,11 @@ def test_rules_misspelt(rule: str) -> None:
     assert errors(f"constraint {wrong}")[0].message == f"there is no constraint {wrong!r}; did you mean {rule!r}?"
 
 
+def test_a_string_alone() -> None:
+    """A text of nothing but a string is an error like any other."""
+    assert errors('"t.csv" ')[0].message == "there is no such statement; statements begin with a keyword"
+
+
 def test_statement_misspelt() -> None:
     """A statement that begins with a near miss of a keyword is told so."""
     assert "did you mean 'device'?" in errors("devise stage[3]")[0].message

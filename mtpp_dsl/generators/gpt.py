@@ -22,6 +22,7 @@ def gpt(
     vocabulary: int = 0,
     bytes: int = 2,  # noqa: A002  the word of the language
     intensity: float = 100.0,
+    shards: int = 0,
 ) -> Graph:
     """Return a decoder's inference graph with every head by itself: ``layers * (11 + 12 heads)`` operators.
 
@@ -46,10 +47,12 @@ def gpt(
             the ``layernorm`` and ``matmul`` after it.
         bytes: of a number.
         intensity: FLOP that a device computes while one byte moves; 0 counts FLOP alone.
+        shards: into how many equal parts the heads of a layer are cut, each with one operator of a kind for all its
+            heads; 0 for as many as there are heads.
 
     Raises:
-        UsageError: a number below 1 (of the last and of *vocabulary* below 0), a width that heads do not divide, or
-            more than a million operators.
+        UsageError: a number below 1 (of *vocabulary* and the last two below 0), a width that heads do not divide, heads
+            that shards do not, or more than a million operators.
 
     >>> gpt(layers=24, hidden=1024, heads=16)
     Graph(n=4872, m=6046)
@@ -61,8 +64,12 @@ def gpt(
     at_least("intensity", intensity, 0)
     if hidden % heads:
         raise UsageError(f"hidden is {hidden}; it must be a multiple of heads, {heads}")
-    check_size(layers * (SHARED + PER_HEAD * heads), layers * (SHARED + PER_HEAD * heads) * 2)
-    stack = _Stack(Operators(bytes, intensity), hidden, heads, batch * sequence, sequence)
+    at_least("shards", shards, 0)
+    shards = shards or heads
+    if heads % shards:
+        raise UsageError(f"shards is {shards}; it must divide heads, {heads}")
+    check_size(layers * (SHARED + PER_HEAD * shards), layers * (SHARED + PER_HEAD * shards) * 2)
+    stack = _Stack(Operators(bytes, intensity), hidden, heads, shards, batch * sequence, sequence)
     last = stack.embedding(vocabulary) if vocabulary else None
     for layer in range(layers):
         last = stack.layer(f"layer {layer}", last)
@@ -74,8 +81,9 @@ def gpt(
 class _Stack:
     """The operators of layers of one shape; ``rows`` tokens in all, each looking at ``sequence``."""
 
-    def __init__(self, net: Operators, hidden: int, heads: int, rows: int, sequence: int) -> None:
-        self.net, self.hidden, self.heads, self.rows, self.sequence = net, hidden, heads, rows, sequence
+    def __init__(self, net: Operators, hidden: int, heads: int, shards: int, rows: int, sequence: int) -> None:
+        self.net, self.hidden, self.heads, self.shards = net, hidden, heads, shards
+        self.rows, self.sequence = rows, sequence
 
     def embedding(self, vocabulary: int) -> int:
         """Add what turns tokens into rows."""
@@ -92,7 +100,8 @@ class _Stack:
         reads = [] if x is None else [x]
         size = self.rows * self.hidden
         normed = self._norm(f"{label} layernorm", reads)
-        contexts = [self._head(f"{label} head {head}", normed) for head in range(self.heads)]
+        part = "head" if self.shards == self.heads else "shard"
+        contexts = [self._heads(f"{label} {part} {number}", normed) for number in range(self.shards)]
         joined = self.net.add("concat", f"{label} concat", contexts, size, 0.0)
         attended = self._linear(f"{label} output", joined, self.hidden, self.hidden)
         x = self._wise("add", f"{label} residual", [*reads, attended], size)
@@ -102,19 +111,20 @@ class _Stack:
         narrow = self._product(f"{label} narrow", active, 4 * self.hidden, self.hidden)
         return self._wise("add", f"{label} residual", [x, narrow], size, each=2, weights=self.hidden)
 
-    def _head(self, label: str, x: int) -> int:
-        """Add a head of attention; return its last operator."""
-        width = self.hidden // self.heads
-        size, scores = self.rows * width, self.rows * self.sequence
+    def _heads(self, label: str, x: int) -> int:
+        """Add the heads of a shard, together; return their last operator."""
+        width = self.hidden // self.shards
+        size, scores = self.rows * width, self.rows * self.sequence * (self.heads // self.shards)
+        products = 2.0 * self.rows * self.sequence * width
         query, key, value = (
             self._linear(f"{label} {what}", x, self.hidden, width) for what in ("query", "key", "value")
         )
         key = self._wise("transpose", f"{label} transpose", [key], size, each=0)
-        score = self.net.add("matmul", f"{label} scores", [query, key], scores, 2.0 * scores * width)
+        score = self.net.add("matmul", f"{label} scores", [query, key], scores, products)
         score = self._wise("mul", f"{label} scale", [score], scores)
         score = self._wise("add", f"{label} mask", [score], scores)
         score = self._wise("softmax", f"{label} softmax", [score], scores, each=5)
-        return self.net.add("matmul", f"{label} context", [score, value], size, 2.0 * scores * width)
+        return self.net.add("matmul", f"{label} context", [score, value], size, products)
 
     def _norm(self, label: str, reads: list[int]) -> int:
         return self._wise("layernorm", label, reads, self.rows * self.hidden, each=8, weights=2 * self.hidden)

@@ -52,10 +52,10 @@ class Operators:
         self._labels.append(label)
         return v
 
-    def graph(self) -> Graph:
+    def graph(self, kept: float = 0.0) -> Graph:
         """Return the graph, in FLOP and bytes, with the nodes ``v[0]``, ``v[1]``, ….
 
-        Its memory is that of the parameters: tensors of inference come and go.
+        Its memory is that of the parameters and of a share *kept* of the tensors, 0 where those come and go.
         """
         return Graph.create(
             [f"v[{v}]" for v in range(len(self._kinds))],
@@ -63,7 +63,7 @@ class Operators:
             work=self._work,
             params=self._params,
             output=self._output,
-            memory=self._params,
+            memory=[one + kept * other for one, other in zip(self._params, self._output, strict=True)],
             kinds=self._kinds,
             labels=self._labels,
             work_unit="FLOP",

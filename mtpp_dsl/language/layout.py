@@ -134,8 +134,8 @@ def _column(token: _Token, word: str, stack: list[str]) -> str:
         return ""
     if token.text in ("->", "<->"):
         return "arrow"
-    if word == "time" and token.text in ("on", "at", "="):
-        return token.text
+    if word == "time":
+        return token.text if token.text in ("on", "at", "=") else ""
     return "options" if token.bracket == "options" else "for" if token.text == "for" else ""
 
 

@@ -96,7 +96,7 @@ def _refuse_deep_nesting(source: Source, tokens: list[tuple[str, int]]) -> None:
 
 def _recover(source: Source, tokens: list[tuple[str, int]]) -> Iterator[Diagnostic]:
     """Yield the first error of every statement that has one."""
-    starts = [offset for _, offset in tokens[:1]]
+    starts = [offset for _, offset in tokens[:1]] or [0]
     for (before, _), (text, offset) in pairwise(tokens):
         after_block = before == "}" and text not in ("node", "edge", "}", ")", "]", ",")
         if _begins_statement(source, text, offset) or after_block or _looks_like_statement(source, text, offset):
