@@ -64,7 +64,10 @@ def draw(problem: Problem, plan: Plan, path: Path) -> None:
     axes.grid(axis="x", alpha=0.25)
     axes.set_axisbelow(True)
     name = Path(problem.origin.path).name if problem.origin.path else "schedule"
-    axes.set_title(f"{name}: makespan {format_quantity(timeline.makespan, problem.time_unit)}", loc="left")
+    length = f"makespan {format_quantity(timeline.makespan, problem.time_unit)}"
+    if problem.objective.batch is not None:
+        length += f" for a batch of {problem.objective.batch}"
+    axes.set_title(f"{name}: {length}", loc="left")
     legend = [Patch(color=_WORK, label="runs"), Patch(color=_SENT, label="is sent, read or written")]
     axes.legend(
         handles=[*legend, Patch(color=_CRITICAL, label="critical path")],
