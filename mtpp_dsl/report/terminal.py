@@ -175,8 +175,8 @@ def _makespan(problem: Problem, cost: float) -> str:
     batching = problem.batching
     inputs = f"{batching.inputs} input{'s' if batching.inputs != 1 else ''}"
     chunks = f", {batching.count} chunks of {batching.chunk}" if batching.chunk > 1 else ""
-    carried = "for every input" if batching.per_input else "once per batch, whatever its size"
-    return f"{format_quantity(cost, problem.time_unit)} for {inputs}{chunks}; an edge is paid for {carried}"
+    carried = "per input" if batching.per_input else "per batch"
+    return f"{format_quantity(cost, problem.time_unit)} for {inputs}{chunks}; transfers {carried}"
 
 
 def _parts(problem: Problem, evaluation: Evaluation) -> str:
