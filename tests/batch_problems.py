@@ -63,7 +63,7 @@ def random_batches(
         batch_times=times,
     )
     constraints: list[Constraint] = [
-        BatchSizes(sizes=tuple(p * chunk for p in menu), devices=(d,)) for d, menu in enumerate(menus)
+        BatchSizes(sizes=tuple(int(p) * chunk for p in menu), devices=(d,)) for d, menu in enumerate(menus)
     ]
     for chosen in random.choice(["memory", "together", "apart", "pin", "forbid", "chunks"], 6)[: random.integers(0, 4)]:
         some = tuple(sorted(random.choice(n, min(n, 2), replace=False).tolist()))

@@ -34,8 +34,8 @@ class BatchedPrinted:
     (3.3) is a barrier: a batch waits for all batches of what its node reads, also for those whose inputs it does not
     have. So there are schedules that this programme cannot find, and its optimum bounds nothing. Mended is what would
     make it wrong: *par(j)* in (3.3), the duration of j and one device in (3.8). Pins, colocation and separation are
-    fixed variables or rows, and a batch that takes no time is left out of (3.8), which would keep it from running
-    beside another one.
+    fixed variables or rows, a batch that takes no time is left out of (3.8), which would keep it from running beside
+    another one, and so are batches and transfers that alone take longer than a makespan which is known.
     """
 
     name = "batched-printed"
@@ -58,12 +58,16 @@ class BatchedPrinted:
         scale = scale_of(problem, merged(problem), None)
         takes = np.where(problem.allowed[:, :, None], batching.time, np.inf) / scale.unit
         takes[:, :, 0] = 0.0
+        takes[takes > scale.most] = np.inf
+        carry = carries(problem, np.arange(n)) / scale.unit
+        carry[carry > scale.most] = np.inf
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale = scale.unit
         model.V, model.D = pyo.RangeSet(0, n * chunks - 1), pyo.RangeSet(0, problem.k - 1)
-        on = assignment.assigned(model, np.tile(problem.allowed, (chunks, 1)))
+        may = np.isfinite(takes[:, :, 1:]).any(axis=2)
+        on = assignment.assigned(model, np.tile(may, (chunks, 1)))
         printed_sizes(model, takes, on)
-        printed_barrier(model, graph, takes, carries(problem, np.arange(n)) / scale.unit, on)
+        printed_barrier(model, graph, takes, carry, on)
         after = reach(n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
         printed_turns(model, takes, after, scale.most)
         self._constrain(model, problem, takes, on)
