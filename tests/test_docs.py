@@ -288,7 +288,9 @@ def test_generators_are_described(name: str) -> None:
     row = next(line for line in table.splitlines() if line.startswith(f"| `{name}`"))
     for parameter in signature(name):
         default = parameter.default
-        shown = "" if default is None else f' "{default}"' if isinstance(default, str) else f" {default:g}"
+        words: dict[object, str] = {None: "", True: " true", False: " false"}
+        number = isinstance(default, (int, float)) and not isinstance(default, bool)
+        shown = f" {default:g}" if number else f' "{default}"' if isinstance(default, str) else words[default]
         assert f"`{parameter.name}`{shown}" in row, parameter
 
 

@@ -55,7 +55,7 @@ def test_seed_decides(name: str, seed: int) -> None:
 def test_every_parameter_matters(name: str) -> None:
     """No parameter is accepted and then ignored: each can change the graph."""
     other = {"model": "ws", "dependence": "weak", "reading": "own-memory", "p": 0.9, "spread": 0.1, "heads": 4}
-    other |= {"kept": 0.5, "hidden": 384, "affinity": 0.2, "types": "gpu"}
+    other |= {"kept": 0.5, "fused": True, "hidden": 384, "affinity": 0.2, "types": "gpu"}
     base = {"rwnn": {"modules": 2, "affinity": 0.5, "types": "cpu"}, "gpt": {"layers": 1}}.get(name, {})
     for parameter in signature(name):
         value: object = other.get(parameter.name) or (parameter.default or 0) * 2 + 1  # type: ignore[operator]
@@ -100,6 +100,10 @@ def test_shards_of_gpt_share_the_work(layers: int, shards: int, sequence: int) -
     for column in ("work", "params", "output"):
         assert getattr(cut, column).sum() == pytest.approx(getattr(whole, column).sum())
     assert same(whole, gpt(layers, 48, 6, sequence, intensity=0.0, shards=6))
+    fused = gpt(layers, 48, 6, sequence, intensity=0.0, shards=shards, fused=True)
+    assert fused.n == layers * (4 + 4 * shards)
+    assert fused.params.sum() == pytest.approx(whole.params.sum())
+    assert fused.work.sum() == pytest.approx(whole.work.sum() + layers * 2 * (shards - 1) * sequence * 48)
 
 
 def test_inception_is_inception_v3() -> None:

@@ -10,7 +10,10 @@ from mtpp_dsl.graph import Graph
 __all__ = ["gpt"]
 
 SHARED, PER_HEAD = 11, 12
-"""Operators of a layer, and for every head."""
+"""Operators of a layer, and for every head or shard."""
+
+FUSED, PER_SHARD = 4, 4
+"""The same of fused layers."""
 
 
 def gpt(
@@ -23,6 +26,7 @@ def gpt(
     bytes: int = 2,  # noqa: A002  the word of the language
     intensity: float = 100.0,
     shards: int = 0,
+    fused: bool = False,
 ) -> Graph:
     """Return a decoder's inference graph with every head by itself: ``layers * (11 + 12 heads)`` operators.
 
@@ -33,6 +37,11 @@ def gpt(
       ``matmul`` of the scores, ``mul`` (scale), ``add`` (mask), ``softmax``, ``matmul`` with the values;
     * ``concat``, ``matmul``, ``add``, ``add`` (residual), ``layernorm``, ``matmul`` to 4 times the width, ``add``,
       ``gelu``, ``matmul`` back, ``add`` (residual, with the bias).
+
+    With *fused* what one kernel runs is one operator, and both halves of a layer are cut into shards, whose parts of a
+    matrix product are added up (Shoeybi et al., 2019): ``layernorm``; for every shard ``attention`` (queries, keys,
+    values, scores, context) and a part of the output ``matmul``; ``add`` (parts, bias, residual); ``layernorm``; for
+    every shard ``matmul`` to its part of 4 times the width with its ``gelu``, and ``matmul`` back; ``add``.
 
     Kinds are these words, labels say layer and head. Work is in FLOP, sizes in bytes; an element-wise operator takes 1
     FLOP for each number (softmax 5, layernorm and gelu 8), and none takes less than its bytes do, see *intensity*.
@@ -49,6 +58,7 @@ def gpt(
         intensity: FLOP that a device computes while one byte moves; 0 counts FLOP alone.
         shards: into how many equal parts the heads of a layer are cut, each with one operator of a kind for all its
             heads; 0 for as many as there are heads.
+        fused: whether operators that one kernel runs are one: ``layers * (4 + 4 shards)`` of them.
 
     Raises:
         UsageError: a number below 1 (of *vocabulary* and the last two below 0), a width that heads do not divide, heads
@@ -68,11 +78,12 @@ def gpt(
     shards = shards or heads
     if heads % shards:
         raise UsageError(f"shards is {shards}; it must divide heads, {heads}")
-    check_size(layers * (SHARED + PER_HEAD * shards), layers * (SHARED + PER_HEAD * shards) * 2)
+    size = layers * (FUSED + PER_SHARD * shards if fused else SHARED + PER_HEAD * shards)
+    check_size(size, 2 * size)
     stack = _Stack(Operators(bytes, intensity), hidden, heads, shards, batch * sequence, sequence)
     last = stack.embedding(vocabulary) if vocabulary else None
     for layer in range(layers):
-        last = stack.layer(f"layer {layer}", last)
+        last = (stack.fused if fused else stack.layer)(f"layer {layer}", last)
     if vocabulary and last is not None:
         stack.logits(last, vocabulary)
     return stack.net.graph()
@@ -110,6 +121,27 @@ class _Stack:
         active = self._wise("gelu", f"{label} gelu", [wide], 4 * size, each=8)
         narrow = self._product(f"{label} narrow", active, 4 * self.hidden, self.hidden)
         return self._wise("add", f"{label} residual", [x, narrow], size, each=2, weights=self.hidden)
+
+    def fused(self, label: str, x: int | None) -> int:
+        """Add a layer of fused operators that reads *x*; return its last operator."""
+        reads = [] if x is None else [x]
+        rows, hidden, width = self.rows, self.hidden, self.hidden // self.shards
+        scores = rows * self.sequence * (self.heads // self.shards)
+        attention = 2.0 * rows * width * (3 * hidden + 2 * self.sequence) + 3 * rows * width + 7 * scores
+        inner = 4 * width
+        x = self._sharded(label, "attention", reads, width, attention, 3 * (hidden + 1) * width)
+        wide = 2.0 * rows * hidden * inner + 9 * rows * inner
+        return self._sharded(f"{label} wide", "matmul", [x], inner, wide, (hidden + 1) * inner)
+
+    def _sharded(self, label: str, kind: str, reads: list[int], width: int, flop: float, weights: int) -> int:
+        """Add half a layer: a norm, for every shard an operator of some width and the way back, and their sum."""
+        rows, hidden = self.rows, self.hidden
+        normed = self._norm(f"{label} layernorm", reads)
+        parts = []
+        for shard in range(self.shards):
+            y = self.net.add(kind, f"{label} shard {shard}", [normed], rows * width, flop, weights)
+            parts.append(self._product(f"{label} shard {shard} back", y, width, hidden))
+        return self._wise("add", f"{label} sum", [*reads, *parts], rows * hidden, each=self.shards + 1, weights=hidden)
 
     def _heads(self, label: str, x: int) -> int:
         """Add the heads of a shard, together; return their last operator."""
