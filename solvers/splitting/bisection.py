@@ -109,7 +109,7 @@ class _Cut:
         one = [v for i, v in enumerate(self._nodes) if 2 + 2 * i in near]
         other = [v for i, v in enumerate(self._nodes) if 2 + 2 * i not in far]
         middle = len(self._nodes) / 2
-        inside = set(min((one, other), key=lambda side: abs(len(side) - middle)))
+        inside = set(one if abs(len(one) - middle) <= abs(len(other) - middle) else other)
         return [v for v in self._nodes if v in inside], [v for v in self._nodes if v not in inside]
 
     def _augment(self) -> bool:

@@ -19,12 +19,12 @@ __all__ = ["MOST_CHANNELS", "WANTED", "Split", "split"]
 
 MOST_CHANNELS = 6
 """The most channels that are tried where nobody says how many."""
-WANTED = 20
+WANTED = 12
 """Nodes of a module: more are rarely solved to the end, fewer leave much to the boundaries."""
-MUCH = 1.75
-"""Times the wanted size that no module should exceed."""
-BOUNDARY, TENSOR = 0.1, 0.02
+BOUNDARY, TENSOR = 0.25, 0.05
 """What a boundary and each tensor across it count, against a module of twice the wanted size, which counts 1."""
+NEAR, SPARE = 1.2, 0.5
+"""Channels are enough where what counts is this near to the least, as a factor and beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,8 @@ def split(
 
     Args:
         graph: at least one node.
-        channels: how many tensors may cross a boundary; None for the fewest, up to :data:`MOST_CHANNELS`, of which
-            no module is much larger than wanted, or else that make the largest module the smallest.
+        channels: how many tensors may cross a boundary; None for the fewest, up to :data:`MOST_CHANNELS`, with which
+            modules are nearly as near to the wanted size, at boundaries as few and as narrow, as with more.
         held: lists of nodes of which all stay in one module.
         wanted: nodes of a module.
 
@@ -99,25 +99,20 @@ def split(
         raise UsageError(f"modules are joined by one channel or more, not by {channels}")
     ways = [_Boundaries(graph, order, held, wanted) for order in orders(graph, channels or MOST_CHANNELS)]
     if channels is not None:
-        return min((way.split(channels) for way in ways), key=lambda found: _excess(found, wanted))
-    best: Split | None = None
-    for most in range(1, MOST_CHANNELS + 1):
-        found = min((way.split(most) for way in ways), key=lambda found: _excess(found, wanted))
-        if best is None or max(found.sizes) < max(best.sizes):
-            best = found
-        if max(found.sizes) <= MUCH * wanted:
-            break
-    assert best is not None
-    return best
+        return _best(ways, channels)[1]
+    found = [_best(ways, most) for most in range(1, MOST_CHANNELS + 1)]
+    enough = NEAR * min(count for count, _ in found) + SPARE
+    return next(one for count, one in found if count <= enough)
 
 
-def _excess(found: Split, wanted: int) -> float:
-    return float(_counts(np.array(found.sizes), wanted).sum())
+def _best(ways: Sequence[_Boundaries], channels: int) -> tuple[float, Split]:
+    """Return what the best boundaries along any of the orders count, and the modules between them."""
+    return min((way.split(channels) for way in ways), key=lambda counted: counted[0])
 
 
 def _counts(sizes: Ints, wanted: int) -> Floats:
     """Return what modules of these sizes count."""
-    excess: Floats = np.maximum(sizes / wanted - 1.0, 0.0) ** 2
+    excess: Floats = np.maximum(sizes / wanted - 1.0, 0.0)
     return excess
 
 
@@ -136,20 +131,20 @@ class _Boundaries:
         self._clean &= self._free
         self._clean[[0, graph.n]] = False
 
-    def split(self, channels: int) -> Split:
-        """Return the modules between the best boundaries that no more tensors cross."""
-        chosen = self._chosen(channels)
+    def split(self, channels: int) -> tuple[float, Split]:
+        """Return what the best boundaries count that no more tensors cross, and the modules between them."""
+        count, chosen = self._chosen(channels)
         cuts = [0, *chosen, self._graph.n]
         most = max((int(self._crossing[p]) for p in chosen), default=0)
-        return Split(
+        return count, Split(
             self._graph,
             tuple(frozen(self._order[a:b], np.int64) for a, b in pairwise(cuts)),
             most,
             tuple(bool(self._clean[p]) for p in chosen),
         )
 
-    def _chosen(self, channels: int) -> list[int]:
-        """Return the boundaries that count least together; all that are clean are among them."""
+    def _chosen(self, channels: int) -> tuple[float, list[int]]:
+        """Return what counts the least, and the boundaries that do; all that are clean are among them."""
         n = self._graph.n
         usable = (self._crossing <= channels) & self._free
         usable[[0, n]] = True
@@ -170,7 +165,7 @@ class _Boundaries:
         while i > 0:
             chosen.append(int(places[i]))
             i = int(back[i])
-        return chosen[::-1]
+        return float(cost[-1]), chosen[::-1]
 
 
 def _unheld(n: int, held: Sequence[Ints]) -> Bools:

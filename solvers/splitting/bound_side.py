@@ -1,0 +1,147 @@
+"""When nodes can start at the earliest, by what is before them, module by module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.cpsat.paths import heads, lists, ordered
+from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
+
+__all__ = ["Part", "Side", "reverse", "within"]
+
+PLACES = 4
+"""On so many devices, at the most, are the ends of modules bounded one by one; on more, on all together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What has to run before a node ends.
+
+    Attributes:
+        node: the last of the part.
+        device: where it runs; None for anywhere.
+        base: nothing of the part starts before; the request counts from then.
+        request: how soon the part can end.
+    """
+
+    node: int
+    device: int | None
+    base: int
+    request: Request
+
+
+class Side:
+    """Heads of all nodes of a problem in whole numbers; those of the reversed problem are tails.
+
+    Args:
+        asked: the problem; one sample, or one chunk of a batch.
+        module: [n] the number of every node's module; edges lead to the same one or a later one.
+
+    Attributes:
+        head: [n, k] no schedule starts a node before on that device.
+    """
+
+    def __init__(self, asked: Request, module: Ints) -> None:
+        self.asked, self.module = asked, module
+        self.head = heads(asked, ordered(asked.n, asked.tails, asked.heads))
+        order = ordered(asked.n, asked.tails, asked.heads)
+        self._order = [[v for v in order if module[v] == i] for i in range(int(module.max(initial=-1)) + 1)]
+        self._into = lists(asked.n, asked.heads)
+        leaving = module[asked.tails] != module[asked.heads]
+        ends = np.unique(asked.tails[leaving])
+        self._ends = [ends[module[ends] == i].tolist() for i in range(len(self._order))]
+
+    @property
+    def end(self) -> Ints:
+        """[n, k] no schedule ends a node before on that device; ``NEVER`` where it cannot be."""
+        return np.minimum(self.head + self.asked.duration, NEVER)
+
+    def advance(self, i: int) -> None:
+        """Raise the heads of module *i* to what those of the nodes before it, and those in it, make of them."""
+        asked = self.asked
+        for v in self._order[i]:
+            edges = self._into[v]
+            if len(edges):
+                before = asked.tails[edges]
+                ends = np.minimum(self.head[before] + asked.duration[before], NEVER)
+                arrive = (ends[:, :, None] + asked.table[asked.row[edges]]).min(axis=1)
+                self.head[v] = np.minimum(np.maximum(self.head[v], arrive.max(axis=0)), NEVER)
+
+    def parts(self, i: int, first: int) -> Iterator[Part]:
+        """Yield, for every channel that leaves module *i*, what runs before it in modules *first* to *i*."""
+        for w in self._ends[i]:
+            nodes = self._before(w, first)
+            places = np.flatnonzero(self.asked.duration[w] < NEVER).tolist()
+            for d in places if self.asked.k <= PLACES else [None]:
+                yield self._part(w, d, nodes)
+
+    def learn(self, part: Part, units: int) -> None:
+        """Take note that no schedule ends a part in fewer units than these."""
+        w, d = part.node, slice(None) if part.device is None else part.device
+        self.head[w, d] = np.maximum(self.head[w, d], part.base + units - self.asked.duration[w, d])
+
+    def _before(self, w: int, first: int) -> Ints:
+        """Return node *w* and the nodes with a path to it in modules from *first* on, ascending."""
+        seen, waiting = {w}, [w]
+        while waiting:
+            for u in self.asked.tails[self._into[waiting.pop()]].tolist():
+                if u not in seen and self.module[u] >= first:
+                    seen.add(u)
+                    waiting.append(u)
+        return np.array(sorted(seen), np.int64)
+
+    def _part(self, w: int, d: int | None, nodes: Ints) -> Part:
+        head, duration = self.head[nodes], self.asked.duration[nodes]
+        base = int(head[duration < NEVER].min(initial=NEVER))
+        if d is not None:
+            others = np.arange(self.asked.k) != d
+            duration[np.ix_(nodes == w, others)] = NEVER
+        inner = within(self.asked, nodes, np.maximum(head - base, 0), np.zeros_like(head))
+        return Part(w, d, base, replace(inner, duration=duration))
+
+
+def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:
+    """Return what *asked* says of some nodes alone, with these heads and tails: [nodes, k].
+
+    What the other nodes do is left out, so that every schedule of all is one of these.
+    """
+    place = np.full(asked.n, -1)
+    place[nodes] = np.arange(len(nodes))
+    edges = np.flatnonzero((place[asked.tails] >= 0) & (place[asked.heads] >= 0))
+    return request(
+        asked.duration[nodes],
+        place[asked.tails[edges]],
+        place[asked.heads[edges]],
+        asked.row[edges],
+        asked.table,
+        cutoff=asked.cutoff,
+        exclusive=asked.exclusive,
+        size=asked.size[nodes],
+        capacity=asked.capacity,
+        together=np.unique(asked.together[nodes], return_inverse=True)[1].reshape(-1).astype(np.int64),
+        apart=apart_of(asked.apart, place),
+        head=head,
+        tail=tail,
+    )
+
+
+def apart_of(apart: Sequence[Sequence[int]], place: Ints) -> tuple[tuple[int, ...], ...]:
+    """Return what lists of nodes to keep apart leave where some nodes have new numbers, and others -1."""
+    found = [tuple(int(place[v]) for v in group if place[v] >= 0) for group in apart]
+    return tuple(group for group in found if len(group) > 1)
+
+
+def reverse(asked: Request) -> Request:
+    """Return the problem whose schedules are those of *asked* read backwards."""
+    return replace(
+        asked,
+        tails=asked.heads,
+        heads=asked.tails,
+        table=np.ascontiguousarray(asked.table.transpose(0, 2, 1)),
+        head=asked.tail,
+        tail=asked.head,
+    )

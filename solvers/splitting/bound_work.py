@@ -1,0 +1,157 @@
+"""What devices have to do, of any part of a graph, for all chunks of a batch or for some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.cpsat.request import NEVER
+
+__all__ = ["Work", "rounded"]
+
+ROUNDING = 1e-12
+LINES = 48
+"""Values of heads, and of tails, that are tried as the beginning and the end of an interval."""
+TURNS = 30
+"""Weights of the devices that are tried."""
+STEPS = 3e9
+"""Steps that all of them may take."""
+
+
+class _Spread(NamedTuple):
+    """The cheapest ways to share chunks of every node out: cost [n, chunks + 1], and [n, k] time for all chunks."""
+
+    cost: Floats
+    load: Floats
+
+
+class Work:
+    """Shares of the work: for weights y >= 0 of the devices, ``sum over v of min over p of sum over d of
+    y[d] time[v, d, p[d]]`` is at most the makespan times ``sum of y``, where p says how many chunks each device runs.
+
+    That is Lemma 3.3 of archer2024 for devices that differ and for batches. The weights are those for which it says
+    most of the whole graph, by cutting planes (Kelley 1960); any weights give a bound of any part.
+
+    Args:
+        duration: [n, k, chunks + 1] whole numbers; ``NEVER`` where a batch may not be, 0 for none.
+        stopped: whether to do with the weights at hand.
+    """
+
+    def __init__(self, duration: Ints, stopped: Callable[[], bool]) -> None:
+        self.time = np.where(duration < NEVER, duration, np.inf).astype(np.float64)
+        n, k, sizes = self.time.shape
+        self.weights = np.full(k, 1.0 / k)
+        self._best = -1.0
+        self._tune(max(1, min(TURNS, int(STEPS / max(1, n * k * sizes * sizes)))), stopped)
+        self.least = spread(self.time, self.weights).cost[:, -1]
+
+    def _tune(self, turns: int, stopped: Callable[[], bool]) -> None:
+        """Look for weights that say most."""
+        planes: list[Floats] = []
+        y = self.weights
+        for _ in range(turns):
+            found = spread(self.time, y)
+            value = float(found.cost[:, -1].sum())
+            if value > self._best:
+                self._best, self.weights = value, y
+            planes.append(found.load.sum(axis=0))
+            step = _highest(np.array(planes))
+            if stopped() or step is None or step[0] <= self._best * (1 + 1e-9):
+                return
+            y = step[1]
+
+    def interval(self, head: Ints, tail: Ints) -> int:
+        """Return a number of units that no schedule is shorter than, from [n] heads and tails of the nodes.
+
+        Of the nodes with heads of at least a and tails of at least b, all runs between a and the end less b, for which
+        the work is enough: so for all a and b that are tried.
+        """
+        starts, stops = _lines(head), _lines(tail)
+        rows = np.searchsorted(starts, head, side="right") - 1
+        columns = np.searchsorted(stops, tail, side="right") - 1
+        within = np.zeros((len(starts), len(stops)))
+        np.add.at(within, (rows, columns), self.least)
+        within = within[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+        total = np.where(within > 0, starts[:, None] + stops[None, :] + within, 0.0)
+        return rounded(float(total.max(initial=0.0)))
+
+
+def rounded(units: float) -> int:
+    """Return the least whole number that is no less than a sum whose rounding is known."""
+    return ceil(units * (1 - ROUNDING)) if np.isfinite(units) else NEVER
+
+
+def spread(time: Floats, y: Floats) -> _Spread:
+    """Return the cheapest ways to share so many chunks out over devices, whose time has these prices."""
+    n, k, sizes = time.shape
+    cost = np.full((n, sizes), np.inf)
+    cost[:, 0] = 0.0
+    chosen = np.zeros((k, n, sizes), np.int64)
+    for d in range(k):
+        before, cost = cost, np.full((n, sizes), np.inf)
+        for p in range(sizes):
+            price = np.where(np.isinf(time[:, d, p]), np.inf, time[:, d, p]) if y[d] > 0 else None
+            added = y[d] * price if price is not None else np.where(np.isinf(time[:, d, p]), np.inf, 0.0)
+            if np.isfinite(added).any():
+                total = before[:, : sizes - p] + added[:, None]
+                better = total < cost[:, p:]
+                cost[:, p:][better] = total[better]
+                chosen[d, :, p:][better] = p
+    load = np.zeros((n, k))
+    left, every = np.full(n, sizes - 1), np.arange(n)
+    for d in reversed(range(k)):
+        size = chosen[d, every, left]
+        load[:, d] = time[every, d, size]
+        left = left - size
+    return _Spread(cost, load)
+
+
+def _lines(values: Ints) -> Floats:
+    """Return up to so many of the values, ascending, the least among them."""
+    distinct = np.unique(values)
+    places = np.unique(np.linspace(0, len(distinct) - 1, LINES).astype(np.int64))
+    return distinct[places].astype(np.float64)
+
+
+def _highest(planes: Floats) -> tuple[float, Floats] | None:
+    """Return the highest point under planes over the weights that add up to 1, and its weights."""
+    from scipy.optimize import linprog
+
+    if not np.isfinite(planes).all() or planes.max(initial=0.0) <= 0:
+        return None
+    size = float(planes.max())
+    count, k = planes.shape
+    answer = linprog(
+        np.append(np.zeros(k), -1.0),
+        A_ub=np.hstack([-planes / size, np.ones((count, 1))]),
+        b_ub=np.zeros(count),
+        A_eq=np.append(np.ones(k), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=[(0, None)] * k + [(None, None)],
+        method="highs",
+    )
+    if not answer.success:
+        return None
+    y = np.maximum(answer.x[:k], 0.0)
+    return float(-answer.fun * size), y / y.sum()
+
+
+def monotone(duration: Ints) -> Ints:
+    """Return times of which none is above that of a larger batch, and of which there is one for every smaller size.
+
+    Where a device runs some batch it so runs every part of it, in no more time: any schedule of all chunks is one of
+    fewer, with these.
+    """
+    least = np.minimum.accumulate(duration[:, :, :0:-1], axis=2)[:, :, ::-1]
+    return np.concatenate([np.zeros_like(duration[:, :, :1]), least], axis=2)
+
+
+def mask(nodes: Ints, n: int) -> Bools:
+    """Return [n] whether each is one of *nodes*."""
+    found = np.zeros(n, np.bool_)
+    found[nodes] = True
+    return found

@@ -1,0 +1,82 @@
+"""Modules that are equal up to names: what is found of one holds of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.solvers.splitting.part import Part, Place
+
+__all__ = ["Classes", "Module", "Timetable", "grouped", "timetable"]
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """Where and when the nodes of a module run, its inputs there at 0.
+
+    Attributes:
+        device: [s, chunks] of every task; of one sample there is one chunk.
+        start: [s, 1] of every task, or [s, k] of its batches; nan where there is none.
+        sent: [e] of transfers; nan where nothing is sent, or nobody asks.
+    """
+
+    device: Ints
+    start: Floats
+    sent: Floats
+
+    def place(self, task: int) -> Place:
+        """Return where a task is."""
+        return tuple(self.device[task].tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A module as one of a class of equal ones.
+
+    Attributes:
+        of: number of the class.
+        nodes, edges: numbers in the graph of the tasks and edges of the class's first module, as this module has them.
+    """
+
+    of: int
+    nodes: Ints
+    edges: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of some modules: the first of each, and every module as a member."""
+
+    firsts: tuple[Part, ...]
+    members: tuple[Module, ...]
+
+
+def grouped(parts: Sequence[Part]) -> Classes:
+    """Return the classes of equal modules."""
+    number: dict[bytes, int] = {}
+    firsts: list[Part] = []
+    members = []
+    for part in parts:
+        form = part.form
+        if form.key not in number:
+            number[form.key] = len(firsts)
+            firsts.append(part)
+        first = firsts[number[form.key]].form
+        nodes, edges = np.empty_like(part.nodes), np.empty_like(part.edges)
+        nodes[first.tasks] = part.nodes[form.tasks]
+        edges[first.edges] = part.edges[form.edges]
+        members.append(Module(number[form.key], nodes, edges))
+    return Classes(tuple(firsts), tuple(members))
+
+
+def timetable(part: Part, plan: Plan) -> Timetable:
+    """Return what a plan of the module's problem says."""
+    if plan.batches is not None:
+        chunk = part.problem.batching.chunk
+        return Timetable(plan.batches.device[:, ::chunk], plan.batches.start, np.full(len(part.edges), np.nan))
+    assert plan.schedule is not None
+    return Timetable(plan.assignment[:, None], plan.schedule.start[:, None], plan.schedule.sent)

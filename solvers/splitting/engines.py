@@ -1,0 +1,162 @@
+"""What solves modules: CP-SAT in its processes, or any method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from math import inf
+from types import TracebackType
+
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.cpsat.ask import ask
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.request import Effort
+from mtpp_dsl.solvers.cpsat.starts import known
+from mtpp_dsl.solvers.splitting.floor import floor
+from mtpp_dsl.verification import verify
+
+__all__ = ["ByCpSat", "ByMethod", "Engine", "Found", "listed"]
+
+TIGHT = 1e-7
+"""What bounds of whole numbers lose, as a share, at the most: of times of the model, not of the problem."""
+CLOSE = 1e-12
+"""A schedule this near to its bound, as a share, is as short as can be."""
+FIRST = 2.0
+"""Seconds, at most, for first schedules by lists."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of a module between given ends.
+
+    Attributes:
+        plan: the best; None if none was found.
+        cost: of the plan; ``inf`` without one.
+        bound: no plan costs less.
+        proven: whether the plan is as good as can be, as far as the solver's tolerances go.
+    """
+
+    plan: Plan | None
+    cost: float
+    bound: float
+
+    @property
+    def proven(self) -> bool:
+        return self.bound >= self.cost * (1 - TIGHT)
+
+    @classmethod
+    def of(cls, problem: Problem, plan: Plan | None, bound: float) -> Found:
+        """Return what a plan that breaks nothing, and a bound, amount to."""
+        if plan is None or verify(problem, plan):
+            return cls(None, inf, bound)
+        return cls(plan, evaluate(problem, plan).cost, bound)
+
+
+class _Echo(Progress):
+    """Stops when another does."""
+
+    def __init__(self, stopped: Callable[[], bool]) -> None:
+        super().__init__()
+        self._stopped = stopped
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped()
+
+
+def listed(problem: Problem, limits: Limits, stopped: Callable[[], bool] = lambda: False) -> Found:
+    """Return the best schedule that list schedulers find, in no time."""
+    plan = known(problem, replace(limits.within(10 * FIRST), start=None), _Echo(stopped))
+    return Found.of(problem, plan, floor(problem))
+
+
+class Engine(ABC):
+    """Solves modules, several at once; use it as a context, or close it.
+
+    Args:
+        limits: of the whole run: its seed, solver, options, threads.
+        size: how many modules at once.
+        stopped: whether somebody asked to stop.
+    """
+
+    def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
+        self._limits, self._stopped, self.size = limits, stopped, size
+        self._threads = ThreadPoolExecutor(size)
+        self.solves = 0
+
+    def submit(self, problem: Problem, seconds: float) -> Future[Found]:
+        """Return what will be known after at most *seconds* of solving."""
+        self.solves += 1
+        return self._threads.submit(self._solve, problem, seconds)
+
+    @abstractmethod
+    def _solve(self, problem: Problem, seconds: float) -> Found: ...
+
+    def close(self) -> None:
+        """End what runs."""
+        self._threads.shutdown(cancel_futures=True)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class ByCpSat(Engine):
+    """CP-SAT, of which every module is asked in a process that is there already."""
+
+    def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
+        super().__init__(limits, size, stopped)
+        self._pool = Pool(size)
+
+    def _solve(self, problem: Problem, seconds: float) -> Found:
+        first = listed(problem, self._limits, self._stopped)
+        if first.bound >= first.cost * (1 - CLOSE):
+            return first
+        asked = ask(problem, first.plan, at_least=first.bound)
+        effort = Effort(seconds, 1, self._limits.seed, 0.0, dict(self._limits.solver_options))
+        answer = asked.found(self._pool.submit(asked.request, effort, stopped=self._stopped).result())
+        plan, cost = (answer.plan, answer.cost) if answer.cost < first.cost else (first.plan, first.cost)
+        return Found(plan, cost, max(first.bound, min(answer.bound, cost)))
+
+    def close(self) -> None:
+        super().close()
+        self._pool.close()
+
+
+class ByMethod(Engine):
+    """A method, asked for each module by itself.
+
+    Args:
+        method: that accepts the modules.
+        limits, size, stopped: as of :class:`Engine`.
+    """
+
+    def __init__(self, method: Method, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
+        super().__init__(limits, size, stopped)
+        self._method = method
+
+    def _solve(self, problem: Problem, seconds: float) -> Found:
+        reason = self._method.accepts(problem)
+        if reason is not None:
+            raise Refused(f"the modules cannot be solved: {reason}")
+        solver = bool(getattr(self._method, "uses_solver", False))
+        first = listed(problem, self._limits, self._stopped)
+        own = self._limits.within(
+            seconds, start=first.plan if solver else None, threads=1 if solver else None, write_model=None
+        )
+        result = self._method.solve(problem, own, _Echo(self._stopped))
+        bound = max(first.bound, 0.0 if result.bound is None else result.bound.cost)
+        if result.infeasibility is not None:
+            bound = inf
+        found = Found.of(problem, result.plan, bound)
+        if found.plan is None or (solver and first.cost < found.cost):
+            found = replace(first, bound=bound)
+        return replace(found, bound=min(found.bound, found.cost))

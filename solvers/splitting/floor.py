@@ -1,0 +1,39 @@
+"""What no schedule of a module is shorter than, at a glance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.batched.instance import BatchInstance
+
+__all__ = ["floor"]
+
+
+def floor(problem: Problem) -> float:
+    """Return a bound on the makespan: the longest path, of which every node is where that makes the path shortest.
+
+    Of batches, any size of each node counts, as short as it is, and no transfers.
+    """
+    if problem.objective.batch is not None:
+        instance = BatchInstance.of(problem)
+        least = instance.time[:, :, 1:].min(axis=(1, 2), initial=np.inf)
+        return _longest(problem, np.repeat(least[:, None], problem.k, axis=1), moves=False)
+    return _longest(problem, np.where(problem.allowed, problem.time, np.inf), moves=True)
+
+
+def _longest(problem: Problem, time: Floats, *, moves: bool) -> float:
+    graph = problem.graph
+    ready = np.zeros((graph.n, problem.k))
+    last = 0.0
+    for v in graph.topological_order.tolist():
+        end = ready[v] + time[v]
+        last = max(last, float(end.min()))
+        for e in range(int(graph.offsets[v]), int(graph.offsets[v + 1])):
+            ways = end[:, None] + problem.transfers.of(e) if moves else end[:, None]
+            if moves:
+                np.fill_diagonal(ways, end)
+            w = int(graph.heads[e])
+            ready[w] = np.maximum(ready[w], ways.min(axis=0))
+    return last

@@ -1,0 +1,69 @@
+"""Schedules of modules put together: first one after another, then as early as their order allows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.solvers.scheduling.timing import timed
+from mtpp_dsl.solvers.splitting.classes import Classes
+from mtpp_dsl.solvers.splitting.walk import Step
+
+__all__ = ["budgets", "joined"]
+
+SPARE = 1e-12
+"""Taken off what memory is left, as a share: budgets add up to no more than there is."""
+
+
+def joined(problem: Problem, classes: Classes, last: Step) -> Plan:
+    """Return the plan of a way through all modules: their devices and order, with nothing waiting for a boundary."""
+    steps: list[Step] = []
+    at: Step | None = last
+    while at is not None and at.table is not None:
+        steps.append(at)
+        at = at.before
+    graph, first = problem.graph, steps[-1].table
+    assert first is not None
+    device = np.zeros((graph.n, first.device.shape[1]), np.int64)
+    start = np.full((graph.n, first.start.shape[1]), np.nan)
+    sent = np.full(graph.m, np.nan)
+    for member, step in zip(classes.members, reversed(steps), strict=True):
+        assert step.table is not None
+        assert step.before is not None
+        own = slice(classes.firsts[member.of].reads, None)
+        device[member.nodes[own]] = step.table.device[own]
+        start[member.nodes[own]] = step.table.start[own] + step.before.cost
+        sent[member.edges] = step.table.sent + step.before.cost
+    if problem.objective.batch is not None:
+        return BatchInstance.of(problem).plan(device, np.nan_to_num(start))
+    return timed(Instance.of(problem), device[:, 0], start[:, 0], np.where(np.isnan(sent), start[graph.heads, 0], sent))
+
+
+def budgets(problem: Problem, modules: tuple[Ints, ...], plan: Plan) -> Floats:
+    """Return [modules, devices] what each module may take of the memory of every device, if *plan* is to be possible.
+
+    Each has what it takes in *plan*, and of what that leaves its share by the memory of its nodes.
+    """
+    needs = _needs(problem, plan)
+    used = np.array([needs[nodes].sum(axis=0) for nodes in modules])
+    spare = np.maximum(problem.memory_limit - used.sum(axis=0), 0.0) * (1 - SPARE)
+    weight = np.array([problem.graph.memory[nodes].sum() for nodes in modules])
+    share = weight / weight.sum() if weight.sum() > 0 else np.full(len(modules), 1 / len(modules))
+    with np.errstate(invalid="ignore"):
+        room: Floats = used + np.where(share[:, None] > 0, spare * share[:, None], 0.0)
+    return np.where(np.isinf(problem.memory_limit), np.inf, room)
+
+
+def _needs(problem: Problem, plan: Plan) -> Floats:
+    """Return [n, devices] the memory that nodes take."""
+    if plan.batches is None:
+        taken: Floats = problem.graph.memory[:, None] * (plan.assignment[:, None] == np.arange(problem.k))
+        return taken
+    batching = problem.batching
+    sizes = plan.batches.sizes
+    found: Floats = batching.weights[:, None] * (sizes > 0) + batching.share[:, None] / batching.chunk * sizes
+    return found

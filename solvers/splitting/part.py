@@ -1,0 +1,206 @@
+"""A module as a problem of its own: what it reads is there at once, on devices that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, ExclusiveLinks, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.graph import Floats, Graph, Ints
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.solvers.decomposition.canonical import Canonical, canonical
+from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.splitting.modules import Split
+
+__all__ = ["Part", "Place", "Places", "parts"]
+
+Place: TypeAlias = tuple[int, ...]
+"""Where a tensor is: the device of every chunk; of one sample there is one chunk."""
+Places: TypeAlias = Mapping[int, Place]
+"""Where tensors are, by their number among those that a module reads, or among those of its own that others read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One module of a problem, its tasks numbered from 0: the tensors it reads first, then its nodes.
+
+    What it reads comes from tasks that take no time and no memory.
+
+    Attributes:
+        nodes: [s] the numbers in the graph of what the tasks stand for.
+        edges: [e] the numbers there of the edges of ``problem.graph``.
+        reads: how many tensors of earlier modules it reads: the first tasks.
+        outputs: its tasks that later modules read, ascending by their numbers in the graph.
+        problem: the module, with nothing said of where its ends are.
+    """
+
+    nodes: Ints
+    edges: Ints
+    reads: int
+    outputs: Ints
+    problem: Problem
+
+    def between(self, inputs: Places, outputs: Places) -> Problem:
+        """Return the problem of the module with these of its inputs and outputs in their places."""
+        pins: list[Constraint] = []
+        for i, place in inputs.items():
+            pins.append(self._pin(i, place))
+        for i, place in outputs.items():
+            pins.append(self._pin(int(self.outputs[i]), place))
+        return self.problem.with_constraints((*self.problem.constraints, *pins))
+
+    def _pin(self, task: int, place: Place) -> Constraint:
+        if self.problem.objective.batch is not None:
+            return PinChunks(nodes=(task,), places=place)
+        return Pin(nodes=(task,), devices=place)
+
+    @cached_property
+    def form(self) -> Canonical:
+        """An order of the tasks and edges, and what the module is in it: equal keys, equal modules."""
+        problem = self.problem
+        if problem.objective.batch is None:
+            time = np.where(problem.allowed, problem.time, np.inf)
+            carry = np.array([problem.transfers.of(e) for e in range(problem.graph.m)])
+            needs = problem.graph.memory[:, None]
+        else:
+            instance = BatchInstance.of(problem)
+            time = instance.time.reshape(instance.n, -1)
+            carry = np.concatenate([instance.fixed[instance.row], instance.growing[instance.row]], axis=1)
+            needs = np.stack([instance.batching.weights, instance.batching.share], axis=1)
+        limited = bool(np.isfinite(problem.memory_limit).any())
+        marks = np.zeros((len(time), 1))
+        marks[: self.reads, 0] = -1 - np.arange(self.reads)
+        marks[self.outputs, 0] = 1 + np.arange(len(self.outputs))
+        found = canonical(self._piece(np.concatenate([time, marks, needs * limited], axis=1), carry))
+        return replace(found, key=found.key + problem.memory_limit.tobytes())
+
+    def _piece(self, columns: Floats, carry: Floats) -> Piece:
+        """Return the module as one of a decomposition, with all that tells tasks apart in columns of its times."""
+        graph, s = self.problem.graph, len(self.nodes)
+        together = np.arange(s)
+        for constraint in self.problem.of(Colocate):
+            together[list(constraint.nodes)] = together[list(constraint.nodes)].min()
+        return Piece(
+            nodes=self.nodes,
+            edges=self.edges,
+            entry=False,
+            exit=False,
+            time=columns,
+            tails=graph.tails,
+            heads=graph.heads,
+            carry=carry,
+            memory=np.zeros(s),
+            limit=np.full(columns.shape[1], np.inf),
+            together=together,
+            apart=tuple(constraint.nodes for constraint in self.problem.of(Separate)),
+            exclusive=any(self.problem.of(ExclusiveLinks)),
+        )
+
+
+def parts(problem: Problem, split: Split, limits: Floats) -> list[Part]:
+    """Return the modules of *split* as problems.
+
+    Args:
+        problem: a makespan on links or a batched throughput whose colocated, and separated, nodes share a module.
+        split: of its graph.
+        limits: [modules, devices] what each module may take of the memory of every device.
+    """
+    graph = problem.graph
+    into: list[list[int]] = [[] for _ in split.modules]
+    for e, i in enumerate(split.of[graph.heads].tolist()):
+        into[i].append(e)
+    read = np.zeros(graph.n, np.bool_)
+    read[graph.tails[split.of[graph.tails] != split.of[graph.heads]]] = True
+    return [
+        _part(problem, nodes, np.array(into[i], np.int64), np.sort(nodes[read[nodes]]), limits[i])
+        for i, nodes in enumerate(split.modules)
+    ]
+
+
+def _part(problem: Problem, own: Ints, edges: Ints, outputs: Ints, limit: Floats) -> Part:
+    graph = problem.graph
+    inputs = np.setdiff1d(graph.tails[edges], own)
+    nodes = np.concatenate([inputs, own])
+    local = np.full(graph.n, -1)
+    local[nodes] = np.arange(len(nodes))
+    edges = edges[np.lexsort((local[graph.heads[edges]], local[graph.tails[edges]]))]
+    devices = tuple(
+        replace(
+            device,
+            speed=1.0,
+            unsupported=frozenset(),
+            reserve=0.0,
+            memory=None if np.isinf(room) else max(float(room), 0.0),
+        )
+        for device, room in zip(problem.devices, limit.tolist(), strict=True)
+    )
+    links = problem.interconnect
+    assert isinstance(links, Links)
+    if links.transfers is not None:
+        links = replace(links, transfers=links.transfers[edges])
+    return Part(
+        nodes,
+        edges,
+        len(inputs),
+        local[outputs],
+        Problem.create(
+            _graph(problem, nodes, len(inputs), edges, local),
+            devices,
+            links,
+            problem.objective,
+            _inside(problem, local, limit),
+            time_unit=problem.time_unit,
+        ),
+    )
+
+
+def _graph(problem: Problem, nodes: Ints, reads: int, edges: Ints, local: Ints) -> Graph:
+    """Return the graph of the tasks, with the times that constraints on single nodes leave them."""
+    graph = problem.graph
+    inside = np.arange(len(nodes)) >= reads
+    names = [device.name for device in problem.devices]
+    tables: dict[str, dict[int, Floats]] = {}
+    if problem.objective.batch is None:
+        time = np.where(problem.allowed, problem.time, np.inf)[nodes]
+        time[:reads] = np.where(np.isfinite(time[:reads]), 0.0, np.inf)
+    else:
+        whole = BatchInstance.of(problem)
+        known = whole.time[nodes]
+        known[:reads] = np.where(np.isfinite(known[:reads]), 0.0, np.inf)
+        time = np.where(np.isfinite(problem.time[nodes]), problem.time[nodes], 0.0)
+        sizes = whole.batching.sizes
+        chunk = whole.batching.chunk
+        tables = {name: {size * chunk: known[:, d, size] for size in sizes[d]} for d, name in enumerate(names)}
+    return Graph.create(
+        [graph.names[v] for v in nodes.tolist()],
+        zip(local[graph.tails[edges]].tolist(), local[graph.heads[edges]].tolist(), strict=True),
+        params=np.where(inside, graph.params[nodes], 0.0),
+        output=np.where(inside, graph.output[nodes], 0.0),
+        memory=np.where(inside, graph.memory[nodes], 0.0),
+        sizes=graph.sizes[edges].tolist(),
+        times={name: time[:, d] for d, name in enumerate(names)},
+        batch_times=tables,
+        work_unit=graph.work_unit if graph.work_unit != "FLOP" else "s",
+        size_unit=graph.size_unit,
+        memory_unit=graph.memory_unit,
+    )
+
+
+def _inside(problem: Problem, local: Ints, limit: Floats) -> list[Constraint]:
+    """Return the constraints of the problem as they concern the tasks, without those that their times carry."""
+    found: list[Constraint] = []
+    for constraint in problem.constraints:
+        if isinstance(constraint, Colocate | Separate):
+            members = tuple(sorted(int(local[v]) for v in constraint.nodes if local[v] >= 0))
+            if len(members) > 1:
+                found.append(replace(constraint, nodes=members))
+        elif isinstance(constraint, BatchSizes | ExclusiveLinks):
+            found.append(constraint)
+    if np.isfinite(limit).any():
+        found.append(Memory(devices=tuple(np.flatnonzero(np.isfinite(limit)).tolist())))
+    return found

@@ -1,0 +1,236 @@
+"""One run: modules, the way through them, a bound, and what is made of the plan in the time that is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl import registry
+from mtpp_dsl.constraints import Colocate, Separate
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.graph import Floats
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Result, relative_gap
+from mtpp_dsl.solvers.baselines.common import Taker
+from mtpp_dsl.solvers.batched.annealing import improve
+from mtpp_dsl.solvers.cpsat.engine import availability
+from mtpp_dsl.solvers.cpsat.starts import known
+from mtpp_dsl.solvers.splitting.classes import grouped
+from mtpp_dsl.solvers.splitting.engines import Engine
+from mtpp_dsl.solvers.splitting.join import budgets, joined
+from mtpp_dsl.solvers.splitting.modules import Split, split
+from mtpp_dsl.solvers.splitting.part import parts
+from mtpp_dsl.solvers.splitting.walk import Walk
+from mtpp_dsl.units import format_quantity
+
+__all__ = ["Run"]
+
+WALK, BOUND = 0.5, 0.4
+"""Of the time, at most, for the walk where that cannot prove anything, and of what is left then for a bound."""
+BOUNDS = ("critical-path", "split-bound")
+ROUNDING = 1e-12
+"""What sums of times may be off by, as a share of themselves."""
+
+
+class Run:
+    """One call of the method.
+
+    Args:
+        name: of the method.
+        problem, limits, progress: as for :meth:`mtpp_dsl.contracts.Method.solve`.
+        engine: solves the modules.
+        words: what the engine is.
+        channels: of the split; None for as many as are needed.
+        seconds: of solving a module between given ends, at most.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        engine: Engine,
+        words: str,
+        channels: int | None,
+        seconds: float,
+    ) -> None:
+        self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
+        self._engine, self._words, self._seconds = engine, words, seconds
+        self._taker = Taker(name, problem, limits, progress)
+        held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
+        self._split: Split = split(problem.graph, channels, held=held)
+        self._bound: Bound | None = None
+
+    def solve(self) -> Result:
+        """Return the plan, and the best bound."""
+        known(self._problem, self._limits, self._progress)
+        if self._progress.plan is not None:
+            self._taker.take(self._progress.plan)
+        self._taker.note(f"split into {self._split}, each solved by {self._words}")
+        self._way(self._unlimited() if self._roomy else np.tile(self._problem.memory_limit, (self._modules, 1)))
+        if not self._closed():
+            self._by_others()
+        if not self._closed():
+            self._improve()
+        return self._result()
+
+    @property
+    def _modules(self) -> int:
+        return len(self._split.modules)
+
+    def _unlimited(self) -> Floats:
+        return np.full((self._modules, self._problem.k), np.inf)
+
+    @property
+    def _roomy(self) -> bool:
+        """Whether everything fits everywhere."""
+        graph, batch = self._problem.graph, self._problem.objective.batch
+        total = graph.memory.sum()
+        if batch is not None:
+            batching = self._problem.batching
+            total = batching.weights.sum() + batching.share.sum() * batching.count
+        return bool(total <= self._problem.memory_limit.min(initial=np.inf))
+
+    def _way(self, rooms: Floats) -> None:
+        """Walk through the modules, and take the plan; again with a share of the memory each where there is too little.
+
+        Args:
+            rooms: [modules, devices] what each module may take of the memory.
+        """
+        plan = self._walk(rooms, exact=all(self._split.clean))
+        if plan is None or self._taker.take(plan):
+            return
+        start = self._taker.plan
+        if start is None:
+            self._taker.note(f"modules that fit by themselves do not together: {self._taker.broken}")
+            return
+        self._taker.note("memory is shared out among the modules as the first plan uses it: they do not fit otherwise")
+        plan = self._walk(budgets(self._problem, self._split.modules, start), exact=False)
+        if plan is not None:
+            self._taker.take(plan)
+
+    def _walk(self, rooms: Floats, *, exact: bool) -> Plan | None:
+        """Return the plan of the shortest way."""
+        progress, limits = self._progress, self._limits
+        classes = grouped(parts(self._problem, self._split, rooms))
+        share = limits.remaining * (1 - ROUNDING if exact else WALK)
+        walk = Walk(
+            self._problem,
+            self._split,
+            classes,
+            self._engine,
+            self._seconds,
+            limits.within(share),
+            lambda: progress.stopped,
+        )
+        last = walk.run(lambda i: progress.say(f"solving module {i + 1} of {self._modules}"))
+        if last is None:
+            self._taker.note("no way through the modules was found")
+            return None
+        plan = joined(self._problem, classes, last)
+        value = plan.batches.makespan if plan.batches is not None else _makespan(plan)
+        self._taker.note(self._told(walk, last.cost, value, len(classes.firsts)))
+        if exact and walk.bound is not None:
+            self._prove(walk.bound, last.cost)
+        else:
+            self._taker.note(f"heuristic: {self._why(exact)}")
+        return plan
+
+    def _told(self, walk: Walk, barriers: float, value: float, different: int) -> str:
+        """Return what became of a walk."""
+        unit = self._problem.time_unit
+        words = f"{different} different modules solved {walk.asked} times between given ends"
+        if walk.listed:
+            words += f", {walk.listed} of these by lists as time ran out"
+        if walk.unproven:
+            words += f", {walk.unproven} not to the end"
+        one, other = (format_quantity(x, unit) for x in (barriers, value))
+        return f"{words}: {one} one after another, {other} without waiting for boundaries"
+
+    def _why(self, exact: bool) -> str:
+        """Return why the shortest way proves nothing."""
+        if self._problem.objective.batch is not None and all(self._split.clean):
+            return "of a batch, a few ways to share the inputs out at every boundary are looked at"
+        loose = self._split.clean.count(False)
+        if loose:
+            return (
+                f"{loose} of {self._modules - 1} boundaries are no cut nodes, and modules wait for all of those before"
+            )
+        return "not all states of the boundaries are looked at" if exact else "memory is shared out among the modules"
+
+    def _prove(self, bound: float, cost: float) -> None:
+        """Report the bound of the walk."""
+        tight = relative_gap(cost, bound) <= 1e-6
+        self._taker.note(
+            "exact: every boundary is a cut node, all its states were looked at, and every module that matters was "
+            "solved to the end"
+            if tight
+            else "heuristic: not every module was solved to the end"
+        )
+        self._keep(
+            Bound(
+                bound * (1 - ROUNDING * (self._modules + self._problem.graph.n)),
+                self._name,
+                "trusted",
+                self._words,
+                f"the shortest way through {self._modules} modules between cut nodes, over the devices of these, each "
+                f"as short as the bounds of {self._words} allow",
+            )
+        )
+
+    def _keep(self, bound: Bound | None) -> None:
+        if bound is not None and (self._bound is None or bound.cost > self._bound.cost):
+            self._bound = bound
+            self._progress.report_bound(bound)
+
+    def _by_others(self) -> None:
+        """Ask the methods that bound."""
+        limits = self._limits
+        until = limits.within(BOUND * limits.remaining if limits.remaining < inf else inf)
+        for name in BOUNDS:
+            if self._progress.stopped or name not in registry.available(registry.METHODS):
+                continue
+            method: Method = registry.load(registry.METHODS, name)()
+            if method.accepts(self._problem) is None:
+                self._progress.say(f"bounding by {name}")
+                self._keep(method.solve(self._problem, replace(until, start=None), self._progress).bound)
+
+    def _improve(self) -> None:
+        """Make the plan better by searches that know of no modules."""
+        plan = self._taker.plan
+        if plan is None or self._progress.stopped or self._limits.remaining <= 0:
+            return
+        before = self._taker.cost
+        if self._problem.objective.batch is not None:
+            name = "annealing"
+            found: Plan | None = improve(self._problem, plan, self._limits, self._progress)
+        else:
+            name = "lns" if availability().ok else "annealing"
+            method: Method = registry.load(registry.METHODS, name)()
+            own = replace(self._limits, start=plan, solver="highs", solver_options={})
+            found = (
+                method.solve(self._problem, own, self._progress).plan if method.accepts(self._problem) is None else None
+            )
+        if found is not None:
+            self._taker.take(found)
+        if self._taker.cost < before:
+            one, other = (format_quantity(x, self._problem.time_unit) for x in (before, self._taker.cost))
+            self._taker.note(f"improved by {name} from {one} to {other}")
+
+    def _closed(self) -> bool:
+        plan, bound = self._taker.plan, self._bound
+        return plan is not None and bound is not None and relative_gap(self._taker.cost, bound.cost) <= self._limits.gap
+
+    def _result(self) -> Result:
+        result = self._taker.result("gap" if self._closed() else "complete", self._limits.solver)
+        if self._closed() and result.termination == "time_limit":
+            result = replace(result, termination="gap")
+        return replace(result, bound=self._bound)
+
+
+def _makespan(plan: Plan) -> float:
+    return 0.0 if plan.schedule is None else plan.schedule.makespan

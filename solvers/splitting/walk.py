@@ -1,0 +1,262 @@
+"""The dynamic programme over where the tensors between modules are (ghannane2023, 3.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import product
+from math import inf, prod
+from typing import TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.splitting.classes import Classes, Timetable, timetable
+from mtpp_dsl.solvers.splitting.engines import Engine, Found, listed
+from mtpp_dsl.solvers.splitting.floor import floor
+from mtpp_dsl.solvers.splitting.modules import Split
+from mtpp_dsl.solvers.splitting.part import Place
+
+__all__ = ["State", "Step", "Walk"]
+
+State: TypeAlias = tuple[Place, ...]
+"""Where the tensors across a boundary are, in the order of their nodes."""
+Ends: TypeAlias = tuple[tuple[Place, ...], tuple[Place | None, ...]]
+"""Where a module's inputs are, and where its outputs are to be; None: anywhere."""
+
+FULL = 9
+"""Up to so many states of a clean boundary are all looked at."""
+KEPT = 4
+"""Of others, so many are kept at each boundary: those that are reached first."""
+OTHERS = 8
+"""Schedules of a module with one output elsewhere, at most."""
+ROUNDS = 2
+"""How often modules are solved, many at once, at one boundary, more or less."""
+LIST = 0.02
+"""Seconds left for a module below which it is scheduled by lists alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A way to a state of a boundary, by its last module.
+
+    Attributes:
+        state: where the tensors across the boundary are.
+        cost: when all modules up to the boundary have ended, one after another.
+        before: the step before; None at the start.
+        table: what the last module does.
+    """
+
+    state: State
+    cost: float
+    before: Step | None
+    table: Timetable | None
+
+
+class Walk:
+    """Goes from boundary to boundary, and keeps the shortest ways to each state.
+
+    Of a clean boundary with few states, all are looked at: if all boundaries are such, the shortest way is the least
+    makespan. Of another, those are looked at that the best schedules of the modules lead to, with nothing said of their
+    outputs, and with one output of the best elsewhere; a few are kept.
+
+    Args:
+        problem: the whole.
+        split: its modules. classes: of them.
+        engine: solves modules.
+        seconds: of solving a module between given ends, at most.
+        limits: of the walk. stopped: whether somebody asked to stop.
+
+    Attributes:
+        bounds: [boundary] per state, what no way to it is shorter than; None from where states were left out.
+        asked: how many modules between given ends there were to solve. listed: of these, by lists alone. unproven: of
+            these, not solved to the end.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        split: Split,
+        classes: Classes,
+        engine: Engine,
+        seconds: float,
+        limits: Limits,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._problem, self._split, self._classes, self._engine = problem, split, classes, engine
+        self._seconds, self._limits, self._stopped = seconds, limits, stopped
+        self._known: dict[tuple[int, Ends], Found] = {}
+        self._floors: dict[tuple[int, Ends], float] = {}
+        self._tensors = [split.tensors(i).tolist() for i in range(len(split.modules) - 1)] + [[]]
+        self.bounds: list[dict[State, float] | None] = [{(): 0.0}]
+        self.asked = self.listed = self.unproven = 0
+
+    def run(self, begun: Callable[[int], None]) -> Step | None:
+        """Return the last step of the shortest way, or None if none is found.
+
+        Args:
+            begun: told of every module that is begun.
+        """
+        steps = [Step((), 0.0, None, None)]
+        for i in range(len(self._split.modules)):
+            begun(i)
+            steps = self._through(i, steps, self._states(i))
+            if not steps:
+                return None
+        return steps[0]
+
+    @property
+    def bound(self) -> float | None:
+        """What no schedule of one module after another is shorter than, if every state was looked at."""
+        last = self.bounds[-1]
+        return None if last is None or len(self.bounds) <= len(self._split.modules) else min(last.values(), default=inf)
+
+    def _states(self, i: int) -> list[State] | None:
+        """Return all states of the boundary behind module *i*, or None if not all are to be looked at."""
+        last = i == len(self._split.clean)
+        if not last and (self._problem.objective.batch is not None or not self._split.clean[i]):
+            return None
+        where = [np.flatnonzero(self._problem.allowed[v]).tolist() for v in self._tensors[i]]
+        if prod(map(len, where)) > FULL:
+            return None
+        return [tuple((d,) for d in devices) for devices in product(*where)]
+
+    def _through(self, i: int, steps: Sequence[Step], states: Sequence[State] | None) -> list[Step]:
+        """Return the best steps to states of the boundary behind module *i*, by their costs."""
+        best: dict[State, Step] = {}
+        if states is None:
+            self.bounds.append(None)
+            self._along(i, [(step, [None] * len(self._own(i))) for step in steps], best)
+            first = min(best.values(), key=lambda step: step.cost, default=None)
+            if first is not None and first.before is not None:
+                before = first.before
+                others = sorted(
+                    self._elsewhere(i, first.state), key=lambda wish: self._floor(i, self._ends(i, before.state, wish))
+                )
+                self._along(i, [(before, wish) for wish in others[:OTHERS]], best)
+            return sorted(best.values(), key=lambda step: step.cost)[:KEPT]
+        for step in steps:
+            self._along(i, [(step, wish) for wish in self._wishes(i, step, states, best)], best)
+        self._bound(i, states)
+        return sorted(best.values(), key=lambda step: step.cost)
+
+    def _wishes(
+        self, i: int, step: Step, states: Sequence[State], best: dict[State, Step]
+    ) -> Iterator[list[Place | None]]:
+        """Yield where outputs should be for those states that may be reached sooner by *step*."""
+        own = self._own(i)
+        for state in states:
+            if not self._joins(i, step.state, state):
+                continue
+            wish: list[Place | None] = [state[j] for j in own]
+            if state not in best or step.cost + self._floor(i, self._ends(i, step.state, wish)) < best[state].cost:
+                yield wish
+
+    def _elsewhere(self, i: int, state: State) -> Iterator[list[Place | None]]:
+        """Yield one output of *state* after another elsewhere, the others anywhere."""
+        own = self._own(i)
+        for a, j in enumerate(own):
+            for d in np.flatnonzero(self._problem.allowed[self._tensors[i][j]]).tolist():
+                place = (d,) * len(state[j])
+                if place != state[j] and self._fits(self._tensors[i][j], place):
+                    yield [place if b == a else None for b in range(len(own))]
+
+    def _fits(self, v: int, place: Place) -> bool:
+        if self._problem.objective.batch is None:
+            return True
+        return bool(np.isfinite(self._problem.batching.time[v, place[0], len(place)]))
+
+    def _along(self, i: int, asked: Sequence[tuple[Step, Sequence[Place | None]]], best: dict[State, Step]) -> None:
+        """Solve module *i* behind these steps with outputs as wished, and keep what is better."""
+        part = self._classes.firsts[self._classes.members[i].of]
+        ends = [self._ends(i, step.state, wish) for step, wish in asked]
+        for (step, _), found in zip(asked, self._solve(i, ends), strict=True):
+            if found.plan is None:
+                continue
+            table = timetable(part, found.plan)
+            state = self._behind(i, step.state, table)
+            if state not in best or step.cost + found.cost < best[state].cost:
+                best[state] = Step(state, step.cost + found.cost, step, table)
+
+    def _solve(self, i: int, asked: Sequence[Ends]) -> list[Found]:
+        """Return what is known of module *i* between these ends, solving what was not asked before."""
+        c = self._classes.members[i].of
+        part = self._classes.firsts[c]
+        new = [ends for ends in dict.fromkeys(asked) if (c, ends) not in self._known]
+        seconds = self._share(i, len(new))
+        jobs: list[Future[Found]] = []
+        for ends in new:
+            problem = part.between(dict(enumerate(ends[0])), {a: p for a, p in enumerate(ends[1]) if p is not None})
+            self.asked += 1
+            if seconds < LIST or self._stopped():
+                self.listed += 1
+                self._known[c, ends] = listed(problem, Limits(time=60.0, seed=self._limits.seed))
+            else:
+                jobs.append(self._engine.submit(problem, seconds))
+        for ends, job in zip(new if jobs else [], jobs, strict=False):
+            self._known[c, ends] = job.result()
+        self.unproven += sum(not self._known[c, ends].proven for ends in new)
+        return [self._known[c, ends] for ends in asked]
+
+    def _share(self, i: int, count: int) -> float:
+        """Return the seconds for each of so many solves of module *i*: a fair share of what is left, or as was said."""
+        left = self._limits.remaining
+        if left == inf or not count:
+            return self._seconds
+        rounds = ROUNDS * (len(self._split.modules) - i)
+        return min(self._seconds, left * self._engine.size / (rounds * max(count, self._engine.size)))
+
+    def _floor(self, i: int, ends: Ends) -> float:
+        """Return what no schedule of module *i* between these ends is shorter than, as far as is known."""
+        key = self._classes.members[i].of, ends
+        if key in self._known:
+            return self._known[key].bound
+        if key not in self._floors:
+            part = self._classes.firsts[key[0]]
+            problem = part.between(dict(enumerate(ends[0])), {a: p for a, p in enumerate(ends[1]) if p is not None})
+            self._floors[key] = floor(problem)
+        return self._floors[key]
+
+    def _bound(self, i: int, states: Sequence[State]) -> None:
+        """Note what no way to each state is shorter than."""
+        known = self.bounds[i]
+        if known is None:
+            self.bounds.append(None)
+            return
+        found = {}
+        for state in states:
+            ways = [
+                cost + self._floor(i, self._ends(i, before, [state[j] for j in self._own(i)]))
+                for before, cost in known.items()
+                if self._joins(i, before, state)
+            ]
+            found[state] = min(ways, default=inf)
+        self.bounds.append(found)
+
+    def _own(self, i: int) -> list[int]:
+        """Return which of the tensors behind module *i* are its own."""
+        return [j for j, v in enumerate(self._tensors[i]) if self._split.of[v] == i]
+
+    def _joins(self, i: int, before: State, behind: State) -> bool:
+        """Return whether tensors that only pass by module *i* are in one place in both states."""
+        if i == 0:
+            return True
+        where = dict(zip(self._tensors[i - 1], before, strict=True))
+        return all(where.get(v, place) == place for v, place in zip(self._tensors[i], behind, strict=True))
+
+    def _ends(self, i: int, before: State, wish: Sequence[Place | None]) -> Ends:
+        """Return the ends of module *i*: its inputs as in *before*, its outputs as wished."""
+        where = dict(zip(self._tensors[i - 1], before, strict=True)) if i else {}
+        member = self._classes.members[i]
+        reads = member.nodes[: self._classes.firsts[member.of].reads].tolist()
+        return tuple(where[v] for v in reads), tuple(wish)
+
+    def _behind(self, i: int, before: State, table: Timetable) -> State:
+        """Return the state behind module *i*."""
+        where = dict(zip(self._tensors[i - 1], before, strict=True)) if i else {}
+        member = self._classes.members[i]
+        for task in self._classes.firsts[member.of].outputs.tolist():
+            where[int(member.nodes[task])] = table.place(task)
+        return tuple(where[v] for v in self._tensors[i])
