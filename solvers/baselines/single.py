@@ -12,6 +12,8 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.baselines.common import Taker
+from mtpp_dsl.solvers.batched.alike import alike, alone, parted
+from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.symmetry import interchangeable
 from mtpp_dsl.verification import verify
 
@@ -19,7 +21,11 @@ __all__ = ["SingleDevice", "cannot_check"]
 
 
 class SingleDevice:
-    """Method ``single-device``: everything on the one device that may hold it and is fastest."""
+    """Method ``single-device``: everything on the one device that may hold it and is fastest.
+
+    For the throughput of a batch, where no device can run all inputs of every node as one batch, the inputs are parted
+    among devices, in the same way for all nodes, so that the device that has most to do ends first.
+    """
 
     name = "single-device"
     gives: Gives = "plan"
@@ -35,12 +41,31 @@ class SingleDevice:
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the plan, or none, with what keeps everything off each device."""
         taker = Taker(self.name, problem, limits, progress)
-        for alike in interchangeable(problem):
-            d = alike[0]
+        if problem.objective.batch is not None:
+            return _of_a_batch(problem, taker)
+        for group in interchangeable(problem):
+            d = group[0]
             if not taker.take(_all_on(problem, d)):
-                more = f" (and {len(alike) - 1} more like it)" if len(alike) > 1 else ""
+                more = f" (and {len(group) - 1} more like it)" if len(group) > 1 else ""
                 taker.note(f"not everything on {problem.devices[d].name}{more}: {taker.broken}")
         return taker.result()
+
+
+def _of_a_batch(problem: Problem, taker: Taker) -> Result:
+    """Return the best plan with all inputs on one device, or without such a plan the best with one spread for all."""
+    instance = BatchInstance.of(problem)
+    for d in alone(instance):
+        if not taker.take(alike(instance, np.full(instance.chunks, d))):
+            taker.note(f"not everything on {problem.devices[d].name}: {taker.broken}")
+    row = parted(instance) if taker.plan is None else None
+    if row is not None and taker.take(alike(instance, row)):
+        sizes = np.bincount(row, minlength=problem.k) * instance.batching.chunk
+        shown = ", ".join(f"{problem.devices[d].name} {sizes[d]}" for d in np.flatnonzero(sizes).tolist())
+        taker.note(f"no device can run all inputs at once: they are parted, {shown}")
+    elif taker.plan is None:
+        why = "sizes and memory leave none" if row is None else taker.broken
+        taker.note(f"no way was found to run every node on the same devices: {why}")
+    return taker.result()
 
 
 def _all_on(problem: Problem, d: int) -> Plan:

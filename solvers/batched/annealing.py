@@ -34,12 +34,13 @@ HEATS = ((1e-2, 1e-5), (3e-3, 1e-5), (2e-2, 1e-4), (1e-3, 1e-6), (5e-2, 1e-3))
 """First and last temperature of annealings side by side, as shares of the makespan, in turn."""
 CHAINS = 2
 """Annealings side by side: always as many, so that the answer does not depend on the processors."""
-FEWEST, MOST_AT_FIRST = 2_000, 200_000
+FEWEST, MOST_AT_FIRST = 500, 200_000
 """Moves that an annealing of the first round tries, per its length."""
 CHUNK = 2_000
 PAUSE = 0.5
 """Seconds between two plans that an annealing reports: each is checked anew."""
-NOISE = 1 << 16
+DRAWS = 24
+"""Numbers that one move takes, more or less."""
 CHARGE = 0.2
 """Of a device twice over its limit, as a share of the makespan, nearly."""
 PATIENCE, STEPS = 10, 200
@@ -84,7 +85,7 @@ class BatchSchedules(Holding):
         quiet = number = 0
         rate = float("inf")
         work = self._instance.n + self._instance.m
-        SEARCH.pick(self._steps * work, self._progress.say)
+        SEARCH.pick(CHAINS * self._patience * self._steps * work, self._progress.say)
         with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as pool:
             while quiet < self._patience and not self.done:
                 began, least = monotonic(), self.cost
@@ -120,8 +121,8 @@ class BatchSchedules(Holding):
         trial = trial_of(field, state)
         best = Best(start.home.copy(), start.place.copy(), np.full(1, np.inf))
         run = SEARCH.pick(steps * (instance.n + instance.m), self._progress.say)
-        draws = most_draws(instance.k)
-        noise = np.empty(max(draws, min(NOISE, 32 * steps)))
+        chunk = max(1, min(CHUNK, steps // 50))
+        noise = np.empty(most_draws(instance.k) + DRAWS * chunk)
         random.random(out=noise)
         run(noise, 1, 0.0, 1.0, MOVES, field, state, trial, best)
         unit, told = float(trial.cost[0]), monotonic()
@@ -130,7 +131,7 @@ class BatchSchedules(Holding):
         state.cost[0] = np.inf  # timed anew, with the charge that is now known
         done = 0
         while done < steps and not self.done and not self.closed(float(best.cost[0])):
-            end = min(steps, done + max(1, min(CHUNK, steps // 50)))
+            end = min(steps, done + chunk)
             heat = unit * hot * (cold / hot) ** (done / steps)
             while done < end:
                 random.random(out=noise)

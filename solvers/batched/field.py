@@ -10,7 +10,19 @@ from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 
-__all__ = ["BITS", "ROUNDING", "STRIDE", "Field", "State", "field_of", "order_of", "plan_of", "state_of"]
+__all__ = [
+    "BITS",
+    "ROUNDING",
+    "STRIDE",
+    "Field",
+    "State",
+    "field_of",
+    "is_plan",
+    "order_of",
+    "plan_of",
+    "recount",
+    "state_of",
+]
 
 BITS = 62
 """Chunks of one word of a mask."""
@@ -236,6 +248,13 @@ def state_of(field: Field, home: Ints, priority: Floats) -> State:
 def recount(field: Field, state: State) -> None:
     """Count memory anew: sums that change by differences drift."""
     state.used[:] = field.weights @ (state.size > 0) + field.share @ state.size
+
+
+def is_plan(field: Field, state: State) -> bool:
+    """Return whether chunks are where memory, links and classes held apart let them be."""
+    where = state.home[field.group]
+    joined = np.isfinite(field.fixed[field.row[:, None], where[field.tails], where[field.heads]]).all()
+    return bool(joined and state.clash[0] == 0 and (state.used <= field.limit).all())
 
 
 def order_of(instance: BatchInstance, plan: Plan) -> tuple[Ints, Floats]:

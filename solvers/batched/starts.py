@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.solvers.baselines.common import Ended
 from mtpp_dsl.solvers.batched.alike import alike, alone, parted
 from mtpp_dsl.solvers.batched.field import Field
 from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.solvers.batched.lister import BatchLister
 
 __all__ = ["somewhere", "starts"]
 
 
 def starts(instance: BatchInstance, limits: Limits, progress: Progress) -> list[Plan]:
-    """Return schedules with all nodes on the same devices; they may break a constraint."""
-    del limits, progress
+    """Return list schedules, and schedules with all nodes on the same devices; they may break a constraint."""
+
+    def pause() -> None:
+        if progress.stopped or limits.remaining <= 0:
+            raise Ended
+
     rows = [np.full(instance.chunks, d) for d in alone(instance)]
     row = parted(instance)
-    return [alike(instance, row) for row in (*rows, *([] if row is None else [row]))]
+    found = [alike(instance, row) for row in (*rows, *([] if row is None else [row]))]
+    with suppress(Ended):
+        lister = BatchLister.of(instance, pause, progress.say)
+        plans = [] if isinstance(lister, str) else [lister.schedule(name) for name in ("heft", "greedy")]
+        found += [plan for plan in plans if not isinstance(plan, str)]
+    return found
 
 
 def somewhere(field: Field, instance: BatchInstance) -> Ints:

@@ -13,6 +13,8 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
+from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
+from mtpp_dsl.solvers.batched.lister import RULES, list_batches
 from mtpp_dsl.solvers.listing.ranks import downward, in_order, mean_carry, mean_time, optimistic, upward
 from mtpp_dsl.solvers.listing.run import Lister
 from mtpp_dsl.solvers.scheduling.instance import Instance, why_not
@@ -21,7 +23,10 @@ __all__ = ["Cpop", "Etf", "Greedy", "Heft", "ListScheduler", "Met", "Peft"]
 
 
 class ListScheduler:
-    """What all list schedulers share; each says how it places nodes."""
+    """What all list schedulers share; each says how it places nodes.
+
+    Some have a rule for batches too: :data:`mtpp_dsl.solvers.batched.lister.RULES`.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -30,10 +35,14 @@ class ListScheduler:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the problem is not one that this schedules, or None."""
+        if problem.objective.batch is not None and self.name in RULES:
+            return why_no_batches(problem, self.name)
         return why_not(problem, self.name)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the schedule, or none, with a note that says why."""
+        if problem.objective.batch is not None:
+            return list_batches(self.name, problem, limits, progress)
         taker = Taker(self.name, problem, limits, progress)
         try:
             taker.pause()

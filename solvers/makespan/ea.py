@@ -9,6 +9,8 @@ from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.batched.ea import BatchEa
+from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.listing.methods import Met, upward_ranks
 from mtpp_dsl.solvers.listing.ranks import in_order
 from mtpp_dsl.solvers.listing.run import Lister
@@ -25,11 +27,14 @@ FEWEST = 2_000
 
 
 class Ea:
-    """Method ``ea``: the biased (1+1) EA of ghannane2023, 4.2, for one sample.
+    """Method ``ea``: the biased (1+1) EA of ghannane2023, 4.2.
 
     The parent is at first every node on its fastest device (where that fits; else as ``met`` places it). A child gives
     every node another device with probability 1/n, and takes the parent's place if its makespan is no longer. Nodes run
     in the order of upward ranks, as early as they can. Nodes that are colocated move together.
+
+    For the throughput of a batch the parent is what ``met`` makes, and a child gives every node another spread of its
+    chunks over devices; see :mod:`mtpp_dsl.solvers.batched.mutation`.
 
     Args:
         patience: children in a row, per class and device, without a shorter schedule, after which it ends.
@@ -45,10 +50,14 @@ class Ea:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the problem is not one that this schedules, or None."""
+        if problem.objective.batch is not None:
+            return why_no_batches(problem, self.name)
         return why_not(problem, self.name)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found, or none, with a note that says why."""
+        if problem.objective.batch is not None:
+            return BatchEa(problem, limits, progress, self.patience).result()
         return _Run(problem, limits, progress, self.patience).result()
 
 

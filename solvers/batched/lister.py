@@ -1,0 +1,153 @@
+"""A list scheduler's run over batches: from a rule to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.baselines.common import Ended, Taker
+from mtpp_dsl.solvers.batched.field import Field, field_of
+from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.solvers.batched.listing import LIST, Desk, Rule, desk_of
+from mtpp_dsl.solvers.listing.placing import Idle
+from mtpp_dsl.solvers.listing.ranks import in_order, upward
+
+__all__ = ["RULES", "BatchLister", "list_batches"]
+
+RULES = {"met": Rule(work=True, insert=True), "greedy": Rule(work=False, insert=False), "heft": Rule(False, True)}
+"""Of the methods by name; ``greedy`` takes nodes in topological order, the others by upward ranks."""
+ATTEMPTS = 32
+"""Each begins with the node that the one before found no spread for."""
+CHUNK = 64
+"""Nodes placed between two looks at the clock."""
+ROOM = 64
+"""Idle times that there is room for at first."""
+
+
+def list_batches(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the result of list scheduler *name*; without a plan, with a note that says why."""
+    taker = Taker(name, problem, limits, progress)
+    try:
+        taker.pause()
+        lister = BatchLister.of(BatchInstance.of(problem), taker.pause, progress.say)
+        plan = lister if isinstance(lister, str) else lister.schedule(name)
+        if isinstance(plan, str):
+            taker.note(plan)
+        elif not taker.take(plan):
+            taker.note(f"the schedule found is none: {taker.broken}")
+    except Ended:
+        taker.note("the time was up, or somebody stopped, before every node was placed")
+    return taker.result()
+
+
+class BatchLister:
+    """What places the nodes of one instance.
+
+    Args:
+        instance: the problem.
+        field: of the instance.
+        pause: called often; raises to end a run.
+        say: told when code has to be compiled.
+    """
+
+    def __init__(
+        self, instance: BatchInstance, field: Field, pause: Callable[[], None], say: Callable[[str], None]
+    ) -> None:
+        self._instance, self._field, self._pause, self._say = instance, field, pause, say
+
+    @classmethod
+    def of(cls, instance: BatchInstance, pause: Callable[[], None], say: Callable[[str], None]) -> BatchLister | str:
+        """Return one for *instance*, or why no node order can help."""
+        field = field_of(instance)
+        if field is None:
+            return "some node has no spread of its inputs over the devices that it may be on"
+        return cls(instance, field, pause, say)
+
+    def schedule(self, name: str) -> Plan | str:
+        """Return the plan that the rule *name* comes to, or why it came to none."""
+        instance, field = self._instance, self._field
+        order = instance.graph.topological_order.copy()
+        if name != "greedy":
+            order = in_order(instance.graph, upward(instance.graph, mean_time(instance), mean_carry(instance)))
+        early: list[int] = []
+        for _ in range(ATTEMPTS):
+            desk = self._run(RULES[name], order, early)
+            failed = int(desk.failed[0])
+            if failed < 0:
+                return instance.plan(desk.home[field.group], _ranked(instance, desk.start, order))
+            first = int(field.members[field.members_at[field.group[failed]]])
+            if early[:1] == [first]:
+                break
+            early = [first, *(v for v in early if v != first)]
+        return (
+            f"no spread of {instance.graph.names[failed]!r} was found within sizes, memory, links and the constraints; "
+            "this does not prove that there is none"
+        )
+
+    def _run(self, rule: Rule, order: Ints, early: list[int]) -> Desk:
+        """Place nodes in *order*, those of which the devices are chosen *early* at first."""
+        instance, field = self._instance, self._field
+        given = np.full((len(field.may), instance.chunks), -1)
+        for v in np.flatnonzero((instance.pins >= 0).all(axis=1)).tolist():
+            given[field.group[v]] = instance.pins[v]
+        desk, idle = desk_of(field, given), _idle(instance)
+        turns = np.concatenate([early, order]).astype(np.int64)
+        run = LIST.pick(float((instance.n + instance.m) * instance.k * instance.chunks), self._say)
+        done = 0
+        while done < len(turns) and desk.failed[0] < 0:
+            self._pause()
+            done = run(field, desk, idle, rule, turns, len(early), done, min(done + CHUNK, len(turns)))
+            idle = _roomy(idle)
+        return desk
+
+
+def mean_time(instance: BatchInstance) -> Floats:
+    """Return [n] the mean time of a whole batch over devices: of the largest batch of each, as often as inputs ask."""
+    sizes = np.arange(1, instance.chunks + 1)
+    able = np.isfinite(instance.time[:, :, 1:])
+    largest = np.where(able, sizes, 0).max(axis=2)
+    takes = np.take_along_axis(instance.time, largest[:, :, None], axis=2)[:, :, 0]
+    whole = np.where(largest > 0, takes * instance.chunks / np.maximum(largest, 1), 0.0)
+    means: Floats = whole.sum(axis=1) / np.maximum((largest > 0).sum(axis=1), 1)
+    return means
+
+
+def mean_carry(instance: BatchInstance) -> Floats:
+    """Return [m] the mean time of a transfer of all inputs between two devices, over those pairs that are joined."""
+    times = instance.fixed + instance.chunks * instance.growing
+    joined = np.isfinite(times) & ~np.eye(instance.k, dtype=np.bool_)
+    means: Floats = np.where(joined, times, 0.0).sum(axis=(1, 2)) / np.maximum(joined.sum(axis=(1, 2)), 1)
+    return means[instance.row]
+
+
+def _ranked(instance: BatchInstance, start: Floats, order: Ints) -> Floats:
+    """Return [n, k] priorities: the batches by their starts, of those at the same time the nodes placed before."""
+    place = np.empty(instance.n)
+    place[order] = np.arange(instance.n)
+    listed = np.lexsort((np.repeat(place, instance.k), start.ravel()))
+    rank = np.empty(start.size)
+    rank[listed] = np.arange(start.size)
+    return rank.reshape(start.shape)
+
+
+def _idle(instance: BatchInstance) -> Idle:
+    """Return devices on which nothing runs yet."""
+    k = instance.k
+    since, until = np.zeros((k, ROOM)), np.zeros((k, ROOM))
+    until[:, 0] = np.inf
+    takes = np.where(np.isfinite(instance.time) & (instance.time > 0), instance.time, np.inf)
+    return Idle(since, until, np.ones(k, np.int64), takes.min(axis=(0, 2), initial=np.inf), np.zeros(k))
+
+
+def _roomy(idle: Idle) -> Idle:
+    """Return *idle*, with twice the room if one more node could fill it."""
+    while idle.spans.max() + 2 >= idle.since.shape[1]:
+        since, until = (np.concatenate([row, np.zeros_like(row)], axis=1) for row in (idle.since, idle.until))
+        idle = Idle(since, until, idle.spans, idle.shortest, idle.free)
+    return idle

@@ -1,0 +1,266 @@
+"""List schedulers of batches: nodes in turn, each on the spread of its chunks that is best by a rule; compiled."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.batched.field import Field
+from mtpp_dsl.solvers.batched.spreads import best_sizes, by_arrival, menus
+from mtpp_dsl.solvers.bounds.linked import Linked
+from mtpp_dsl.solvers.listing.placing import Idle, book, fit
+
+__all__ = ["LIST", "Desk", "Rule", "desk_of"]
+
+STEPS_WORTH_COMPILING = 2e4
+
+
+class Rule(NamedTuple):
+    """What makes a spread better than another: least first.
+
+    Attributes:
+        work: whether the sum of the times of the batches comes first, and then when the last one ends; else the
+            other way round.
+        insert: whether a batch may run before others that its device has been given.
+    """
+
+    work: bool
+    insert: bool
+
+
+class Desk(NamedTuple):
+    """What has been placed, and room to work in.
+
+    Attributes:
+        home: [classes, chunks] devices; -1 while a class has none. used: [k] memory taken.
+        start, end: [n, k] of batches.
+        offsets, menu: the spreads of every kind of class; see :func:`mtpp_dsl.solvers.batched.spreads.menus`.
+        arrival: [chunks, k] when the inputs of a chunk can be on a device. pairs: [k, k] of zeros. ready: [k].
+        row, best: [chunks] a spread that is tried, and the best one. size: [k].
+        failed: [1] the node for which no spread was found, -1 while there is none.
+    """
+
+    home: Ints
+    used: Floats
+    start: Floats
+    end: Floats
+    offsets: Ints
+    menu: Ints
+    arrival: Floats
+    pairs: Ints
+    ready: Floats
+    row: Ints
+    best: Ints
+    size: Ints
+    failed: Ints
+
+
+def desk_of(field: Field, given: Ints) -> Desk:
+    """Return a desk on which nothing is placed but *given* classes: [classes, chunks] devices, -1 elsewhere."""
+    n, k, most = field.time.shape
+    offsets, menu = menus(field)
+    held = given[:, 0] >= 0
+    used = np.zeros(k)
+    for c in np.flatnonzero(held).tolist():
+        size = np.bincount(given[c], minlength=k)
+        used += field.weights[c] * (size > 0) + field.share[c] * size
+    return Desk(
+        home=given.copy(),
+        used=used,
+        start=np.zeros((n, k)),
+        end=np.zeros((n, k)),
+        offsets=offsets,
+        menu=menu,
+        arrival=np.zeros((most - 1, k)),
+        pairs=np.zeros((k, k), np.int64),
+        ready=np.zeros(k),
+        row=np.zeros(most - 1, np.int64),
+        best=np.zeros(most - 1, np.int64),
+        size=np.zeros(k, np.int64),
+        failed=np.full(1, -1),
+    )
+
+
+def arrivals(field: Field, desk: Desk, v: int) -> None:
+    """Write when what each chunk of node *v* needs can be on each device, sent by itself.
+
+    ``inf`` where the chunks of its class may not be, for links that are missing or classes that are held apart.
+    """
+    k = field.time.shape[1]
+    chunks = len(desk.row)
+    desk.arrival[:] = 0.0
+    for j in range(field.offsets_in[v], field.offsets_in[v + 1]):
+        e = field.entering[j]
+        u = field.tails[e]
+        for i in range(chunks):
+            d = desk.home[field.group[u], i]
+            for f in range(k if d >= 0 else 0):
+                at = desk.end[u, d]
+                if f != d:
+                    at += field.fixed[field.row[e], d, f] + field.growing[field.row[e], d, f]
+                desk.arrival[i, f] = max(desk.arrival[i, f], at)
+    c = field.group[v]
+    for m in range(field.members_at[c], field.members_at[c + 1]):
+        w = field.members[m]
+        into = field.offsets_in[w + 1] - field.offsets_in[w]
+        for j in range(into + field.offsets[w + 1] - field.offsets[w]):
+            e = field.entering[field.offsets_in[w] + j] if j < into else field.offsets[w] + j - into
+            a = field.group[field.tails[e] if j < into else field.heads[e]]
+            for i in range(chunks if a != c and desk.home[a, 0] >= 0 else 0):
+                d = desk.home[a, i]
+                for f in range(k):
+                    if field.fixed[field.row[e], d if j < into else f, f if j < into else d] == inf:
+                        desk.arrival[i, f] = inf
+    for j in range(field.apart_at[c], field.apart_at[c + 1]):
+        for i in range(chunks):
+            if desk.home[field.apart[j], i] >= 0:
+                desk.arrival[i, desk.home[field.apart[j], i]] = inf
+
+
+def score(field: Field, desk: Desk, idle: Idle, v: int, row: Ints, insert: bool) -> tuple[float, float]:
+    """Return when the last batch of node *v* ends with a row, and the sum of their times; ``inf`` if it may not be.
+
+    What its class runs beside comes after it. Starts are written.
+    """
+    k = field.time.shape[1]
+    c = field.group[v]
+    desk.size[:] = 0
+    desk.ready[:] = 0.0
+    for i in range(len(row)):
+        if desk.arrival[i, row[i]] == inf:
+            return inf, inf
+        desk.size[row[i]] += 1
+    for d in range(k):
+        if not field.may[c, d, desk.size[d]]:
+            return inf, inf
+        need = field.weights[c] + field.share[c] * desk.size[d]
+        if desk.home[c, 0] < 0 and desk.size[d] > 0 and desk.used[d] + need > field.limit[d]:
+            return inf, inf
+    for j in range(field.offsets_in[v], field.offsets_in[v + 1]):
+        e = field.entering[j]
+        u = field.tails[e]
+        if desk.home[field.group[u], 0] < 0:
+            continue
+        for i in range(len(row)):
+            desk.pairs[desk.home[field.group[u], i], row[i]] += 1
+        for i in range(len(row)):
+            d, f = desk.home[field.group[u], i], row[i]
+            if desk.pairs[d, f] > 0:
+                at = desk.end[u, d]
+                if d != f:
+                    at += field.fixed[field.row[e], d, f] + desk.pairs[d, f] * field.growing[field.row[e], d, f]
+                desk.ready[f] = max(desk.ready[f], at)
+                desk.pairs[d, f] = 0
+    last, work = 0.0, 0.0
+    for d in range(k):
+        if desk.size[d] == 0:
+            continue
+        at, takes = desk.ready[d], field.time[v, d, desk.size[d]]
+        if takes > 0:
+            at = fit(idle, d, at, takes) if insert else max(at, idle.free[d])
+        desk.start[v, d] = at
+        desk.end[v, d] = at + takes
+        beside = 0.0
+        for j in range(field.members_at[c], field.members_at[c + 1]):
+            beside += field.time[field.members[j], d, desk.size[d]]
+        work += beside
+        last = max(last, at + beside)
+    return last, work
+
+
+def fill(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule) -> bool:
+    """Write sizes of batches of node *v* that are good by *rule* if its inputs arrive where that is earliest."""
+    k, most = field.time.shape[1:]
+    c = field.group[v]
+    cost = np.full((k, most), np.inf)
+    for d in range(k):
+        cost[d, 0] = 0.0
+        soonest = np.sort(desk.arrival[:, d])
+        for p in range(1, most):
+            if not field.may[c, d, p] or desk.used[d] + field.weights[c] + field.share[c] * p > field.limit[d]:
+                continue
+            beside = 0.0
+            for j in range(field.members_at[c], field.members_at[c + 1]):
+                beside += field.time[field.members[j], d, p]
+            cost[d, p] = beside if rule.work else max(soonest[p - 1], idle.free[d]) + beside
+    return best_sizes(cost, rule.work, desk.size)
+
+
+def consider(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule, row: Ints, known: Floats) -> None:
+    """Keep a row as the best if it is better than the one of the scores *known*, which it then replaces."""
+    last, work = score(field, desk, idle, v, row, rule.insert)
+    first, second = (work, last) if rule.work else (last, work)
+    if first < known[0] or (first == known[0] and second < known[1]):
+        known[0], known[1] = first, second
+        desk.best[:] = row
+
+
+def choose(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule) -> bool:
+    """Write the best row for node *v*, the first of its class; return whether there is one.
+
+    Considered are all spreads, where there are few; all chunks on one device; the rows of what it reads; and sizes that
+    are best by the rule for the times at which devices are free. Chunks go where their inputs arrive first.
+    """
+    k = field.time.shape[1]
+    c = field.group[v]
+    known = np.full(2, np.inf)
+    farthest = np.zeros(len(desk.row))
+    for i in range(len(desk.row)):
+        farthest[i] = desk.arrival[i].min() - min(desk.arrival[i].max(), 1e300)
+    chosen = np.argsort(farthest, kind="mergesort")
+    for d in range(k):
+        desk.row[:] = d
+        consider(field, desk, idle, v, rule, desk.row, known)
+    for j in range(field.offsets_in[v], field.offsets_in[v + 1]):
+        desk.row[:] = desk.home[field.group[field.tails[field.entering[j]]]]
+        if desk.row[0] >= 0:
+            consider(field, desk, idle, v, rule, desk.row, known)
+    if fill(field, desk, idle, v, rule) and by_arrival(desk.size, desk.arrival, chosen, desk.row):
+        consider(field, desk, idle, v, rule, desk.row, known)
+    for s in range(desk.offsets[field.kind[c]], desk.offsets[field.kind[c] + 1]):
+        if by_arrival(desk.menu[s], desk.arrival, chosen, desk.row):
+            consider(field, desk, idle, v, rule, desk.row, known)
+    return bool(known[0] < inf)
+
+
+def _place(field: Field, desk: Desk, idle: Idle, rule: Rule, order: Ints, early: int, first: int, last: int) -> int:
+    """Place ``order[first:last]``; return the next place, less than *last* if ``idle`` is full or a node has no spread.
+
+    Of the first *early* nodes in the order only the devices are chosen, before anything runs.
+    """
+    k = field.time.shape[1]
+    for i in range(first, last):
+        v = order[i]
+        c = field.group[v]
+        if idle.spans.max() + 2 >= idle.since.shape[1]:
+            return i
+        arrivals(field, desk, v)
+        if desk.home[c, 0] >= 0:
+            desk.best[:] = desk.home[c]
+            able = score(field, desk, idle, v, desk.best, rule.insert)[0] < inf
+        else:
+            able = choose(field, desk, idle, v, rule)
+        if not able:
+            desk.failed[0] = v
+            return i
+        score(field, desk, idle, v, desk.best, rule.insert)
+        fresh = desk.home[c, 0] < 0
+        desk.home[c] = desk.best
+        for d in range(k):
+            if fresh and desk.size[d] > 0:
+                desk.used[d] += field.weights[c] + field.share[c] * desk.size[d]
+            if i >= early and desk.size[d] > 0 and desk.end[v, d] > desk.start[v, d]:
+                if rule.insert:
+                    book(idle, d, desk.start[v, d], desk.end[v, d])
+                idle.free[d] = max(idle.free[d], desk.end[v, d])
+            if i < early:
+                desk.start[v, d] = desk.end[v, d] = 0.0
+    return last
+
+
+PARTS = (fit, book, best_sizes, by_arrival, arrivals, score, fill, consider, choose)
+
+LIST = Linked(_place, STEPS_WORTH_COMPILING, *PARTS)
