@@ -50,6 +50,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "branching": "mtpp_dsl.solvers.branching.method:Branching",
         "decomposition": "mtpp_dsl.solvers.decomposition.method:Decomposition",
         "chain-relaxation": "mtpp_dsl.solvers.decomposition.method:ChainRelaxation",
+        "milp-split": "mtpp_dsl.solvers.splitting.method:MilpSplit",
         "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
         "lns": "mtpp_dsl.solvers.neighbourhoods.method:Lns",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",

@@ -193,9 +193,19 @@ def test_schedules_that_cannot_be_shown(toy: str, tmp_path: Path, capsys: pytest
         (toy, ["--trace", str(tmp_path / "t.json")], "a plan to minimize bottleneck has none"),
         (str(UNEQUAL), ["--gantt", str(tmp_path / "g.gif")], ".svg"),
         (str(UNEQUAL), ["--coarsen", "gcofe"], "gcof"),
+        (str(UNEQUAL), ["--method", "heft", "--channels", "2"], "--channels means nothing to method 'heft'"),
+        (str(UNEQUAL), ["--method", "milp-split", "--module-time-limit", "2x"], "no duration"),
+        (str(UNEQUAL), ["--method", "milp-split", "--module-method", "hefty"], "no method 'hefty' for modules"),
     ):
         assert run(["solve", spec, *options]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_options_of_milp_split(capsys: pytest.CaptureFixture[str]) -> None:
+    """Channels, and what solves modules and for how long, are said on the command line."""
+    call = ["solve", str(UNEQUAL), "--method", "milp-split", "--channels", "2", "--module-method", "heft"]
+    assert run([*call, "--module-time-limit", "none", "--time-limit", "2s"]) == 0
+    assert "each solved by heft" in capsys.readouterr().out
 
 
 def test_coarsened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

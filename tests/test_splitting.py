@@ -7,11 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl import registry
+from mtpp_dsl.constraints import Memory
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.errors import PluginError, Refused, UsageError
 from mtpp_dsl.generators.rwnn import rwnn
 from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.cpsat.method import Scheduling
+from mtpp_dsl.solvers.splitting.classes import grouped
+from mtpp_dsl.solvers.splitting.engines import ByMethod
+from mtpp_dsl.solvers.splitting.method import MilpSplit
 from mtpp_dsl.solvers.splitting.modules import Split, split
+from mtpp_dsl.solvers.splitting.part import parts
+from mtpp_dsl.solvers.splitting.walk import Walk
+from mtpp_dsl.verification import check_result, verify
+from tests.makespans import best_of, makespan_problem
 
+MAKESPAN = Objective("makespan")
 EDGES = st.integers(1, 14).flatmap(
     lambda n: st.tuples(
         st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda e: e[0] < e[1]))
@@ -87,3 +101,132 @@ def test_a_module_without_a_boundary() -> None:
     assert max(found.sizes) <= 35
     with pytest.raises(UsageError, match="one channel or more"):
         split(_graph(2, []), 0)
+
+
+def _solved(problem: Problem, method: MilpSplit, seconds: float = 20.0) -> Result:
+    """Return an answer whose plan and bound have been checked."""
+    limits = Limits(time=seconds, threads=2)
+    result = method.solve(problem, limits, Progress())
+    assert result.plan is None or not verify(problem, result.plan)
+    check_result(problem, result)
+    return result
+
+
+def _chain_of_diamonds(seed: int, count: int) -> Problem:
+    """Return diamonds in a row: every fourth node is a cut node."""
+    random = np.random.default_rng(seed)
+    edges = []
+    for i in range(count):
+        a = 3 * i
+        edges += [(a, a + 1), (a, a + 2), (a + 1, a + 3), (a + 2, a + 3)]
+    n = 3 * count + 1
+    times = random.integers(1, 9, (2, n)).astype(float)
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)], edges, output=random.integers(0, 4, n), times={"a": times[0], "b": times[1]}
+    )
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    return Problem.create(graph, [Device("a"), Device("b")], links, MAKESPAN)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_between_cut_nodes_it_is_exact(seed: int) -> None:
+    """Where every boundary is a cut node the value is the optimum, and called so."""
+    problem = _chain_of_diamonds(seed, 4)
+    result = _solved(problem, MilpSplit())
+    whole = Scheduling("moirai").solve(problem, Limits(time=60.0, threads=1), Progress())
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(whole.cost)
+    assert any("exact" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plans_and_bounds_of_any_problem(seed: int) -> None:
+    """Plans break nothing, bounds are never above the optimum, and what is called optimal is."""
+    problem = makespan_problem(seed)
+    method = MilpSplit(module_method="heft" if seed % 4 else None)
+    assert method.accepts(problem) is None
+    result = _solved(problem, method, 1.0)
+    best = best_of(seed)
+    assert (result.infeasibility is None) or best is None
+    if best is not None and result.bound is not None:
+        assert result.bound.cost <= best * (1 + 1e-6)
+    if result.status == "optimal":
+        assert best is not None
+        assert result.cost == pytest.approx(best, rel=1e-6)
+
+
+def test_without_the_premise_nothing_is_called_exact() -> None:
+    """Where a boundary is no cut node the answer says so, and its own bound is none."""
+    result = _solved(makespan_of(rwnn(modules=3, nodes=8, channels=2, dependence="weak", seed=1)), MilpSplit(), 4.0)
+    assert result.plan is not None
+    assert any("no cut nodes" in note for note in result.notes)
+    assert result.bound is None or result.bound.method != "milp-split"
+
+
+def makespan_of(graph: Graph) -> Problem:
+    """Return the makespan of a graph on three unequal devices."""
+    devices = [Device(f"d{d}", speed=speed) for d, speed in enumerate((0.5, 0.8, 1.0))]
+    return Problem.create(graph, devices, Links(np.full((3, 3), 2e9), np.full((3, 3), 1e-5)), MAKESPAN)
+
+
+def test_equal_modules_are_solved_once() -> None:
+    """A chain of equal modules asks for no more than one of them does, however long it is."""
+
+    def asked(count: int) -> int:
+        edges = [(2 * i + a, 2 * i + 2 + b) for i in range(count - 1) for a in (0, 1) for b in (0, 1)]
+        graph = Graph.create([f"v{v}" for v in range(2 * count)], edges, work=1.0, output=0.1)
+        problem = makespan_of(graph)
+        found = split(graph, 2, wanted=4)
+        walked = walk_of(problem, found)
+        assert walked.run(lambda i: None) is not None
+        return walked.asked
+
+    assert asked(30) <= asked(12) + 8
+
+
+def walk_of(problem: Problem, found: Split) -> Walk:
+    """Return a walk through modules solved by lists."""
+    rooms = np.full((len(found.modules), problem.k), np.inf)
+    engine = ByMethod(registry.load(registry.METHODS, "heft")(), Limits(), 1, lambda: False)
+    return Walk(problem, found, grouped(parts(problem, found, rooms)), engine, 1.0, Limits(time=60.0), lambda: False)
+
+
+def test_one_process_or_two_give_one_answer() -> None:
+    """What is solved at the same time makes no difference."""
+    problem = _chain_of_diamonds(7, 3)
+    answers = [MilpSplit().solve(problem, Limits(time=30.0, threads=n), Progress()) for n in (1, 2)]
+    one, other = (answer.plan for answer in answers)
+    assert one is not None
+    assert other is not None
+    assert one.assignment.tolist() == other.assignment.tolist()
+
+
+def test_modules_share_memory_out() -> None:
+    """Where modules fit by themselves and not together, every one gets its share, and the plan keeps the limit."""
+    graph = rwnn(modules=4, nodes=6, channels=1, seed=2)
+    devices = [Device("a", speed=1.0, memory=float(graph.memory.sum()) * 0.6), Device("b", speed=0.3)]
+    links = Links(np.full((2, 2), 1e9), np.zeros((2, 2)))
+    problem = Problem.create(graph, devices, links, MAKESPAN, [Memory()])
+    result = _solved(problem, MilpSplit(), 4.0)
+    assert result.plan is not None
+
+
+def test_options_that_mean_nothing_are_refused() -> None:
+    """A module method that is none, gives no plan, or would ignore the solver is an error."""
+    problem = _chain_of_diamonds(0, 1)
+    with pytest.raises(PluginError, match="no method 'hefty' for modules"):
+        MilpSplit(module_method="hefty").solve(problem, Limits(), Progress())
+    with pytest.raises(Refused, match="solves no modules"):
+        MilpSplit(module_method="critical-path").solve(problem, Limits(), Progress())
+    with pytest.raises(Refused, match="uses no solver"):
+        MilpSplit(module_method="heft").solve(problem, Limits(solver="scip"), Progress())
+    with pytest.raises(UsageError, match="one channel or more"):
+        MilpSplit(channels=0)
+
+
+def test_modules_by_a_mixed_integer_programme() -> None:
+    """Modules can be solved by a formulation and a MIP solver, and prove the optimum too."""
+    problem = _chain_of_diamonds(1, 2)
+    result = _solved(problem, MilpSplit(module_method="moirai"), 60.0)
+    assert result.status == "optimal"
+    assert any("moirai with highs" in note for note in result.notes)

@@ -68,6 +68,17 @@ def solve(
             metavar="RULES", help="Fuse operators first: gcof, transformer or a .toml file.", show_default=False
         ),
     ] = None,
+    channels: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="milp-split: tensors between modules, at most.", show_default=False),
+    ] = None,
+    module_time_limit: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="milp-split: for one module between given ends.", show_default=False),
+    ] = None,
+    module_method: Annotated[
+        str | None, typer.Option(metavar="NAME", help="milp-split: what solves the modules.", show_default=False)
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="Write the answer as JSON; - is stdout.", show_default=False)
     ] = None,
@@ -109,6 +120,9 @@ def solve(
             start=start,
             solver_option=solver_option,
             coarsen=coarsen,
+            channels=channels,
+            module_time_limit=module_time_limit,
+            module_method=module_method,
             json=json,
             write_model=write_model,
             trace=trace,

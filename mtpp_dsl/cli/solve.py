@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -44,6 +45,9 @@ class SolveCall:
     start: Path | None
     solver_option: list[str]
     coarsen: str | None
+    channels: int | None
+    module_time_limit: str | None
+    module_method: str | None
     json: Path | None
     write_model: Path | None
     trace: Path | None
@@ -88,12 +92,26 @@ def solve_and_report(call: SolveCall) -> int:
 
 
 def _method(call: SolveCall) -> Method:
-    """Return the method asked for, on a coarsened graph where that is asked for."""
-    method = find_method(call.method, call.solver)
+    """Return the method asked for, with options of its own and on a coarsened graph where these are asked for."""
+    method = _with_options(find_method(call.method, call.solver), call)
     if call.coarsen is None:
         return method
     coarse: Method = built_in("mtpp_dsl.solvers.reductions.coarse:coarsened")(method, call.coarsen)
     return coarse
+
+
+def _with_options(method: Method, call: SolveCall) -> Method:
+    """Return the method with the options that it alone takes; complain of those that it does not take."""
+    limit = None
+    if call.module_time_limit is not None:
+        said = seconds(call.module_time_limit)
+        limit = inf if said is None else said
+    asked = {"channels": call.channels, "module_time_limit": limit, "module_method": call.module_method}
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name in given:
+        if name not in getattr(method, "options", ()):
+            raise UsageError(f"--{name.replace('_', '-')} means nothing to method {method.name!r}; milp-split takes it")
+    return type(method)(**given) if given else method
 
 
 def read_plan(problem: Problem, path: Path) -> Plan:

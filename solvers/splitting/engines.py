@@ -83,16 +83,18 @@ class Engine(ABC):
         limits: of the whole run: its seed, solver, options, threads.
         size: how many modules at once.
         stopped: whether somebody asked to stop.
+
+    Attributes:
+        pool: processes of CP-SAT, where it has such.
     """
 
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         self._limits, self._stopped, self.size = limits, stopped, size
         self._threads = ThreadPoolExecutor(size)
-        self.solves = 0
+        self.pool: Pool | None = None
 
     def submit(self, problem: Problem, seconds: float) -> Future[Found]:
         """Return what will be known after at most *seconds* of solving."""
-        self.solves += 1
         return self._threads.submit(self._solve, problem, seconds)
 
     @abstractmethod
@@ -114,7 +116,7 @@ class ByCpSat(Engine):
 
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         super().__init__(limits, size, stopped)
-        self._pool = Pool(size)
+        self._pool = self.pool = Pool(size)
 
     def _solve(self, problem: Problem, seconds: float) -> Found:
         first = listed(problem, self._limits, self._stopped)

@@ -37,7 +37,7 @@ class MilpSplit:
 
     Args:
         channels: tensors across a boundary, at most; None for the fewest that give useful modules.
-        module_time: seconds of solving a module between given ends; None for 10.
+        module_time_limit: seconds of solving a module between given ends; None for 10.
         module_method: what solves modules; None for CP-SAT, or without it a mixed-integer programme.
     """
 
@@ -47,14 +47,14 @@ class MilpSplit:
     uses_solver = True
     backends = True
     engines = ("cp-sat",)
-    options = ("channels", "module_time", "module_method")
+    options = ("channels", "module_time_limit", "module_method")
 
     def __init__(
-        self, channels: int | None = None, module_time: float | None = None, module_method: str | None = None
+        self, channels: int | None = None, module_time_limit: float | None = None, module_method: str | None = None
     ) -> None:
         if channels is not None and channels < 1:
             raise UsageError(f"modules are joined by one channel or more, not by {channels}")
-        self.channels, self.module_time, self.module_method = channels, module_time, module_method
+        self.channels, self.module_time_limit, self.module_method = channels, module_time_limit, module_method
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why *problem* cannot be split, or None."""
@@ -81,7 +81,7 @@ class MilpSplit:
         if impossible is not None:
             return Result("infeasible", method=self.name, infeasibility=impossible, seed=limits.seed)
         engine, words = self._engine(problem, limits, progress)
-        seconds = SECONDS if self.module_time is None else self.module_time
+        seconds = SECONDS if self.module_time_limit is None else self.module_time_limit
         with engine:
             return Run(self.name, problem, limits, progress, engine, words, self.channels, seconds).solve()
 

@@ -73,7 +73,12 @@ class Split:
 
 
 def split(
-    graph: Graph, channels: int | None = None, *, held: Sequence[Sequence[int]] = (), wanted: int = WANTED
+    graph: Graph,
+    channels: int | None = None,
+    *,
+    held: Sequence[Sequence[int]] = (),
+    wanted: int = WANTED,
+    cuts: bool = True,
 ) -> Split:
     """Return *graph* as a row of modules.
 
@@ -82,8 +87,8 @@ def split(
     for which ghannane2023 adds a node and an edge of no cost. Nodes that no cut of so many tensors separates (those of
     an edge-connected component of the undirected graph among them) stay in one module, as every boundary is such a cut.
 
-    Boundaries are prefixes of topological orders that keep few tensors alive. Every cut node is one. Of the others,
-    those are chosen whose modules exceed the wanted size by least, and then those that the fewest tensors cross.
+    Boundaries are prefixes of topological orders that keep few tensors alive. With *cuts*, every cut node is one. Of
+    the others, those are chosen that leave modules of about the wanted size, and that few tensors cross.
 
     Args:
         graph: at least one node.
@@ -91,13 +96,14 @@ def split(
             modules are nearly as near to the wanted size, at boundaries as few and as narrow, as with more.
         held: lists of nodes of which all stay in one module.
         wanted: nodes of a module.
+        cuts: whether every cut node is a boundary; of one sample, nothing is lost there. Without, none counts as clean.
 
     Raises:
         UsageError: fewer than one channel.
     """
     if channels is not None and channels < 1:
         raise UsageError(f"modules are joined by one channel or more, not by {channels}")
-    ways = [_Boundaries(graph, order, held, wanted) for order in orders(graph, channels or MOST_CHANNELS)]
+    ways = [_Boundaries(graph, order, held, wanted, cuts) for order in orders(graph, channels or MOST_CHANNELS)]
     if channels is not None:
         return _best(ways, channels)[1]
     found = [_best(ways, most) for most in range(1, MOST_CHANNELS + 1)]
@@ -119,13 +125,13 @@ def _counts(sizes: Ints, wanted: int) -> Floats:
 class _Boundaries:
     """The boundaries along one topological order."""
 
-    def __init__(self, graph: Graph, order: Ints, held: Sequence[Sequence[int]], wanted: int) -> None:
+    def __init__(self, graph: Graph, order: Ints, held: Sequence[Sequence[int]], wanted: int, cuts: bool) -> None:
         self._graph, self._order, self._wanted = graph, order, wanted
         self._crossing = crossing(graph, order)
         place = np.argsort(order)
         self._free = _unheld(graph.n, [place[list(nodes)] for nodes in held if len(nodes)])
         self._clean = np.zeros(graph.n + 1, np.bool_)
-        for module in between_cuts(graph):
+        for module in between_cuts(graph) if cuts else []:
             if module.exit != NONE:
                 self._clean[place[module.exit] + 1] = True
         self._clean &= self._free

@@ -15,14 +15,13 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Result, relative_gap
 from mtpp_dsl.solvers.baselines.common import Taker
-from mtpp_dsl.solvers.batched.annealing import improve
-from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import Engine
 from mtpp_dsl.solvers.splitting.join import budgets, joined
 from mtpp_dsl.solvers.splitting.modules import Split, split
 from mtpp_dsl.solvers.splitting.part import parts
+from mtpp_dsl.solvers.splitting.polish import polish
 from mtpp_dsl.solvers.splitting.walk import Walk
 from mtpp_dsl.units import format_quantity
 
@@ -62,7 +61,7 @@ class Run:
         self._engine, self._words, self._seconds = engine, words, seconds
         self._taker = Taker(name, problem, limits, progress)
         held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
-        self._split: Split = split(problem.graph, channels, held=held)
+        self._split: Split = split(problem.graph, channels, held=held, cuts=problem.objective.batch is None)
         self._bound: Bound | None = None
 
     def solve(self) -> Result:
@@ -153,8 +152,8 @@ class Run:
 
     def _why(self, exact: bool) -> str:
         """Return why the shortest way proves nothing."""
-        if self._problem.objective.batch is not None and all(self._split.clean):
-            return "of a batch, a few ways to share the inputs out at every boundary are looked at"
+        if self._problem.objective.batch is not None and self._modules > 1:
+            return "modules wait for all batches of those before, and a few ways to share inputs out are looked at"
         loose = self._split.clean.count(False)
         if loose:
             return (
@@ -205,21 +204,10 @@ class Run:
         if plan is None or self._progress.stopped or self._limits.remaining <= 0:
             return
         before = self._taker.cost
-        if self._problem.objective.batch is not None:
-            name = "annealing"
-            found: Plan | None = improve(self._problem, plan, self._limits, self._progress)
-        else:
-            name = "lns" if availability().ok else "annealing"
-            method: Method = registry.load(registry.METHODS, name)()
-            own = replace(self._limits, start=plan, solver="highs", solver_options={})
-            found = (
-                method.solve(self._problem, own, self._progress).plan if method.accepts(self._problem) is None else None
-            )
-        if found is not None:
-            self._taker.take(found)
+        ways = polish(self._problem, plan, self._engine.pool, self._taker, self._limits, self._progress)
         if self._taker.cost < before:
             one, other = (format_quantity(x, self._problem.time_unit) for x in (before, self._taker.cost))
-            self._taker.note(f"improved by {name} from {one} to {other}")
+            self._taker.note(f"improved by {' and '.join(ways)} from {one} to {other}")
 
     def _closed(self) -> bool:
         plan, bound = self._taker.plan, self._bound

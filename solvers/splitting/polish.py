@@ -1,0 +1,53 @@
+"""What is made of a plan in the time that is left, by searches that know of no modules."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from mtpp_dsl import registry
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.baselines.common import Ended, Taker
+from mtpp_dsl.solvers.batched.annealing import improve
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.neighbourhoods.search import search
+from mtpp_dsl.solvers.scheduling.instance import why_not
+
+__all__ = ["polish"]
+
+ANNEALING, SECONDS = 0.3, 30.0
+"""Of the time, and at most, for annealing where large neighbourhoods follow."""
+
+
+def polish(
+    problem: Problem, plan: Plan, pool: Pool | None, taker: Taker, limits: Limits, progress: Progress
+) -> list[str]:
+    """Give *taker* better plans than *plan*, until the searches give up or time is up; return what was tried.
+
+    Args:
+        problem: a makespan on links, or a batched throughput.
+        plan: to start from.
+        pool: processes of CP-SAT for large neighbourhoods; None for annealing alone.
+        taker: checks plans and keeps the best.
+        limits: when to stop, and the seed.
+        progress: when to stop.
+    """
+    if problem.objective.batch is not None:
+        taker.take(improve(problem, plan, limits, progress))
+        return ["annealing"]
+    if why_not(problem, "lns") is not None:
+        return []
+    method: Method = registry.load(registry.METHODS, "annealing")()
+    share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
+    own = replace(limits.within(share), start=plan, solver="highs", solver_options={}, threads=None)
+    found = method.solve(problem, own, progress).plan
+    if found is not None and taker.take(found):
+        plan = found
+    if pool is None:
+        return ["annealing"]
+    with suppress(Ended):
+        search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
+    return ["annealing", "large neighbourhoods"]
