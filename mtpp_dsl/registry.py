@@ -116,6 +116,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "count": "mtpp_dsl.solvers.proofs.count:Count",
         "path-hull": "mtpp_dsl.solvers.proofs.hull:PathHullProof",
         "windows": "mtpp_dsl.solvers.proofs.windows:Windows",
+        "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
     },
 }
 

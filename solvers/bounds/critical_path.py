@@ -1,28 +1,15 @@
-"""Method ``critical-path``, and how larger and larger makespans are refuted."""
+"""Method ``critical-path``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import inf
-from typing import Literal
-
-from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.constraints import BatchSizes, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination
-from mtpp_dsl.solvers.bounds.tighten import Refutation, Stopped, Tightening
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.bounds.batches import batch_bound, batch_refusal
+from mtpp_dsl.solvers.bounds.climbing import climb
 
-__all__ = ["MARGIN", "CriticalPath", "Search", "bound_of", "climb", "makespan_refusal", "no_way"]
-
-Search = Literal["none", "paths", "intervals"]
-FIRST_STEP = 0.01
-LAST_STEP = 1e-4
-"""Relative: of the targets tried above a bound."""
-MARGIN = 4e-12
-"""Relative: by how much the first target lies below the longest path, so that rounding cannot reach it."""
-ROUNDING = 1e-12
-"""Relative: what bounds lie below the targets refuted; half as much more for every 500 nodes."""
+__all__ = ["CriticalPath", "makespan_refusal"]
 
 
 class CriticalPath:
@@ -30,6 +17,9 @@ class CriticalPath:
 
     The longest path, every node on its best device, with the transfers that this takes: not on the best device of each
     node alone, but on the best choice for all nodes of the path. Nodes too late for a target on some device leave it.
+
+    For the throughput of a batch it is the path of one input, or the work of all batches between two ends of paths; see
+    :mod:`mtpp_dsl.solvers.bounds.batches`.
     """
 
     name = "critical-path"
@@ -38,114 +28,15 @@ class CriticalPath:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""
+        if problem.objective.batch is not None:
+            return batch_refusal(self.name, problem)
         return makespan_refusal(self.name, problem)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound; stopped early, the best so far."""
+        if problem.objective.batch is not None:
+            return batch_bound(problem, self.name, "paths", limits, progress)
         return climb(problem, self.name, self.summary, [(0, "paths")], limits, progress)
-
-
-def climb(
-    problem: Problem,
-    name: str,
-    why: str,
-    stages: Sequence[tuple[int, Search]],
-    limits: Limits,
-    progress: Progress,
-    best: Bound | None = None,
-) -> Result:
-    """Return the highest bound found.
-
-    Args:
-        problem: what is asked.
-        name: of the method.
-        why: the argument in words.
-        stages: in turn, how many nodes count where edges meet, and whether targets above the longest path are tried.
-        limits: when to stop.
-        progress: told of bounds.
-        best: a bound known before.
-    """
-    impossible = quick(problem)
-    if impossible is not None:
-        return Result("infeasible", method=name, seed=limits.seed, infeasibility=impossible)
-    termination: Termination = "complete"
-
-    def stopped() -> bool:
-        return progress.stopped or limits.remaining <= 0
-
-    try:
-        for most, search in stages:
-            tightening = Tightening(problem, most, progress.say, stopped)
-            for found in _targets(tightening, 0.0 if best is None else best.cost, limits, progress, search):
-                if found.target == inf:
-                    return no_way(problem, name, limits, progress)
-                best = bound_of(problem, name, why, found)
-                progress.report_bound(best)
-            if best is not None and _closed(best.cost, limits, progress):
-                termination = "gap"
-                break
-    except Stopped:
-        termination = "interrupted" if progress.stopped else "time_limit"
-    return Result(
-        termination=termination,
-        bound=best or Bound(0.0, name, "checked", "mtpp", "no time is negative"),
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-    )
-
-
-def _closed(bound: float, limits: Limits, progress: Progress) -> bool:
-    return progress.incumbent is not None and bound >= progress.incumbent * (1 - limits.gap)
-
-
-def _targets(
-    tightening: Tightening, known: float, limits: Limits, progress: Progress, search: Search
-) -> Iterator[Refutation]:
-    """Yield the longest path, and refutations of larger and larger targets: doubled steps, then halves of what is left.
-
-    Raises:
-        Stopped: when asked to.
-    """
-    first = tightening.first(MARGIN)
-    if first.target > known:
-        yield first
-    low = max(first.target, known)
-    step, high, most = FIRST_STEP, inf, inf
-    while search != "none" and 0 < low < inf:
-        incumbent = progress.incumbent
-        most = inf if incumbent is None else incumbent * (1 - limits.gap / 2)
-        target = min(most, low * (1 + step) if high == inf else (low + high) / 2)
-        if target <= low or (target < most and target <= low * (1 + LAST_STEP)) or target >= high:
-            return
-        step *= 2
-        found = tightening.refuted(target, intervals=search == "intervals")
-        if found is None:
-            high = target
-        else:
-            low = target
-            yield found
-
-
-def bound_of(problem: Problem, name: str, detail: str, found: Refutation) -> Bound:
-    """Return the bound that a refuted target is; so much lower as sums may be off by their rounding."""
-    cost = found.target * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
-    certificate = Certificate("windows", found.data(problem))
-    return Bound(cost, name, "checked", "mtpp", detail, certificate)
-
-
-def no_way(problem: Problem, name: str, limits: Limits, progress: Progress) -> Result:
-    """Return that there is no plan, as links do not let every tensor reach its readers."""
-    reason = "no choice of devices lets every tensor reach its readers: the links that would be needed are not there"
-    clash = tuple(dict.fromkeys(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid, Colocate, Memory))))
-    return Result(
-        termination="infeasible",
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        infeasibility=Infeasibility(reason, clash),
-    )
 
 
 def makespan_refusal(name: str, problem: Problem) -> str | None:

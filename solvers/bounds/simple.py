@@ -12,6 +12,7 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result
+from mtpp_dsl.solvers.bounds.batches import batch_bound, batch_refusal
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
 from mtpp_dsl.solvers.bounds.shortest import shortest
 
@@ -23,7 +24,8 @@ ROUNDING = 1e-12
 class Simple:
     """Method ``simple``: no search, no solver, only a bound; constraints that take plans away cannot lower it.
 
-    For a makespan on links it is the longest path, or the share of the work that some device must take.
+    For a makespan on links, and for the throughput of a batch, it is the longest path, or the share of the work that
+    some device must take.
     """
 
     name = "simple"
@@ -34,12 +36,16 @@ class Simple:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""
+        if problem.objective.batch is not None:
+            return batch_refusal(self.name, problem)
         if problem.objective.quantity == "makespan":
             return makespan_refusal(self.name, problem)
         return refusal(self.name, problem, replicas=True)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound, or the node that no device may take."""
+        if problem.objective.batch is not None:
+            return batch_bound(problem, self.name, "none", limits, progress)
         nowhere = np.flatnonzero(~problem.allowed.any(axis=1))
         if nowhere.size:
             name = problem.graph.names[nowhere[0]]

@@ -1,0 +1,164 @@
+"""The work that devices have to do for a batch, weighted: what no spreads of its inputs can go below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.solvers.batched.instance import BatchInstance
+
+__all__ = ["Work", "most_work"]
+
+TUNINGS = 60
+MOST_CELLS = 2e7
+"""Steps of one look at all spreads, beyond which the least time per input counts instead."""
+MOST_HEADS = 200
+SAFE = 1e-12
+"""Relative: heads and tails are taken to be so much less, so that other code, rounding otherwise, finds them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """Weights of devices, and the nodes whose work they weigh.
+
+    Attributes:
+        cost: what no makespan is below.
+        weights: [k] of the devices.
+        head, tail: the work is that of nodes whose batches start at *head* at the earliest, and end at least *tail*
+            before the end.
+        rates: whether the least time per chunk was taken, instead of the best spread.
+    """
+
+    cost: float
+    weights: Floats
+    head: float
+    tail: float
+    rates: bool
+
+
+def most_work(
+    instance: BatchInstance, head: Floats, tail: Floats, stopped: Callable[[], bool] = lambda: False
+) -> Work | None:
+    """Return the largest bound by work that is found; None if a node has no spread of its inputs at all.
+
+    For weights y >= 0 of devices, no makespan is below ``head + tail + sum over v of min over spreads p of
+    sum over d of y[d] time[v, d, p[d]] / sum of y``, summed over nodes of which every batch runs between *head* and
+    *tail* before the end: no device runs for longer than what lies between. Colocated nodes have one spread.
+    Weights of devices with more than their share of the best spreads' work grow; any weights give a bound.
+
+    Args:
+        instance: the problem.
+        head: [n] before which no batch of a node starts.
+        tail: [n] how long before the end each ends at least.
+        stopped: whether to be content with what is known.
+    """
+    group = instance.together
+    cost = _class_times(instance)
+    many = cost.size * max(1, int(np.isfinite(cost[:, :, 1:]).any(axis=0).sum(axis=1).max(initial=0)))
+    rates = many > MOST_CELLS
+    weigh = _by_rate if rates else _by_spread
+    least, _ = weigh(cost, np.ones(instance.k))
+    if not np.isfinite(least).all():
+        return None
+    first, last = np.full((2, len(cost)), inf)
+    np.minimum.at(first, group, head * (1 - SAFE))
+    np.minimum.at(last, group, tail * (1 - SAFE))
+    everything = np.ones(len(cost), np.bool_)
+    value, y = _tuned(cost, weigh, stopped)
+    best = Work(value, y, 0.0, 0.0, rates)
+    least, _ = weigh(cost, y)
+    after, before = _window(least / y.sum(), first, last)
+    inside = (first >= after) & (last >= before)
+    if inside.any() and not (inside == everything).all() and not stopped():
+        value, y = _tuned(cost[inside], weigh, stopped)
+        if value + after + before > best.cost:
+            best = Work(value + after + before, y, after, before, rates)
+    elif after + before > 0 and inside.all() and value + after + before > best.cost:
+        best = Work(value + after + before, y, after, before, rates)
+    return best
+
+
+def _class_times(instance: BatchInstance) -> Floats:
+    """Return [classes, k, chunks + 1] what the batches of all nodes of a class take together."""
+    group = instance.together
+    cost = np.zeros((int(group.max(initial=-1)) + 1, instance.k, instance.chunks + 1))
+    np.add.at(cost, group, instance.time)
+    return cost
+
+
+def _tuned(
+    cost: Floats, weigh: Callable[[Floats, Floats], tuple[Floats, Floats]], stopped: Callable[[], bool]
+) -> tuple[float, Floats]:
+    """Return the largest weighted share of the work found, and the weights behind it."""
+    y = np.ones(cost.shape[1])
+    best, chosen = 0.0, y
+    for trial in range(TUNINGS):
+        least, load = weigh(cost, y)
+        share = float(least.sum() / y.sum())
+        if share > best:
+            best, chosen = share, y
+        if load.max(initial=0.0) == 0 or (trial > 0 and stopped()):
+            break
+        y = y * np.exp((load / load.max() - 1.0) / (1.0 + 0.3 * trial))
+        y = y / y.max()
+    return best, chosen
+
+
+def _by_spread(cost: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return [classes] the least weighted time of a spread of each, and [k] what devices do in such spreads."""
+    classes, k, most = cost.shape
+    best = np.full((classes, most), inf)
+    best[:, 0] = 0.0
+    taken = np.zeros((k, classes, most), np.int64)
+    for d in range(k):
+        fresh = best.copy()
+        for p in range(1, most):
+            if np.isfinite(cost[:, d, p]).any():
+                weighted = np.where(np.isfinite(cost[:, d, p]), y[d] * cost[:, d, p], inf)
+                value = best[:, : most - p] + weighted[:, None]
+                better = value < fresh[:, p:]
+                fresh[:, p:] = np.where(better, value, fresh[:, p:])
+                taken[d, :, p:] = np.where(better, p, taken[d, :, p:])
+        best = fresh
+    left = np.full(classes, most - 1)
+    load = np.zeros(k)
+    rows = np.arange(classes)
+    able = np.isfinite(best[:, -1])
+    for d in range(k - 1, -1, -1):
+        size: Ints = taken[d, rows, left]
+        load[d] = cost[rows[able], d, size[able]].sum()
+        left = left - size
+    return best[:, -1], load
+
+
+def _by_rate(cost: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return as :func:`_by_spread`, no more: as if every chunk were run at the least weighted time per chunk."""
+    classes, k, most = cost.shape
+    if most == 1 or not classes:
+        return np.zeros(classes), np.zeros(k)
+    finite = np.isfinite(cost[:, :, 1:])
+    per = np.where(finite, cost[:, :, 1:], 0.0) / np.arange(1, most)
+    rate = np.where(finite, per * y[:, None], inf).reshape(classes, -1)
+    pick = rate.argmin(axis=1)
+    own = per.reshape(classes, -1)[np.arange(classes), pick] * (most - 1)
+    load: Floats = np.bincount(pick // (most - 1), weights=own, minlength=k).astype(np.float64)
+    return rate.min(axis=1) * (most - 1), load
+
+
+def _window(least: Floats, first: Floats, last: Floats) -> tuple[float, float]:
+    """Return the head and the tail between which the work of classes makes most, together with both."""
+    best, chosen = 0.0, (0.0, 0.0)
+    heads = np.unique(first)
+    heads = heads[np.unique(np.linspace(0, len(heads) - 1, MOST_HEADS).astype(np.int64))] if len(heads) else heads
+    for after in heads.tolist():
+        inside = np.flatnonzero(first >= after)
+        order = inside[np.argsort(-last[inside], kind="stable")]
+        total = after + last[order] + np.cumsum(least[order])
+        i = int(total.argmax())
+        if total[i] > best:
+            best, chosen = float(total[i]), (after, float(last[order[i]]))
+    return chosen

@@ -1,0 +1,127 @@
+"""Lower bounds on the makespan of a batch: paths of one input, and the work of all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.infeasible import quick
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.solvers.batched.instance import HONOURS, BatchInstance
+from mtpp_dsl.solvers.batched.one_input import one_input
+from mtpp_dsl.solvers.bounds.batch_work import Work, most_work
+from mtpp_dsl.solvers.bounds.climbing import ROUNDING, Search, climb, no_way
+from mtpp_dsl.solvers.bounds.tighten import Stopped, Tightening
+
+__all__ = ["batch_bound", "batch_refusal"]
+
+
+def batch_refusal(name: str, problem: Problem) -> str | None:
+    """Return why bounds on batches mean nothing for the problem, or None."""
+    other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
+    return None if other is None else f"{name} cannot read constraint {other} of a batch"
+
+
+def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, progress: Progress) -> Result:
+    """Return the larger of two bounds, or why there is no plan.
+
+    The longest path of one input, every node in its shortest batch (:mod:`mtpp_dsl.solvers.batched.one_input`), and the
+    share of the work of all batches, or of those in the middle, that some device must do
+    (:mod:`mtpp_dsl.solvers.bounds.batch_work`).
+
+    Args:
+        problem: a batched throughput.
+        name: of the method.
+        search: for paths, whether targets above the longest one are tried; "none": neither is the work between a head
+            and a tail looked at.
+        limits: when to stop.
+        progress: told of bounds.
+    """
+    single, instance = one_input(problem), BatchInstance.of(problem)
+    impossible = quick(single)
+    if impossible is not None:
+        return _infeasible(impossible, name, limits, progress)
+
+    def stopped() -> bool:
+        return progress.stopped or limits.remaining <= 0
+
+    best = Bound(0.0, name, "checked", "mtpp", "no time is negative")
+    termination: Termination = "complete"
+    head = tail = np.zeros(instance.n)
+    try:
+        tightening = Tightening(single, 0, progress.say, stopped)
+        shortest = instance.time[:, :, 1:].min(axis=2)
+        sides = [tightening.side(net, shortest).times for net in (tightening.net, tightening.back)]
+        head, tail = (side.min(axis=1) for side in sides)
+        if not np.isfinite(head + tail).all():
+            return no_way(problem, name, limits, progress)
+    except Stopped:
+        termination = "interrupted" if progress.stopped else "time_limit"
+    if search == "none":
+        head = tail = np.zeros(instance.n)
+    work = most_work(instance, head, tail, stopped)
+    if work is None:
+        return _infeasible(_no_spread(problem, instance), name, limits, progress)
+    if work.cost > 0:
+        best = _by_work(problem, name, work)
+        progress.report_bound(best)
+    if termination == "complete":
+        found = climb(single, name, "", [(0, search)], limits, Progress())
+        termination = found.termination
+        if found.infeasibility is not None:
+            return no_way(problem, name, limits, progress)
+        if found.bound is not None and found.bound.cost > best.cost and found.bound.certificate is not None:
+            why = "the longest path of one input, every node in its shortest batch, with the transfers that this takes"
+            path = Certificate("batches", {"path": dict(found.bound.certificate.data)})
+            best = Bound(found.bound.cost, name, "checked", "mtpp", why, path)
+            progress.report_bound(best)
+    return Result(
+        termination=termination,
+        bound=best,
+        method=name,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+    )
+
+
+def _by_work(problem: Problem, name: str, work: Work) -> Bound:
+    """Return the bound that weights of devices prove; so much lower as sums may be off by their rounding."""
+    weights = {d.name: y for d, y in zip(problem.devices, work.weights.tolist(), strict=True) if y > 0}
+    data = {"weights": weights, "head": work.head, "tail": work.tail, "rates": work.rates}
+    why = "some device takes its share of the work of all batches"
+    if work.head + work.tail > 0:
+        why += " that run neither in the first nor in the last part of a schedule"
+    cost = work.cost * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
+    return Bound(cost, name, "checked", "mtpp", why, Certificate("batches", {"work": data}))
+
+
+def _no_spread(problem: Problem, instance: BatchInstance) -> Infeasibility:
+    """Return in words that some node, or some that are colocated, cannot have batches that add up to all inputs."""
+    group = instance.together
+    for c in range(int(group.max(initial=-1)) + 1):
+        able = np.isfinite(instance.time[group == c]).all(axis=0)
+        reached = np.zeros(instance.chunks + 1, np.bool_)
+        reached[0] = True
+        for menu in able:
+            sums = [reached[: len(reached) - p] for p in np.flatnonzero(menu).tolist()]
+            reached = np.logical_or.reduce([np.pad(row, (len(reached) - len(row), 0)) for row in sums])
+        if not reached[-1]:
+            names = [problem.graph.names[v] for v in np.flatnonzero(group == c).tolist()]
+            kinds = (BatchSizes, Colocate, Forbid, Pin, PinChunks)
+            clash = tuple(dict.fromkeys(str(rule) for rule in problem.constraints if isinstance(rule, kinds)))
+            reason = f"no batches of {', '.join(names)}, one on each device, add up to {problem.batching.inputs} inputs"
+            return Infeasibility(reason, clash)
+    raise AssertionError("every class has a spread")
+
+
+def _infeasible(why: Infeasibility, name: str, limits: Limits, progress: Progress) -> Result:
+    return Result(
+        termination="infeasible",
+        method=name,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        infeasibility=why,
+    )

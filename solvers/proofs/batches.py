@@ -1,0 +1,166 @@
+"""Certificates ``batches``: what the batches of all inputs, or those of one, take at least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import fsum, inf
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.constraints import (
+    BatchSizes,
+    BreakSymmetry,
+    Colocate,
+    Constraint,
+    Forbid,
+    Memory,
+    Pin,
+    PinChunks,
+    Separate,
+)
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.graph import Floats, Graph
+from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.solvers.proofs.reading import named_numbers, number
+from mtpp_dsl.solvers.proofs.windows import Windows
+
+__all__ = ["BatchProof"]
+
+ROUNDING = 1e-12
+KNOWN = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
+
+
+class BatchProof:
+    """The share of a device, or the windows of one input.
+
+    ``{"work": {"weights": {device: y}, "head": h, "tail": t, "rates": false}}``: of nodes whose batches all start at h
+    at the earliest and end t before the end, by longest paths of single inputs, the least sums of ``y * time`` over all
+    spreads of their inputs are together no more than the sum of y times what lies between. With ``rates``, every input
+    counts with its least time in any batch. ``{"path": windows}``: no schedule of one input alone, in the shortest
+    batches, is as short as a certificate ``windows`` says.
+    """
+
+    name = "batches"
+    summary = "a device's share of the work of all batches, or the windows of one input in the shortest batches"
+
+    def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        if problem.objective.batch is None:
+            raise Refused("certificates of batches are about the throughput of a batch")
+        other = next((c for c in problem.constraints if not isinstance(c, KNOWN)), None)
+        if other is not None:
+            raise Refused(f"what 'constraint {other.keyword}' means for a batch is not known")
+        path, work = data.get("path"), data.get("work")
+        if isinstance(path, Mapping):
+            return Windows().prove(_sample(problem), path, limits)
+        if not isinstance(work, Mapping):
+            raise Refused("the certificate has neither a path nor work")
+        return _work(problem, work, limits)
+
+
+def _open(problem: Problem) -> Floats:
+    """Return [n, k, chunks + 1] what batches take; ``inf`` where sizes, ``pin`` or ``forbid`` keep them away."""
+    time = np.array(problem.batching.time)
+    for v in range(problem.graph.n):
+        for d in range(problem.k):
+            barred = any(v in pin.nodes and d not in pin.devices for pin in problem.of(Pin))
+            barred |= any(v in pin.nodes and d not in pin.places for pin in problem.of(PinChunks))
+            if barred or any(v in rule.nodes and d in rule.devices for rule in problem.of(Forbid)):
+                time[v, d, 1:] = inf
+    return time
+
+
+def _carries(problem: Problem, e: int) -> Floats:
+    """Return [k, k] what an edge takes for one chunk at least."""
+    inputs = problem.batching.chunk if problem.batching.per_input else 1
+    return np.array([[problem.transfers.scaled(e, d, f, inputs) for f in range(problem.k)] for d in range(problem.k)])
+
+
+def _sample(problem: Problem) -> Problem:
+    """Return the makespan of one input: each node in its shortest batch, with the transfers of one chunk."""
+    graph, batching = problem.graph, problem.batching
+    edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+    rules: list[Constraint] = [c for c in problem.constraints if isinstance(c, (Colocate, Memory, Separate))]
+    time = _open(problem)[:, :, 1:].min(axis=2)
+    sample = Graph.create(
+        graph.names,
+        edges,
+        memory=[float(batching.weights[v] + batching.share[v]) for v in range(graph.n)],
+        times={device.name: time[:, d] for d, device in enumerate(problem.devices)},
+    )
+    if list(zip(sample.tails.tolist(), sample.heads.tolist(), strict=True)) != edges:
+        raise AssertionError("edges are numbered alike")
+    carries = np.array([_carries(problem, e) for e in range(graph.m)]).reshape(graph.m, problem.k, problem.k)
+    devices = [Device(device.name, memory=device.memory, reserve=device.reserve) for device in problem.devices]
+    links = Links(np.ones((problem.k, problem.k)), np.zeros((problem.k, problem.k)), carries)
+    return Problem.create(sample, devices, links, Objective("makespan"), rules)
+
+
+def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+    weights = np.zeros(problem.k)
+    for name, y in named_numbers(data, "weights").items():
+        if name not in problem.device_index:
+            raise Refused(f"the certificate names {name!r:.40}, which is no device")
+        weights[problem.device_index[name]] = y
+    if weights.max(initial=0.0) == 0:
+        raise Refused("the certificate gives no device a weight")
+    weights /= weights.max()
+    head, tail = number(data, "head"), number(data, "tail")
+    time = _open(problem)
+    home = list(range(problem.graph.n))
+    for rule in problem.of(Colocate):
+        held = {home[v] for v in rule.nodes}
+        home = [min(held) if g in held else g for g in home]
+    inside = np.ones(problem.graph.n, np.bool_)
+    if head > 0 or tail > 0:
+        starts, ends = (_paths(problem, time, home, forth, limits) for forth in (True, False))
+        inside = (starts >= head) & (ends >= tail)
+    least = []
+    for g in sorted(set(home)):
+        members = [v for v in range(problem.graph.n) if home[v] == g]
+        if all(inside[v] for v in members):
+            least.append(_cheapest(time[members].sum(axis=0), weights, rates=data.get("rates") is True))
+        if limits.remaining <= 0:
+            raise UsageError("the time was not enough to check the certificate")
+    if not least:
+        raise Refused("no node runs between the head and the tail of the certificate")
+    return (head + tail + fsum(least) / fsum(weights)) * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
+
+
+def _paths(problem: Problem, time: Floats, home: list[int], forth: bool, limits: Limits) -> Floats:
+    """Return [n] when any batch of a node can start at the earliest; not *forth*, how long before the end it ends."""
+    graph = problem.graph
+    shortest = time[:, :, 1:].min(axis=2)
+    first = np.zeros(shortest.shape)
+    order = graph.topological_order if forth else graph.topological_order[::-1]
+    for u in order.tolist():
+        if limits.remaining <= 0:
+            raise UsageError("the time was not enough to check the certificate")
+        edges = graph.by_head[graph.offsets_in[u] : graph.offsets_in[u + 1]].tolist()
+        for e in edges if forth else range(int(graph.offsets[u]), int(graph.offsets[u + 1])):
+            other = int(graph.tails[e] if forth else graph.heads[e])
+            carries = _carries(problem, e).T if forth else _carries(problem, e)
+            if home[u] == home[other]:
+                carries = np.where(np.eye(problem.k, dtype=np.bool_), 0.0, inf)
+            first[u] = np.maximum(first[u], (first[other] + shortest[other] + carries).min(axis=1))
+    least: Floats = np.where(np.isfinite(shortest), first, inf).min(axis=1)
+    return least
+
+
+def _cheapest(time: Floats, weights: Floats, *, rates: bool) -> float:
+    """Return the least weighted time of batches, one for each device, that are all chunks together."""
+    most = time.shape[1]
+    costs = [[(p, float(y * time[d, p])) for p in range(1, most) if time[d, p] < inf] for d, y in enumerate(weights)]
+    if rates:
+        return float(min((cost / p for menu in costs for p, cost in menu), default=inf) * (most - 1))
+    best = {most - 1: 0.0}
+    for menu in costs:
+        fresh = dict(best)
+        for left, spent in best.items():
+            for p, cost in menu:
+                if p <= left and spent + cost < fresh.get(left - p, inf):
+                    fresh[left - p] = spent + cost
+        best = fresh
+    return best.get(0, inf)
