@@ -15,7 +15,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.cpsat.memory import memory
-from mtpp_dsl.solvers.cpsat.scale import Scale, scale
+from mtpp_dsl.solvers.cpsat.scale import Scale, scale, shorter
 from mtpp_dsl.symmetry import ordered, rankings
 
 __all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
@@ -102,13 +102,13 @@ def lower_batches(
     )
     cutoff = units.by(longest)
     request = BatchRequest(
-        duration=units.down(instance.time),
+        duration=units.down(shorter(instance.time, longest)),
         alone=instance.time > 0,
         tails=instance.graph.tails,
         heads=instance.graph.heads,
         row=instance.row,
-        fixed=units.down(instance.fixed),
-        growing=units.down(instance.growing),
+        fixed=units.down(shorter(instance.fixed, longest)),
+        growing=units.down(shorter(instance.growing, longest)),
         barrier=barrier,
         cutoff=cutoff,
         at_least=min(cutoff, units.down(np.array([at_least])).item()),

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER
 
-__all__ = ["Scale", "quantum", "scale"]
+__all__ = ["Scale", "quantum", "scale", "shorter"]
 
 LONGEST = 30
 """Bits of the time by which everything has ended: beyond 32 the presolve of ortools 9.15 loses optima."""
@@ -81,6 +81,11 @@ def scale(times: Floats, longest: float, terms: int, *, fine: bool = False) -> S
         spare = max(0, LONGEST - ceil(log2(max(longest / unit, 1.0)))) if fine else 0
         return Scale(unit / 2**spare, True, 0.0 if whole else rounding + 2 * EXACT)
     return Scale(2.0 ** (ceil(log2(longest)) - LONGEST), False, rounding)
+
+
+def shorter(times: Floats, longest: float) -> Floats:
+    """Return *times*, ``inf`` where they are longer than what ends by *longest* can take, whatever its rounding."""
+    return np.where(times <= longest * (1 + 1e-9), times, inf)
 
 
 def quantum(values: Floats) -> float | None:

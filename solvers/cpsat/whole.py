@@ -15,7 +15,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.memory import memory
 from mtpp_dsl.solvers.cpsat.request import Request, Solution, request
 from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, ranked, reach
-from mtpp_dsl.solvers.cpsat.scale import Scale, scale
+from mtpp_dsl.solvers.cpsat.scale import Scale, scale, shorter
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
 from mtpp_dsl.symmetry import ordered, rankings
@@ -87,7 +87,7 @@ def lower(
     longest = min(longest, within)
     times = np.concatenate([instance.time.ravel(), table.ravel(), known])
     units = scale(times, longest, instance.n + instance.m, fine=timely)
-    duration, carried = units.down(instance.time), units.down(table)
+    duration, carried = (units.down(shorter(times, longest)) for times in (instance.time, table))
     sizes, capacities = memory(instance.memory, instance.limit, strict=strict)
     cutoff = units.by(longest)
     asked = request(
