@@ -14,6 +14,7 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.batched.annealing import improve
 from mtpp_dsl.solvers.cpsat.ask import ask
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.request import Effort
@@ -27,6 +28,8 @@ TIGHT = 1e-7
 """What bounds of whole numbers lose, as a share, at the most: of times of the model, not of the problem."""
 CLOSE = 1e-12
 """A schedule this near to its bound, as a share, is as short as can be."""
+ANNEALING = 0.15
+"""Of the time for a module of batches, to come near: CP-SAT starts from there."""
 FIRST = 2.0
 """Seconds, at most, for first schedules by lists."""
 
@@ -119,11 +122,15 @@ class ByCpSat(Engine):
         self._pool = self.pool = Pool(size)
 
     def _solve(self, problem: Problem, seconds: float) -> Found:
+        until = self._limits.within(seconds)
         first = listed(problem, self._limits, self._stopped)
         if first.bound >= first.cost * (1 - CLOSE):
             return first
+        if first.plan is not None and problem.objective.batch is not None:
+            better = improve(problem, first.plan, until.within(ANNEALING * seconds), _Echo(self._stopped))
+            first = Found.of(problem, better, first.bound)
         asked = ask(problem, first.plan, at_least=first.bound)
-        effort = Effort(seconds, 1, self._limits.seed, 0.0, dict(self._limits.solver_options))
+        effort = Effort(until.remaining, 1, self._limits.seed, 0.0, dict(self._limits.solver_options))
         answer = asked.found(self._pool.submit(asked.request, effort, stopped=self._stopped).result())
         plan, cost = (answer.plan, answer.cost) if answer.cost < first.cost else (first.plan, first.cost)
         return Found(plan, cost, max(first.bound, min(answer.bound, cost)))

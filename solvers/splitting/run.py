@@ -27,7 +27,7 @@ from mtpp_dsl.units import format_quantity
 
 __all__ = ["Run"]
 
-WALK, BOUND = 0.5, 0.4
+WALK, WALK_BATCHES, BOUND = 0.5, 0.7, 0.4
 """Of the time, at most, for the walk where that cannot prove anything, and of what is left then for a bound."""
 BOUNDS = ("critical-path", "split-bound")
 ROUNDING = 1e-12
@@ -116,7 +116,8 @@ class Run:
         """Return the plan of the shortest way."""
         progress, limits = self._progress, self._limits
         classes = grouped(parts(self._problem, self._split, rooms))
-        share = limits.remaining * (1 - ROUNDING if exact else WALK)
+        loose = WALK if self._problem.objective.batch is None else WALK_BATCHES
+        share = limits.remaining * (1.0 if exact else loose)
         walk = Walk(
             self._problem,
             self._split,

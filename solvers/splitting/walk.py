@@ -30,10 +30,12 @@ FULL = 9
 """Up to so many states of a clean boundary are all looked at."""
 KEPT = 4
 """Of others, so many are kept at each boundary: those that are reached first."""
+KEPT_BATCHES = 2
+"""The same of batches, of which a module takes long."""
 OTHERS = 8
-"""Schedules of a module with one output elsewhere, at most."""
+"""Schedules of a module with one output elsewhere, at most; of batches, none."""
 ROUNDS = 2
-"""How often modules are solved, many at once, at one boundary, more or less."""
+"""How often modules are solved, many at once, at one boundary, more or less; of batches, once."""
 LIST = 0.02
 """Seconds left for a module below which it is scheduled by lists alone."""
 
@@ -89,6 +91,7 @@ class Walk:
         self._seconds, self._limits, self._stopped = seconds, limits, stopped
         self._known: dict[tuple[int, Ends], Found] = {}
         self._floors: dict[tuple[int, Ends], float] = {}
+        self._batched = problem.objective.batch is not None
         self._tensors = [split.tensors(i).tolist() for i in range(len(split.modules) - 1)] + [[]]
         self.bounds: list[dict[State, float] | None] = [{(): 0.0}]
         self.asked = self.listed = self.unproven = 0
@@ -116,7 +119,7 @@ class Walk:
     def _states(self, i: int) -> list[State] | None:
         """Return all states of the boundary behind module *i*, or None if not all are to be looked at."""
         last = i == len(self._split.clean)
-        if not last and (self._problem.objective.batch is not None or not self._split.clean[i]):
+        if not last and (self._batched or not self._split.clean[i]):
             return None
         where = [np.flatnonzero(self._problem.allowed[v]).tolist() for v in self._tensors[i]]
         if prod(map(len, where)) > FULL:
@@ -130,6 +133,8 @@ class Walk:
             self.bounds.append(None)
             self._along(i, [(step, [None] * len(self._own(i))) for step in steps], best)
             first = min(best.values(), key=lambda step: step.cost, default=None)
+            if self._batched:
+                return sorted(best.values(), key=lambda step: step.cost)[:KEPT_BATCHES]
             if first is not None and first.before is not None:
                 before = first.before
                 others = sorted(
@@ -159,14 +164,8 @@ class Walk:
         own = self._own(i)
         for a, j in enumerate(own):
             for d in np.flatnonzero(self._problem.allowed[self._tensors[i][j]]).tolist():
-                place = (d,) * len(state[j])
-                if place != state[j] and self._fits(self._tensors[i][j], place):
-                    yield [place if b == a else None for b in range(len(own))]
-
-    def _fits(self, v: int, place: Place) -> bool:
-        if self._problem.objective.batch is None:
-            return True
-        return bool(np.isfinite(self._problem.batching.time[v, place[0], len(place)]))
+                if (d,) != state[j]:
+                    yield [(d,) if b == a else None for b in range(len(own))]
 
     def _along(self, i: int, asked: Sequence[tuple[Step, Sequence[Place | None]]], best: dict[State, Step]) -> None:
         """Solve module *i* behind these steps with outputs as wished, and keep what is better."""
@@ -205,7 +204,7 @@ class Walk:
         left = self._limits.remaining
         if left == inf or not count:
             return self._seconds
-        rounds = ROUNDS * (len(self._split.modules) - i)
+        rounds = (1 if self._batched else ROUNDS) * (len(self._split.modules) - i)
         return min(self._seconds, left * self._engine.size / (rounds * max(count, self._engine.size)))
 
     def _floor(self, i: int, ends: Ends) -> float:
