@@ -47,8 +47,8 @@ class Side:
 
     def __init__(self, asked: Request, module: Ints) -> None:
         self.asked, self.module = asked, module
-        self.head = heads(asked, ordered(asked.n, asked.tails, asked.heads))
         order = ordered(asked.n, asked.tails, asked.heads)
+        self.head = heads(asked, order)
         self._order = [[v for v in order if module[v] == i] for i in range(int(module.max(initial=-1)) + 1)]
         self._into = lists(asked.n, asked.heads)
         leaving = module[asked.tails] != module[asked.heads]
@@ -58,7 +58,14 @@ class Side:
     @property
     def end(self) -> Ints:
         """[n, k] no schedule ends a node before on that device; ``NEVER`` where it cannot be."""
-        return np.minimum(self.head + self.asked.duration, NEVER)
+        ends: Ints = np.minimum(self.head + self.asked.duration, NEVER)
+        return ends
+
+    @property
+    def earliest(self) -> Ints:
+        """[n] no schedule starts a node before."""
+        starts: Ints = np.where(self.asked.duration < NEVER, np.minimum(self.head, NEVER), NEVER).min(axis=1)
+        return starts
 
     def advance(self, i: int) -> None:
         """Raise the heads of module *i* to what those of the nodes before it, and those in it, make of them."""
@@ -70,6 +77,11 @@ class Side:
                 ends = np.minimum(self.head[before] + asked.duration[before], NEVER)
                 arrive = (ends[:, :, None] + asked.table[asked.row[edges]]).min(axis=1)
                 self.head[v] = np.minimum(np.maximum(self.head[v], arrive.max(axis=0)), NEVER)
+
+    def count(self, i: int) -> int:
+        """Return how many parts there are of module *i*."""
+        where = self.asked.duration[self._ends[i]] < NEVER
+        return int(where.sum()) if self.asked.k <= PLACES else len(where)
 
     def parts(self, i: int, first: int) -> Iterator[Part]:
         """Yield, for every channel that leaves module *i*, what runs before it in modules *first* to *i*."""
@@ -83,6 +95,10 @@ class Side:
         """Take note that no schedule ends a part in fewer units than these."""
         w, d = part.node, slice(None) if part.device is None else part.device
         self.head[w, d] = np.maximum(self.head[w, d], part.base + units - self.asked.duration[w, d])
+
+    def raise_ends(self, nodes: Ints, units: Ints) -> None:
+        """Take note that no schedule ends nodes in fewer units than these."""
+        self.head[nodes] = np.maximum(self.head[nodes], units[:, None] - self.asked.duration[nodes])
 
     def _before(self, w: int, first: int) -> Ints:
         """Return node *w* and the nodes with a path to it in modules from *first* on, ascending."""
@@ -100,8 +116,9 @@ class Side:
         if d is not None:
             others = np.arange(self.asked.k) != d
             duration[np.ix_(nodes == w, others)] = NEVER
+        known = (self.head + self.asked.duration)[w, slice(None) if d is None else d]
         inner = within(self.asked, nodes, np.maximum(head - base, 0), np.zeros_like(head))
-        return Part(w, d, base, replace(inner, duration=duration))
+        return Part(w, d, base, replace(inner, duration=duration, at_least=max(0, int(np.min(known)) - base)))
 
 
 def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER
 
-__all__ = ["Work", "rounded"]
+__all__ = ["STEPS", "Work", "monotone", "rounded", "spread"]
 
 ROUNDING = 1e-12
 LINES = 48
@@ -22,7 +22,7 @@ STEPS = 3e9
 """Steps that all of them may take."""
 
 
-class _Spread(NamedTuple):
+class Spread(NamedTuple):
     """The cheapest ways to share chunks of every node out: cost [n, chunks + 1], and [n, k] time for all chunks."""
 
     cost: Floats
@@ -30,11 +30,11 @@ class _Spread(NamedTuple):
 
 
 class Work:
-    """Shares of the work: for weights y >= 0 of the devices, ``sum over v of min over p of sum over d of
-    y[d] time[v, d, p[d]]`` is at most the makespan times ``sum of y``, where p says how many chunks each device runs.
+    """Shares of the work (archer2024, Lemma 3.3), for devices that differ, and for batches.
 
-    That is Lemma 3.3 of archer2024 for devices that differ and for batches. The weights are those for which it says
-    most of the whole graph, by cutting planes (Kelley 1960); any weights give a bound of any part.
+    For weights y >= 0 of the devices, the sum over nodes v of the least ``sum over d of y[d] time[v, d, p[d]]``, where
+    p says how many chunks each device runs, is at most the makespan times the sum of y. The weights are those for which
+    this says most of the whole graph, by cutting planes (Kelley 1960); any weights give a bound of any part.
 
     Args:
         duration: [n, k, chunks + 1] whole numbers; ``NEVER`` where a batch may not be, 0 for none.
@@ -42,19 +42,19 @@ class Work:
     """
 
     def __init__(self, duration: Ints, stopped: Callable[[], bool]) -> None:
-        self.time = np.where(duration < NEVER, duration, np.inf).astype(np.float64)
-        n, k, sizes = self.time.shape
+        self._duration = duration
+        n, k, sizes = duration.shape
         self.weights = np.full(k, 1.0 / k)
         self._best = -1.0
         self._tune(max(1, min(TURNS, int(STEPS / max(1, n * k * sizes * sizes)))), stopped)
-        self.least = spread(self.time, self.weights).cost[:, -1]
+        self.least = spread(self._duration, self.weights).cost[:, -1]
 
     def _tune(self, turns: int, stopped: Callable[[], bool]) -> None:
         """Look for weights that say most."""
         planes: list[Floats] = []
         y = self.weights
         for _ in range(turns):
-            found = spread(self.time, y)
+            found = spread(self._duration, y)
             value = float(found.cost[:, -1].sum())
             if value > self._best:
                 self._best, self.weights = value, y
@@ -77,27 +77,27 @@ class Work:
         np.add.at(within, (rows, columns), self.least)
         within = within[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
         total = np.where(within > 0, starts[:, None] + stops[None, :] + within, 0.0)
-        return rounded(float(total.max(initial=0.0)))
+        return rounded(float(total.max(initial=0.0)), len(head))
 
 
-def rounded(units: float) -> int:
-    """Return the least whole number that is no less than a sum whose rounding is known."""
-    return ceil(units * (1 - ROUNDING)) if np.isfinite(units) else NEVER
+def rounded(units: float, terms: int) -> int:
+    """Return the least whole number that is not below a sum of so many terms, whatever its rounding was."""
+    return ceil(units * (1 - ROUNDING * (1 + terms / 1e3))) if units < NEVER else NEVER
 
 
-def spread(time: Floats, y: Floats) -> _Spread:
+def spread(duration: Ints, y: Floats) -> Spread:
     """Return the cheapest ways to share so many chunks out over devices, whose time has these prices."""
-    n, k, sizes = time.shape
+    n, k, sizes = duration.shape
+    time = np.where(duration < NEVER, duration, np.inf).astype(np.float64)
     cost = np.full((n, sizes), np.inf)
     cost[:, 0] = 0.0
     chosen = np.zeros((k, n, sizes), np.int64)
     for d in range(k):
         before, cost = cost, np.full((n, sizes), np.inf)
         for p in range(sizes):
-            price = np.where(np.isinf(time[:, d, p]), np.inf, time[:, d, p]) if y[d] > 0 else None
-            added = y[d] * price if price is not None else np.where(np.isinf(time[:, d, p]), np.inf, 0.0)
-            if np.isfinite(added).any():
-                total = before[:, : sizes - p] + added[:, None]
+            priced = time[:, d, p] * y[d] if y[d] > 0 else np.where(np.isinf(time[:, d, p]), np.inf, 0.0)
+            if np.isfinite(priced).any():
+                total = before[:, : sizes - p] + priced[:, None]
                 better = total < cost[:, p:]
                 cost[:, p:][better] = total[better]
                 chosen[d, :, p:][better] = p
@@ -107,7 +107,7 @@ def spread(time: Floats, y: Floats) -> _Spread:
         size = chosen[d, every, left]
         load[:, d] = time[every, d, size]
         left = left - size
-    return _Spread(cost, load)
+    return Spread(cost, load)
 
 
 def _lines(values: Ints) -> Floats:
@@ -148,10 +148,3 @@ def monotone(duration: Ints) -> Ints:
     """
     least = np.minimum.accumulate(duration[:, :, :0:-1], axis=2)[:, :, ::-1]
     return np.concatenate([np.zeros_like(duration[:, :, :1]), least], axis=2)
-
-
-def mask(nodes: Ints, n: int) -> Bools:
-    """Return [n] whether each is one of *nodes*."""
-    found = np.zeros(n, np.bool_)
-    found[nodes] = True
-    return found

@@ -1,0 +1,165 @@
+"""Method ``split-bound``: what no schedule gets around, module by module (ghannane2023, 3.3.2)."""
+
+from __future__ import annotations
+
+from math import inf
+from time import monotonic
+
+from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.infeasible import quick
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Result, Termination, relative_gap
+from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
+from mtpp_dsl.solvers.batched.instance import why_not as why_no_batch
+from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
+from mtpp_dsl.solvers.bounds.shortest import shortest
+from mtpp_dsl.solvers.cpsat.engine import Pool, availability, by
+from mtpp_dsl.solvers.cpsat.limits import check, effort
+from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.splitting.bound_ask import Asking
+from mtpp_dsl.solvers.splitting.bound_rounds import Best, Rounds, joined
+from mtpp_dsl.solvers.splitting.bound_whole import wanted
+from mtpp_dsl.solvers.splitting.modules import WANTED, Split, split
+
+__all__ = ["SplitBound", "bound"]
+
+SECONDS = 10.0
+"""For a part, where there is no limit of time."""
+
+
+class SplitBound:
+    """Method ``split-bound``: a graph in modules along few channels, and bounds on its parts put together.
+
+    From the last module to the first it is bounded how long before the end of everything the head of every channel
+    starts, for each device: the optimum of what depends on it in its module, every node followed by what was found of
+    the modules behind; from the first to the last how soon its tail ends. Then every module is solved with both on
+    either side. That is as strong as the inequalities of ghannane2023, 3.3.2, over every set of channels, as the last
+    of the nodes that lead to them to end is followed by what depends on one of them, and stronger as it knows devices.
+    Then parts of two modules are solved in place of one, and so on.
+
+    Of a batch, these parts are of one chunk; what all chunks take between them is bounded by the work of devices, by
+    the thesis's recursion over numbers of chunks (:mod:`mtpp_dsl.solvers.splitting.bound_chunks`), and by modules
+    solved for all chunks.
+
+    Args:
+        channels: tensors across a boundary, at most; None for the fewest that give useful modules.
+    """
+
+    name = "split-bound"
+    summary = "optima of modules along few channels, put together (ghannane2023, 3.3.2, with its premises mended)"
+    gives: Gives = "bound"
+    uses_solver = True
+    engines = ("cp-sat",)
+    options = ("channels",)
+
+    def __init__(self, channels: int | None = None) -> None:
+        self.channels = channels
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why there is no bound for the problem, or None."""
+        if problem.objective.batch is None:
+            return makespan_refusal(self.name, problem)
+        return why_no_batch(problem, self.name, BATCHED)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best bound found.
+
+        Raises:
+            Refused: there is no bound for the problem, or a model is to be written.
+            SolverError: the process of CP-SAT died.
+            UsageError: an option that CP-SAT does not have, fewer than one channel.
+        """
+        reason = self.accepts(problem)
+        if reason is not None:
+            raise Refused(reason)
+        impossible = quick(problem)
+        if impossible is not None:
+            return Result("infeasible", method=self.name, infeasibility=impossible, seed=limits.seed)
+        first: Bound | None = None
+        if problem.objective.batch is None:
+            path = shortest(problem, self.name, limits, progress)
+            if path.infeasibility is not None:
+                return path
+            first = path.bound
+        found = bound(problem, split(problem.graph, self.channels), limits, progress)
+        best = max((one for one in (first, found) if one is not None), key=lambda one: one.cost)
+        return Result(
+            termination=_ended(best, limits, progress),
+            bound=best,
+            method=self.name,
+            solver="cp-sat" if best.proof == "trusted" and availability().ok else None,
+            seed=limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+        )
+
+
+def bound(problem: Problem, split: Split, limits: Limits, progress: Progress, pool: Pool | None = None) -> Bound:
+    """Return a bound from the modules of *split*; without CP-SAT from paths and work alone.
+
+    Stopped early, the best so far; every better one is reported.
+
+    Args:
+        problem: a makespan on links, or a batched throughput.
+        split: of its graph.
+        limits: time, seed, and options of CP-SAT.
+        progress: told of bounds.
+        pool: of processes to use; None for one of its own.
+    """
+    if pool is None and availability().ok:
+        check(limits)
+        with Pool(cores(limits)) as own:
+            return bound(problem, split, limits, progress, own)
+    run = _Run(problem, split, limits, progress)
+    if pool is None:
+        run.bound(None)
+    else:
+        with Asking(pool, effort(limits), run.stopped) as asking:
+            run.bound(asking)
+    return run.best
+
+
+class _Run:
+    """One call of :func:`bound`."""
+
+    def __init__(self, problem: Problem, split: Split, limits: Limits, progress: Progress) -> None:
+        self._limits, self._progress, self._split = limits, progress, split
+        self._whole = wanted(problem)
+        self.best = Bound(0.0, SplitBound.name, "trusted", "mtpp", "no time is negative")
+
+    def stopped(self) -> bool:
+        """Return whether to stop."""
+        return self._progress.stopped or self._limits.remaining <= 0 or _closed(self.best, self._limits, self._progress)
+
+    def bound(self, asking: Asking | None) -> None:
+        """Look for bounds, with what solves parts or without."""
+
+        def found(one: Best) -> None:
+            asked = 0 if asking is None else asking.asked
+            parts = "" if asking is None else f"; {asked} parts solved, {asking.open} of them not to the end"
+            self.best = Bound(
+                self._whole.scale.cost(one.units),
+                SplitBound.name,
+                "trusted",
+                by() if asked else "mtpp",
+                f"ghannane2023, 3.3.2, over {self._split}: {one.why}{parts}. {self._whole.scale}",
+            )
+            self._progress.report_bound(self.best)
+
+        until = inf if self._limits.time is None else monotonic() + self._limits.remaining
+        module = joined(self._split.of, WANTED)
+        Rounds(self._whole, module, asking, found, self.stopped).run(until, SECONDS)
+
+
+def _closed(best: Bound, limits: Limits, progress: Progress) -> bool:
+    cost = progress.incumbent
+    return cost is not None and relative_gap(cost, best.cost) <= limits.gap
+
+
+def _ended(best: Bound, limits: Limits, progress: Progress) -> Termination:
+    if progress.stopped:
+        return "interrupted"
+    if _closed(best, limits, progress):
+        return "gap"
+    return "complete" if limits.remaining > 0 else "time_limit"

@@ -1,0 +1,123 @@
+"""Parts that are solved for their bounds, equal ones once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, fields, is_dataclass, replace
+from hashlib import blake2b
+from time import monotonic
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.cpsat.request import Effort
+
+__all__ = ["Asking"]
+
+LONGER = 1.5
+"""How many times as long a part must be given to be asked about again."""
+FIRST, LAST = 0.02, 0.004
+"""By what share the first cutoff lies above what is known, and the least by which it is still worth while."""
+TURN = 0.25
+"""Of the time that is left, for one cutoff."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """No answer is below so many units; whether that is the optimum, or no better one is to be had."""
+
+    units: int
+    settled: bool
+
+
+class Asking:
+    """Asks CP-SAT how soon parts can end; use it as a context, or close it.
+
+    It is asked whether a part can end by some time, little after what is known, which it refutes many times faster than
+    it finds and proves an optimum, and then by a later time; by one that can be kept it is solved (Klein, Scholl 1999:
+    destructive improvement).
+
+    Args:
+        pool: of processes.
+        effort: of each part, but for its seconds.
+        stopped: whether to stop.
+    """
+
+    def __init__(self, pool: Pool, effort: Effort, stopped: Callable[[], bool]) -> None:
+        self.pool, self._effort, self._stopped = pool, effort, stopped
+        self._threads = ThreadPoolExecutor(pool.size)
+        self._known: dict[bytes, tuple[Future[_Told], float]] = {}
+
+    @property
+    def asked(self) -> int:
+        """How many different parts there were."""
+        return len(self._known)
+
+    @property
+    def open(self) -> int:
+        """Of how many of them only a bound is known."""
+        return sum(not (future.done() and future.result().settled) for future, _ in self._known.values())
+
+    def submit(self, request: Any, seconds: float) -> Callable[[], int]:
+        """Return what will tell a number of units before which the part cannot end; its ``at_least`` is known."""
+        key = _key(request)
+        known = self._known.get(key)
+        if known is None or (known[0].done() and not known[0].result().settled and seconds >= LONGER * known[1]):
+            known = self._threads.submit(self._climb, request, seconds), seconds
+            self._known[key] = known
+        future = known[0]
+        return lambda: future.result().units
+
+    def _climb(self, request: Any, seconds: float) -> _Told:
+        """Raise the cutoff until it can be kept."""
+        until, low, high, step = monotonic() + seconds, int(request.at_least), int(request.cutoff), FIRST
+        while not self._stopped() and (left := until - monotonic()) > 0:
+            near = high - low <= LAST * low or low <= 0
+            cutoff = high if near else min(high, low + max(1, int(low * step)))
+            answer = self.pool.submit(
+                replace(request, at_least=low, cutoff=cutoff),
+                replace(self._effort, seconds=left if near else TURN * left, threads=1),
+                stopped=self._stopped,
+            ).result()
+            low = max(low, answer.bound)
+            if answer.status == "optimal" or low > request.cutoff:
+                return _Told(low, settled=True)
+            if answer.status == "infeasible":
+                step *= 2
+            elif near:
+                break
+            else:
+                high = cutoff if answer.value is None else min(cutoff, answer.value)
+                step = (high - low) / (2 * low) if low > 0 else FIRST
+        return _Told(low, settled=False)
+
+    def close(self) -> None:
+        """Wait for what has been asked, and drop what waits."""
+        self._threads.shutdown(cancel_futures=True)
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _key(value: Any) -> bytes:
+    """Return what two requests agree in only if they are equal."""
+    digest = blake2b(digest_size=32)
+
+    def take(part: Any) -> None:
+        if isinstance(part, np.ndarray):
+            digest.update(repr((part.shape, part.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        elif is_dataclass(part):
+            for field in fields(part):
+                take(getattr(part, field.name))
+        else:
+            digest.update(repr(part).encode())
+
+    take(value)
+    return digest.digest()

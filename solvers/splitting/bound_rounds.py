@@ -1,0 +1,152 @@
+"""Bounds on parts of a graph between modules, in rounds: each part longer than in the round before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.cpsat.request import NEVER
+from mtpp_dsl.solvers.splitting.bound_ask import Asking
+from mtpp_dsl.solvers.splitting.bound_chunks import Recursion
+from mtpp_dsl.solvers.splitting.bound_side import Side, reverse
+from mtpp_dsl.solvers.splitting.bound_whole import Wanted
+from mtpp_dsl.solvers.splitting.bound_work import STEPS, Work, monotone, spread
+
+__all__ = ["Best", "Rounds", "joined"]
+
+LEAST = 0.02
+"""Seconds for a part, however little time there is."""
+SHARE = 0.5
+"""Of the time that is left, for one round."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """A number of units that no schedule is shorter than, and why."""
+
+    units: int
+    why: str
+
+
+class Rounds:
+    """Bounds the makespan by modules.
+
+    Args:
+        whole: the problem.
+        module: [n] the number of every node's module; edges lead to the same one or a later one.
+        asking: what solves parts; None to do without.
+        found: told of every bound that is better than those before.
+        stopped: whether to stop.
+    """
+
+    def __init__(
+        self,
+        whole: Wanted,
+        module: Ints,
+        asking: Asking | None,
+        found: Callable[[Best], None],
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._whole, self._module, self._asking, self._found, self._stopped = whole, module, asking, found, stopped
+        self.count = int(module.max(initial=0)) + 1
+        self._forward = Side(whole.single, module)
+        self._backward = Side(reverse(whole.single), self.count - 1 - module)
+        duration = whole.duration
+        self._work = Work(duration, stopped)
+        self._recursion: Recursion | None = None
+        if duration.size * duration.shape[2] <= STEPS:
+            table = spread(monotone(duration), self._work.weights).cost
+            self._recursion = Recursion(self._forward, self._backward, table)
+        self._best = -1
+
+    def run(self, until: float, most: float) -> None:
+        """Bound until a moment, or until longer parts, each given *most* seconds, help no more."""
+        self._glance()
+        width, again = 1, False
+        while self._asking is not None and width <= self.count:
+            left, before, opened = until - monotonic(), self._best, self._asking.open
+            if self._stopped() or left <= 0:
+                return
+            share = 1.0 if width == self.count and again else SHARE
+            self._round(width, self._asking, inf if until == inf else monotonic() + share * left, most)
+            if until == inf and width > 1 and self._best <= before:
+                return
+            again = not again and until < inf and self._asking.open > opened
+            width += not again
+
+    def _glance(self) -> None:
+        """Look at what needs no solver: paths, work, and the recursion over both."""
+        self._advance()
+        if self._recursion is not None:
+            self._better(
+                self._recursion.units(),
+                "the recursion of ghannane2023, 3.3.2, its premises mended, over work and paths",
+            )
+            self._advance()
+        forward, backward = self._forward, self._backward
+        through = (forward.head + np.minimum(backward.end, NEVER)).min(axis=1)
+        self._better(int(np.minimum(through, NEVER).max(initial=0)), "the longest path, through optima of parts")
+        self._better(
+            self._work.interval(forward.earliest, backward.earliest), "what devices have to do between such paths"
+        )
+
+    def _advance(self) -> None:
+        for i in range(self.count):
+            self._forward.advance(i)
+            self._backward.advance(i)
+
+    def _round(self, width: int, asking: Asking, until: float, most: float) -> None:
+        """Solve parts of so many modules: before every channel, behind every channel, and between all."""
+        sides = self._forward, self._backward
+        left = sum(side.count(i) for side in sides for i in range(self.count)) + self.count - width + 1
+
+        def seconds() -> float:
+            return min(most, max(LEAST, (until - monotonic()) * asking.pool.size / max(1, left)))
+
+        for i in range(self.count):
+            for side in sides:
+                side.advance(i)
+            parts = [(side, part) for side in sides for part in side.parts(i, i - width + 1)]
+            limit = seconds()
+            answers = [asking.submit(part.request, limit) for _, part in parts]
+            for (side, part), answer in zip(parts, answers, strict=True):
+                side.learn(part, answer())
+            left -= len(parts)
+            if self._stopped() or monotonic() > until:
+                break
+        self._glance()
+        limit = seconds()
+        windows = [self._window(first, width) for first in range(self.count - width + 1)]
+        for answer in [asking.submit(window, limit) for window in windows]:
+            self._better(answer(), f"{_modules(width)} between bounds on what is before and behind")
+
+    def _window(self, first: int, width: int) -> Any:
+        nodes = np.flatnonzero((self._module >= first) & (self._module < first + width))
+        window = self._whole.window(nodes, self._forward.head[nodes], self._backward.head[nodes])
+        return replace(window, at_least=min(window.cutoff, self._best))
+
+    def _better(self, units: int, why: str) -> None:
+        if units > self._best:
+            self._best = units
+            self._found(Best(units, why))
+
+
+def joined(module: Ints, wanted: int) -> Ints:
+    """Return modules of which neighbours are joined as long as they have no more than *wanted* nodes together."""
+    sizes = np.bincount(module)
+    new, total = np.zeros(len(sizes), np.int64), 0
+    for i, size in enumerate(sizes.tolist()):
+        fits = i == 0 or total + size <= wanted
+        total = total + size if fits else size
+        new[i] = new[i - 1] + (not fits) if i else 0
+    return new[module]
+
+
+def _modules(width: int) -> str:
+    return "a module" if width == 1 else f"{width} modules"

@@ -1,0 +1,96 @@
+"""A problem in whole numbers, as the bound by modules takes it: one sample or one chunk, and all chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mtpp_dsl.constraints import BreakSymmetry
+from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
+from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
+from mtpp_dsl.solvers.cpsat.batches import lower_batches
+from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.cpsat.scale import Scale
+from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.scheduling.instance import HONOURS
+from mtpp_dsl.solvers.splitting.bound_side import apart_of, within
+
+__all__ = ["Wanted", "wanted"]
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What no schedule of a problem gets around, in whole numbers.
+
+    Constraints that are not carried take plans away, and no bound up.
+
+    Attributes:
+        scale: what a unit of time is.
+        single: one sample; of a batch, one chunk of it in its shortest batches: part of every schedule.
+        batches: all chunks of a batch; None for one sample.
+    """
+
+    scale: Scale
+    single: Request
+    batches: BatchRequest | None
+
+    @property
+    def duration(self) -> Ints:
+        """[n, k, chunks + 1] of batches; ``NEVER`` where one may not be, 0 for none."""
+        if self.batches is not None:
+            return self.batches.duration
+        return np.stack([np.zeros_like(self.single.duration), self.single.duration], axis=2)
+
+    def window(self, nodes: Ints, head: Ints, tail: Ints) -> Request | BatchRequest:
+        """Return what is asked of some nodes, of all chunks, with these heads and tails: [nodes, k]."""
+        if self.batches is None:
+            return within(self.single, nodes, head, tail)
+        whole = self.batches
+        place = np.full(whole.n, -1)
+        place[nodes] = np.arange(len(nodes))
+        edges = np.flatnonzero((place[whole.tails] >= 0) & (place[whole.heads] >= 0))
+        return replace(
+            whole,
+            duration=whole.duration[nodes],
+            alone=whole.alone[nodes],
+            tails=place[whole.tails[edges]],
+            heads=place[whole.heads[edges]],
+            row=whole.row[edges],
+            weights=whole.weights[nodes],
+            share=whole.share[nodes],
+            together=np.unique(whole.together[nodes], return_inverse=True)[1].reshape(-1).astype(np.int64),
+            apart=apart_of(whole.apart, place),
+            pins=whole.pins[nodes],
+            head=head,
+            tail=tail,
+        )
+
+
+def wanted(problem: Problem) -> Wanted:
+    """Return a makespan on links, or a batched throughput, in whole numbers; without rows and breaking of symmetry."""
+    kinds = tuple(kind for kind in (*HONOURS, *BATCHED) if kind is not BreakSymmetry)
+    bare = problem.with_constraints([c for c in problem.constraints if isinstance(c, kinds)])
+    if problem.objective.batch is None:
+        whole = lower(bare)
+        return Wanted(whole.scale, whole.request, None)
+    batches = lower_batches(bare)
+    return Wanted(batches.scale, _one(batches.request), batches.request)
+
+
+def _one(asked: BatchRequest) -> Request:
+    """Return what one chunk is asked: every node in some batch, of whatever size is shortest."""
+    return request(
+        asked.duration[:, :, 1:].min(axis=2, initial=NEVER),
+        asked.tails,
+        asked.heads,
+        asked.row,
+        asked.fixed + asked.growing,
+        cutoff=asked.cutoff,
+        size=asked.weights + asked.share,
+        capacity=asked.capacity,
+        together=asked.together,
+        apart=asked.apart,
+    )
