@@ -18,6 +18,7 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.models.formulations.batched import Batched
 from mtpp_dsl.models.formulations.batched_printed import BatchedPrinted
 from mtpp_dsl.models.formulations.moirai import Moirai
+from mtpp_dsl.models.formulations.moirai_printed import MoiraiPrinted
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.registry import BACKENDS, BUILTIN, load
 from mtpp_dsl.result import Result
@@ -159,6 +160,17 @@ def test_symmetry_of_a_makespan(by: Any) -> None:
     asked = plain.with_constraints([BreakSymmetry(by=by)])
     assert len(rankings(asked)) == 3
     check(asked, solve(asked, Moirai()), optimum(plain))
+    check(asked, solve(asked, MoiraiPrinted()), optimum(plain))
+
+
+@pytest.mark.parametrize("formulation", [Batched(), BatchedPrinted()])
+def test_of_nothing_the_makespan_is_nothing(formulation: Batched | BatchedPrinted) -> None:
+    """Law: a graph without nodes has a model, and the empty plan."""
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    problem = Problem.create(Graph.create([], []), [Device("a"), Device("b")], links, Objective("throughput", batch=4))
+    model = formulation.build(problem)
+    assert Highs().solve(model, Limits(), Progress(), lambda *_: None).objective == 0
+    assert verify(problem, formulation.extract(problem, model)) == []
 
 
 def test_what_the_check_of_memory_lets_pass_is_a_plan() -> None:

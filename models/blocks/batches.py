@@ -38,7 +38,7 @@ def batch_sizes(model: Any, found: BatchTimes, view: Merged, on: On) -> Runs:
     part.places = pyo.Set(initialize=places, dimen=2)
     part.menu = pyo.Set(part.places, initialize={place: menus[place] for place in places})
     part.b = pyo.Var([(h, d, p) for h, d in places for p in menus[h, d]], domain=pyo.Binary)
-    part.copies = pyo.Set(initialize=range(0, len(model.V), count))
+    part.copies = pyo.Set(initialize=[c * count for c in range(found.takes.shape[2] - 1)])
     constrain(
         part,
         "counted",

@@ -38,7 +38,7 @@ def printed_sizes(model: Any, takes: Floats, on: On) -> None:
         sorted({i for i, _, _ in keys}),
         rule=lambda m, i: sum(p * m.b[i, d, p] for j, d, p in keys if j == i) == chunks,
     )
-    model.copies = pyo.Set(initialize=range(0, n * chunks, n))
+    model.copies = pyo.Set(initialize=[c * n for c in range(chunks)])
 
     def beyond(m: Any, i: Any, d: Any, p: Any) -> Any:
         return 2 * (sum(on(c + i, d) for c in m.copies) - p)
@@ -83,7 +83,7 @@ def printed_barrier(model: Any, graph: Graph, takes: Floats, carry: Floats, on: 
     for e, (i, j) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         for u, v in np.ndindex(k, k):
             joined = np.isfinite(carry[e, u, v])
-            for c in range(0, n * (count - 1), n):
+            for c in (copy * n for copy in range(count - 1)):
                 both = on(c + i, u) + on(c + j, v)
                 if joined:
                     model.precedence.add(ends[i, u] + float(carry[e, u, v]) * (both - 1) <= model.s[j, v])

@@ -92,7 +92,7 @@ class Batched:
         batch_schedule(model, found, view, on, runs, scale.floor / scale.unit)
         self._sequence(model, problem, found, on)
         memory(model, problem, *needs_of(model, problem, found, view))
-        separate(model, problem, view.home.tolist(), on, range(0, count * chunks, count))
+        separate(model, problem, view.home.tolist(), on, [c * count for c in range(chunks)])
         self._sort(model, problem, found, on, runs)
         return model
 
@@ -206,7 +206,7 @@ def needs_of(model: Any, problem: Problem, found: BatchTimes, view: Merged) -> t
     menus = np.isfinite(found.takes[view.first])
     need = np.where(menus, class_memory(problem.batching, view)[:, None, :], 0.0)
     return (
-        need.transpose(0, 2, 1).reshape(-1, problem.k),
+        need.transpose(0, 2, 1).reshape(view.count * (count + 1), problem.k),
         lambda i, d: model.sizes.b[i // (count + 1), d, i % (count + 1)],
     )
 

@@ -78,10 +78,14 @@ class BatchedPrinted:
         n, batching, home = problem.graph.n, problem.batching, colocated(problem).tolist()
         size = np.arange(batching.count + 1)
         need = np.where(size > 0, batching.weights[:, None] + batching.share[:, None] * size, 0.0)
-        need = np.where(np.isfinite(takes), need[:, None, :], 0.0).transpose(0, 2, 1).reshape(-1, problem.k)
+        need = (
+            np.where(np.isfinite(takes), need[:, None, :], 0.0)
+            .transpose(0, 2, 1)
+            .reshape(n * (batching.count + 1), problem.k)
+        )
         count = batching.count + 1
         memory(model, problem, need, lambda i, d: model.b[i // count, d, i % count])
-        copies = range(0, n * batching.count, n)
+        copies = [c * n for c in range(batching.count)]
         separate(model, problem, list(range(n)), on, copies)
         model.together = pyo.ConstraintList()
         for c in copies:
