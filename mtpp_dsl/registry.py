@@ -60,6 +60,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "configuration": "mtpp_dsl.solvers.bounds.configuration:Configuration",
         "critical-path": "mtpp_dsl.solvers.bounds.critical_path:CriticalPath",
         "interval": "mtpp_dsl.solvers.bounds.interval:Interval",
+        "split-bound": "mtpp_dsl.solvers.splitting.bound:SplitBound",
         "branch-and-bound": "mtpp_dsl.solvers.makespan.branching:BranchAndBound",
         "ea": "mtpp_dsl.solvers.makespan.ea:Ea",
         "slicegraph": "mtpp_dsl.solvers.combinatorial.slicegraph:SliceGraph",
