@@ -15,6 +15,7 @@ from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.scheduling.instance import why_not
+from mtpp_dsl.solvers.splitting.batch_search import search_batches
 
 __all__ = ["polish"]
 
@@ -36,16 +37,22 @@ def polish(
         progress: when to stop.
     """
     if problem.objective.batch is not None:
-        taker.take(improve(problem, plan, limits, progress))
-        return ["annealing"]
+        share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
+        found = improve(problem, plan, limits.within(share), progress)
+        taker.take(found)
+        if pool is None:
+            return ["annealing"]
+        with suppress(Ended):
+            search_batches(problem, found, pool, taker, limits, progress)
+        return ["annealing", "large neighbourhoods"]
     if why_not(problem, "lns") is not None:
         return []
     method: Method = registry.load(registry.METHODS, "annealing")()
     share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
     own = replace(limits.within(share), start=plan, solver="highs", solver_options={}, threads=None)
-    found = method.solve(problem, own, progress).plan
-    if found is not None and taker.take(found):
-        plan = found
+    better = method.solve(problem, own, progress).plan
+    if better is not None and taker.take(better):
+        plan = better
     if pool is None:
         return ["annealing"]
     with suppress(Ended):

@@ -27,7 +27,7 @@ from mtpp_dsl.units import format_quantity
 
 __all__ = ["Run"]
 
-WALK, WALK_BATCHES, BOUND = 0.5, 0.7, 0.4
+WALK, WALK_BATCHES, BOUND = 0.5, 0.5, 0.4
 """Of the time, at most, for the walk where that cannot prove anything, and of what is left then for a bound."""
 BOUNDS = ("critical-path", "split-bound")
 ROUNDING = 1e-12

@@ -1,0 +1,160 @@
+"""Batches, module by module and span by span."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from mtpp_dsl import registry
+from mtpp_dsl.batches import timed
+from mtpp_dsl.constraints import BatchSizes, Colocate, Memory, Separate
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.solvers.baselines.common import Ended, Taker
+from mtpp_dsl.solvers.batched.annealing import improve
+from mtpp_dsl.solvers.cpsat.batches import lower_batches
+from mtpp_dsl.solvers.cpsat.engine import Pool
+from mtpp_dsl.solvers.splitting.batch_line import Line
+from mtpp_dsl.solvers.splitting.batch_search import search_batches
+from mtpp_dsl.solvers.splitting.batch_window import Window
+from mtpp_dsl.solvers.splitting.classes import grouped
+from mtpp_dsl.solvers.splitting.engines import ByMethod
+from mtpp_dsl.solvers.splitting.join import joined
+from mtpp_dsl.solvers.splitting.method import MilpSplit
+from mtpp_dsl.solvers.splitting.modules import split
+from mtpp_dsl.solvers.splitting.part import parts
+from mtpp_dsl.solvers.splitting.walk import Walk
+from mtpp_dsl.verification import check_result, verify
+from tests.oracle import optimum
+
+
+def batched(graph: Graph, *rules: object, memory: float | None = None, transfer: str = "per-batch") -> Problem:
+    """Return the throughput of 8 inputs in quarters on three unequal devices."""
+    devices = [
+        Device("a", speed=1.0, fixed=0.5, memory=memory),
+        Device("b", speed=0.7, fixed=0.2),
+        Device("c", speed=0.2),
+    ]
+    links = Links(np.full((3, 3), 2e9), np.full((3, 3), 1e-4))
+    objective = Objective("throughput", batch=8, transfer=transfer)  # type: ignore[arg-type]
+    return Problem.create(graph, devices, links, objective, [BatchSizes(sizes=(2, 4, 6, 8)), *rules])  # type: ignore[list-item]
+
+
+def walked(problem: Problem, wanted: int) -> tuple[Walk, Plan | None]:
+    """Return a walk through modules solved by lists, and the plan that comes of it."""
+    found = split(problem.graph, 3, wanted=wanted, cuts=False)
+    classes = grouped(parts(problem, found, np.full((len(found.modules), problem.k), np.inf)))
+    engine = ByMethod(registry.load(registry.METHODS, "heft")(), Limits(), 1, lambda: False)
+    walk = Walk(problem, found, classes, engine, 1.0, Limits(time=60.0), lambda: False)
+    last = walk.run(lambda i: None)
+    return walk, None if last is None else joined(problem, classes, last)
+
+
+@pytest.mark.parametrize("transfer", ["per-batch", "per-input"])
+@pytest.mark.parametrize("seed", range(6))
+def test_modules_of_batches_make_a_plan(seed: int, transfer: str) -> None:
+    """Whatever the modules, chunks of every tensor are where the next module has them, and the plan is one."""
+    graph = rwnn(modules=4, nodes=5, channels=2, dependence="weak" if seed % 2 else "strong", seed=seed)
+    problem = batched(graph, transfer=transfer)
+    _, plan = walked(problem, wanted=3 + seed)
+    assert plan is not None
+    assert not verify(problem, plan)
+
+
+def test_nothing_waits_for_boundaries_in_the_end() -> None:
+    """The plan is no longer than its modules one after another."""
+    problem = batched(rwnn(modules=5, nodes=5, channels=2, seed=4))
+    found = split(problem.graph, 2, wanted=5, cuts=False)
+    classes = grouped(parts(problem, found, np.full((len(found.modules), 3), np.inf)))
+    engine = ByMethod(registry.load(registry.METHODS, "heft")(), Limits(), 1, lambda: False)
+    last = Walk(problem, found, classes, engine, 1.0, Limits(time=60.0), lambda: False).run(lambda i: None)
+    assert last is not None
+    assert evaluate(problem, joined(problem, classes, last)).cost <= last.cost * (1 + 1e-9)
+
+
+def test_one_module_is_solved_to_the_end() -> None:
+    """A graph that is one module has the optimum of that, and it is called so."""
+    graph = Graph.create(list("abc"), [(0, 1), (0, 2)], work=[1.0, 2.0, 1.5], output=1.0)
+    devices = [Device("x", fixed=0.5), Device("y", speed=0.6)]
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    problem = Problem.create(
+        graph, devices, links, Objective("throughput", batch=2), [BatchSizes(sizes=(1, 2))], time_unit=""
+    )
+    result = MilpSplit().solve(problem, Limits(time=30.0, threads=1), Progress())
+    check_result(problem, result)
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(optimum(problem))
+
+
+def test_constraints_on_batches_hold() -> None:
+    """Colocated and separated nodes, and a memory that the modules have to share, are kept."""
+    graph = rwnn(modules=3, nodes=5, channels=1, seed=5)
+    problem = batched(
+        graph,
+        Colocate(nodes=(1, 3)),
+        Separate(nodes=(6, 7)),
+        Memory(),
+        memory=float((graph.params + (graph.memory - graph.params) * 8).sum()) / 2,
+    )
+    result = MilpSplit(module_method="heft").solve(problem, Limits(time=2.0, threads=1), Progress())
+    assert result.plan is not None
+    check_result(problem, result)
+    assert not verify(problem, result.plan)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_line_is_the_schedule(seed: int) -> None:
+    """In whole numbers a schedule is no longer than in exact times, and no batch has a rest that is too long."""
+    problem, plan = some_plan(seed)
+    whole = lower_batches(problem, plan, strict=True)
+    line = Line.of(whole, plan)
+    assert line.makespan <= whole.request.cutoff
+    there = line.count > 0
+    assert (line.end + line.rest)[there].max() == line.makespan
+    assert ((line.end + line.rest)[there] <= line.makespan).all()
+
+
+def some_plan(seed: int) -> tuple[Problem, Plan]:
+    """Return a plan with random devices in a random order."""
+    random = np.random.default_rng(seed)
+    problem = batched(rwnn(modules=2, nodes=6, channels=2, dependence="weak", seed=seed))
+    device = random.integers(0, 3, (problem.graph.n, 4))
+    order = np.argsort(problem.graph.topological_order).astype(float)
+    return problem, Plan.of_batches(timed(problem, device, np.repeat(order[:, None], 3, axis=1)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_window_left_as_it_is_is_the_plan(seed: int) -> None:
+    """Whatever span is chosen, putting back what was there gives a schedule that is no longer."""
+    problem, plan = some_plan(seed)
+    whole = lower_batches(problem, plan, strict=True)
+    line = Line.of(whole, plan)
+    first, last = sorted(np.random.default_rng(seed).integers(0, line.makespan, 2).tolist())
+    window = Window(whole, line, first, last + 1, np.zeros(problem.graph.n, np.bool_))
+    request = window.request(line.makespan)
+    assert request.hint is not None
+    again = window.plan(request.hint)
+    assert not verify(problem, again)
+    assert evaluate(problem, again).cost <= evaluate(problem, plan).cost * (1 + 1e-9)
+
+
+def test_spans_made_anew_are_never_worse() -> None:
+    """The search gives plans only, and better ones than a short annealing leaves."""
+    problem = batched(rwnn(modules=3, nodes=6, channels=2, seed=1))
+    limits = Limits(time=4.0, threads=1)
+    _, first = walked(problem, wanted=4)
+    assert first is not None
+    first = improve(problem, first, limits.within(0.2))
+    taker = Taker("milp-split", problem, limits, Progress())
+    assert taker.take(first)
+    with Pool(1) as pool, suppress(Ended):
+        search_batches(problem, first, pool, taker, limits, Progress())
+    assert taker.plan is not None
+    assert not verify(problem, taker.plan)
+    assert taker.cost <= evaluate(problem, first).cost
