@@ -8,6 +8,7 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.registry import BACKENDS, FORMULATIONS, METHODS, load
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.auto.batches import BatchRun
 from mtpp_dsl.solvers.auto.latency import LatencyRun
 from mtpp_dsl.solvers.auto.run import Run
 from mtpp_dsl.solvers.auto.schedule import ScheduleRun
@@ -52,7 +53,7 @@ class Auto:
         if not isinstance(problem.interconnect, Links):
             search: Method = load(METHODS, "latency-search")()
             return search.accepts(problem)
-        formulation: Formulation = load(FORMULATIONS, "moirai")()
+        formulation: Formulation = load(FORMULATIONS, "moirai" if problem.objective.batch is None else "batched")()
         if Annealing().accepts(problem) is None:
             return None
         return formulation.accepts(problem)
@@ -63,13 +64,15 @@ class Auto:
         Raises:
             SolverError: the MIP solver is missing or failed.
         """
-        run: type[Run | ScheduleRun | LatencyRun] = Run
-        if problem.objective.quantity == "makespan":
+        run: type[Run | ScheduleRun | BatchRun | LatencyRun] = Run
+        if problem.objective.batch is not None:
+            run = BatchRun
+        elif problem.objective.quantity == "makespan":
             run = ScheduleRun if isinstance(problem.interconnect, Links) else LatencyRun
         if limits.solver not in self.engines:
             backend: Backend = load(BACKENDS, limits.solver)()
             check(backend, limits)  # before any work, not after it
-        elif run is ScheduleRun:
+        elif run in (ScheduleRun, BatchRun):
             check_engine(limits)
         else:
             raise Refused(f"auto uses {limits.solver} for makespans on links only")

@@ -1,0 +1,69 @@
+"""One run of method ``auto`` for the throughput of a batch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from mtpp_dsl.contracts import Method
+from mtpp_dsl.registry import METHODS, built_in, load
+from mtpp_dsl.result import Result
+from mtpp_dsl.solvers.auto.steps import Steps
+from mtpp_dsl.solvers.cpsat.engine import availability
+from mtpp_dsl.solvers.portfolio.lane import Task
+from mtpp_dsl.solvers.portfolio.run import cores
+
+__all__ = ["BatchRun"]
+
+QUICK = ("simple", "critical-path", "single-device", "met", "greedy", "heft")
+QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
+"""How long each of these may take, in large graphs."""
+SMALL = 120
+"""Problems of so few chunks of nodes are given to one model as a whole first."""
+WHOLE_SHARE, WHOLE_SECONDS = 0.2, 10.0
+MODEL = 4_000
+"""Larger problems, in chunks of nodes times devices, are no work for one model."""
+SPLIT_SHARE = 0.7
+"""Of the time left, what the modules may take before one model of everything gets it."""
+
+
+class BatchRun(Steps):
+    """One call for a batch.
+
+    1. bounds that cost next to nothing, and list schedules of batches;
+    2. a small problem as one model;
+    3. a search, and module by module with its lower bound, at the same time; then one model of everything, where that
+       is not too large.
+    """
+
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+        for name in QUICK:
+            self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
+        size = self.problem.graph.n * self.problem.batching.count
+        if size <= SMALL:
+            self.run(Task(self.whole, WHOLE_SHARE, WHOLE_SECONDS))
+        if not self.closed:
+            self.at_once(self.lanes(cores(self.limits), size * self.problem.k))
+        return self.answer()
+
+    @cached_property
+    def whole(self) -> Method:
+        """One model of everything: that of CP-SAT, or the mixed-integer programme."""
+        if self.limits.solver in ("highs", "cp-sat") and availability().ok:
+            method: Method = built_in("mtpp_dsl.solvers.cpsat.method:Scheduling")("batched")
+            return method
+        if self.limits.solver == "highs":
+            self.notes.append(f"CP-SAT solves schedules much better than what is installed: {availability().install}")
+        formulation = built_in("mtpp_dsl.models.formulations.batched:Batched")()
+        return built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+
+    def lanes(self, count: int, size: int) -> list[list[Task]]:
+        """Return lanes of tasks, at most *count*: a search; modules, their bound and one model; further searches."""
+        search, split, bound = (load(METHODS, name)() for name in ("annealing", "milp-split", "split-bound"))
+        model = [self.whole] if size <= MODEL or search.accepts(self.problem) is not None else []
+        if count == 1:
+            turns = (split, bound, search, *model)
+            return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
+        parts = [Task(split, SPLIT_SHARE), Task(bound, 1.0 if not model else SPLIT_SHARE), *map(Task, model)]
+        more = [[Task(search, seed=seed)] for seed in range(1, count)]
+        return [lane for lane in ([Task(search)], parts, *more) if lane][:count]
