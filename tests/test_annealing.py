@@ -253,7 +253,6 @@ REFUSED = {
     "other part": ([Acyclic(parts="forward"), Contiguous()], Objective("bottleneck"), "convex"),
     "labelled": ([Linear(label="x", terms=((Load(0), 1.0),), sense="<=", rhs=1.0)], Objective("bottleneck"), "honour"),
     "replicas": ([Replicate(most=2)], Objective("bottleneck"), "honour"),
-    "batch": ([], Objective("throughput", batch=4), "batch"),
     "parts": ([], Objective("bottleneck", parts="separate"), "sum"),
 }
 

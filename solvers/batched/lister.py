@@ -22,8 +22,8 @@ __all__ = ["RULES", "BatchLister", "list_batches"]
 
 RULES = {"met": Rule(work=True, insert=True), "greedy": Rule(work=False, insert=False), "heft": Rule(False, True)}
 """Of the methods by name; ``greedy`` takes nodes in topological order, the others by upward ranks."""
-ATTEMPTS = 32
-"""Each begins with the node that the one before found no spread for."""
+ATTEMPTS = 16
+"""Each begins with the node that the one before found no spread for; as many again with spreads of least memory."""
 CHUNK = 64
 """Nodes placed between two looks at the clock."""
 ROOM = 64
@@ -75,16 +75,17 @@ class BatchLister:
         order = instance.graph.topological_order.copy()
         if name != "greedy":
             order = in_order(instance.graph, upward(instance.graph, mean_time(instance), mean_carry(instance)))
-        early: list[int] = []
-        for _ in range(ATTEMPTS):
-            desk = self._run(RULES[name], order, early)
-            failed = int(desk.failed[0])
-            if failed < 0:
-                return instance.plan(desk.home[field.group], _ranked(instance, desk.start, order))
-            first = int(field.members[field.members_at[field.group[failed]]])
-            if early[:1] == [first]:
-                break
-            early = [first, *(v for v in early if v != first)]
+        for thrift in (False, True):
+            early: list[int] = []
+            for _ in range(ATTEMPTS):
+                desk = self._run(RULES[name]._replace(thrift=thrift), order, early)
+                failed = int(desk.failed[0])
+                if failed < 0:
+                    return instance.plan(desk.home[field.group], _ranked(instance, desk.start, order))
+                first = int(field.members[field.members_at[field.group[failed]]])
+                if early[:1] == [first]:
+                    break
+                early = [first, *(v for v in early if v != first)]
         return (
             f"no spread of {instance.graph.names[failed]!r} was found within sizes, memory, links and the constraints; "
             "this does not prove that there is none"

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import Field
-from mtpp_dsl.solvers.batched.spreads import best_sizes, by_arrival, menus
+from mtpp_dsl.solvers.batched.spreads import best_sizes, by_arrival, least_memory, menus
 from mtpp_dsl.solvers.bounds.linked import Linked
 from mtpp_dsl.solvers.listing.placing import Idle, book, fit
 
@@ -25,10 +25,12 @@ class Rule(NamedTuple):
         work: whether the sum of the times of the batches comes first, and then when the last one ends; else the
             other way round.
         insert: whether a batch may run before others that its device has been given.
+        thrift: whether only spreads count that take no more memory than any.
     """
 
     work: bool
     insert: bool
+    thrift: bool = False
 
 
 class Desk(NamedTuple):
@@ -36,6 +38,7 @@ class Desk(NamedTuple):
 
     Attributes:
         home: [classes, chunks] devices; -1 while a class has none. used: [k] memory taken.
+        least: [classes] memory that any spread of a class takes at least. rest: [1] of those without devices together.
         start, end: [n, k] of batches.
         offsets, menu: the spreads of every kind of class; see :func:`mtpp_dsl.solvers.batched.spreads.menus`.
         arrival: [chunks, k] when the inputs of a chunk can be on a device. pairs: [k, k] of zeros. ready: [k].
@@ -45,6 +48,8 @@ class Desk(NamedTuple):
 
     home: Ints
     used: Floats
+    least: Floats
+    rest: Floats
     start: Floats
     end: Floats
     offsets: Ints
@@ -67,9 +72,12 @@ def desk_of(field: Field, given: Ints) -> Desk:
     for c in np.flatnonzero(held).tolist():
         size = np.bincount(given[c], minlength=k)
         used += field.weights[c] * (size > 0) + field.share[c] * size
+    least = least_memory(field)
     return Desk(
         home=given.copy(),
         used=used,
+        least=least,
+        rest=np.array([least[~held].sum()]),
         start=np.zeros((n, k)),
         end=np.zeros((n, k)),
         offsets=offsets,
@@ -120,10 +128,11 @@ def arrivals(field: Field, desk: Desk, v: int) -> None:
                 desk.arrival[i, desk.home[field.apart[j], i]] = inf
 
 
-def score(field: Field, desk: Desk, idle: Idle, v: int, row: Ints, insert: bool) -> tuple[float, float]:
+def score(field: Field, desk: Desk, idle: Idle, v: int, row: Ints, rule: Rule) -> tuple[float, float]:
     """Return when the last batch of node *v* ends with a row, and the sum of their times; ``inf`` if it may not be.
 
-    What its class runs beside comes after it. Starts are written.
+    Nor if it takes memory that all others together will need. What its class runs beside comes after it. Starts are
+    written.
     """
     k = field.time.shape[1]
     c = field.group[v]
@@ -133,12 +142,18 @@ def score(field: Field, desk: Desk, idle: Idle, v: int, row: Ints, insert: bool)
         if desk.arrival[i, row[i]] == inf:
             return inf, inf
         desk.size[row[i]] += 1
+    fresh = desk.home[c, 0] < 0
+    room, taken = 0.0, 0.0
     for d in range(k):
-        if not field.may[c, d, desk.size[d]]:
+        need = field.weights[c] + field.share[c] * desk.size[d] if fresh and desk.size[d] > 0 else 0.0
+        if not field.may[c, d, desk.size[d]] or (need > 0 and desk.used[d] + need > field.limit[d]):
             return inf, inf
-        need = field.weights[c] + field.share[c] * desk.size[d]
-        if desk.home[c, 0] < 0 and desk.size[d] > 0 and desk.used[d] + need > field.limit[d]:
-            return inf, inf
+        taken += need
+        room += max(0.0, field.limit[d] - desk.used[d] - need)
+    if fresh and room < (desk.rest[0] - desk.least[c]) * (1 - 1e-9):
+        return inf, inf
+    if rule.thrift and taken > desk.least[c] * (1 + 1e-9):
+        return inf, inf
     for j in range(field.offsets_in[v], field.offsets_in[v + 1]):
         e = field.entering[j]
         u = field.tails[e]
@@ -160,7 +175,7 @@ def score(field: Field, desk: Desk, idle: Idle, v: int, row: Ints, insert: bool)
             continue
         at, takes = desk.ready[d], field.time[v, d, desk.size[d]]
         if takes > 0:
-            at = fit(idle, d, at, takes) if insert else max(at, idle.free[d])
+            at = fit(idle, d, at, takes) if rule.insert else max(at, idle.free[d])
         desk.start[v, d] = at
         desk.end[v, d] = at + takes
         beside = 0.0
@@ -191,7 +206,7 @@ def fill(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule) -> bool:
 
 def consider(field: Field, desk: Desk, idle: Idle, v: int, rule: Rule, row: Ints, known: Floats) -> None:
     """Keep a row as the best if it is better than the one of the scores *known*, which it then replaces."""
-    last, work = score(field, desk, idle, v, row, rule.insert)
+    last, work = score(field, desk, idle, v, row, rule)
     first, second = (work, last) if rule.work else (last, work)
     if first < known[0] or (first == known[0] and second < known[1]):
         known[0], known[1] = first, second
@@ -240,14 +255,15 @@ def _place(field: Field, desk: Desk, idle: Idle, rule: Rule, order: Ints, early:
         arrivals(field, desk, v)
         if desk.home[c, 0] >= 0:
             desk.best[:] = desk.home[c]
-            able = score(field, desk, idle, v, desk.best, rule.insert)[0] < inf
+            able = score(field, desk, idle, v, desk.best, rule)[0] < inf
         else:
             able = choose(field, desk, idle, v, rule)
         if not able:
             desk.failed[0] = v
             return i
-        score(field, desk, idle, v, desk.best, rule.insert)
+        score(field, desk, idle, v, desk.best, rule)
         fresh = desk.home[c, 0] < 0
+        desk.rest[0] -= desk.least[c] if fresh else 0.0
         desk.home[c] = desk.best
         for d in range(k):
             if fresh and desk.size[d] > 0:

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.batched.field import Field
 
-__all__ = ["MOST_SPREADS", "best_sizes", "by_arrival", "menus"]
+__all__ = ["MOST_SPREADS", "best_sizes", "by_arrival", "least_memory", "menus"]
 
 MOST_SPREADS = 64
 """Spreads up to which all are considered."""
@@ -34,6 +34,24 @@ def menus(field: Field) -> tuple[Ints, Ints]:
         found.append(some)
     offsets = np.concatenate(([0], np.cumsum([len(some) for some in found]))).astype(np.int64)
     return offsets, np.array([sizes for some in found for sizes in some], np.int64).reshape(-1, k)
+
+
+def least_memory(field: Field) -> Floats:
+    """Return [classes] the memory that any spread of a class takes at least: on as few devices as sizes allow."""
+    most = field.may.shape[2]
+    fewest = np.ones(len(field.reach))
+    for kind in range(len(field.reach)):
+        may = field.may[int(np.flatnonzero(field.kind == kind)[0])]
+        if not may[:, most - 1].any():
+            found = np.full(most, np.inf)
+            found[0] = 0.0
+            for menu in may:
+                for s in range(most - 1, 0, -1):
+                    sizes = np.flatnonzero(menu[1 : s + 1]) + 1
+                    found[s] = min(found[s], 1.0 + found[s - sizes].min(initial=np.inf))
+            fewest[kind] = found[-1]
+    least: Floats = field.weights * fewest[field.kind] + field.share * (most - 1)
+    return least
 
 
 def _sizes(may: Bools, reach: Bools, d: int, left: int) -> Iterator[tuple[int, ...]]:
