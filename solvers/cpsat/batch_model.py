@@ -38,6 +38,8 @@ class BatchModel:
         self._start: list[dict[int, Any]] = []
         self._end: list[dict[int, Any]] = []
         self._takes = [{d: self._length(v, d) for d in spread.sizes} for v, spread in enumerate(self._spreads)]
+        self._both: list[tuple[Any, list[tuple[Any, Any, int]]]] = []
+        self._last: dict[int, Any] = {}
         self._times()
         self._devices()
         for e in range(request.m):
@@ -146,6 +148,7 @@ class BatchModel:
         both = before.both(after, d, f)
         if both is None:
             both = model.new_bool_var("")
+            self._both.append((both, pairs))
             model.add_implication(both, before.here[d])
             model.add_implication(both, after.here[f])
             for one, other, _ in pairs:
@@ -162,18 +165,19 @@ class BatchModel:
         """Return a literal that is true where both are."""
         both = self.model.new_bool_var("")
         self.model.add_bool_or(both, ~one, ~other)
+        self._both.append((both, [(one, other, 1)]))
         return both
 
     def _barrier(self) -> None:
         """Let every batch of a task wait for all batches of those that it reads (ghannane2023, 3.3 as printed)."""
         request, model = self.request, self.model
-        last = {u: model.new_int_var(0, request.cutoff, "") for u in sorted(set(request.tails.tolist()))}
-        for u, end in last.items():
+        for u in sorted(set(request.tails.tolist())):
+            self._last[u] = model.new_int_var(0, request.cutoff, "")
             for d in self._spreads[u].sizes:
-                model.add(end >= self._end[u][d])
+                model.add(self._last[u] >= self._end[u][d])
         for u, v in zip(request.tails.tolist(), request.heads.tolist(), strict=True):
             for f, here in self._spreads[v].here.items():
-                model.add(self._start[v][f] >= last[u]).only_enforce_if(here)
+                model.add(self._start[v][f] >= self._last[u]).only_enforce_if(here)
 
     def _constraints(self) -> None:
         """Hold the memories, tasks apart, and alike devices in order."""
@@ -235,19 +239,30 @@ class BatchModel:
             by = hint.device[next(v for v, spread in enumerate(self._spreads) if spread is first)]
             for chunks in classes_of_chunks(self.request.pins):
                 device[:, chunks] = hint.device[:, chunks][:, np.argsort(by[chunks], kind="stable")]
-        told: set[int] = set()
+        told: dict[int, bool] = {}
+        ends = [0]
         for v, spread in enumerate(self._spreads):
             sizes = np.bincount(device[v], minlength=self.request.k).tolist()
             for literal, value in spread.values(device[v].tolist(), sizes):
                 if literal.index not in told:
+                    told[literal.index] = value
                     model.add_hint(literal, value)
-                    told.add(literal.index)
-            for d in spread.sizes:
-                there = sizes[d] in spread.sizes[d]
-                takes = int(self.request.duration[v, d, sizes[d]]) if there else 0
+            last = 0
+            for d, menu in spread.sizes.items():
+                there = sizes[d] in menu
                 start = int(hint.start[v, d]) if there else 0
+                end = start + (int(self.request.duration[v, d, sizes[d]]) if there else 0)
                 model.add_hint(self._start[v][d], start)
-                model.add_hint(self._end[v][d], start + takes)
+                model.add_hint(self._end[v][d], end)
+                last = max(last, end)
+            if v in self._last:
+                model.add_hint(self._last[v], last)
+            ends.append(last)
+        for both, pairs in self._both:
+            model.add_hint(
+                both, any(told.get(one.index, True) and told.get(other.index, True) for one, other, _ in pairs)
+            )
+        model.add_hint(self._end_of_all, max(ends))
 
     def read(self, value: Any) -> BatchSolution:
         """Return the solution; *value* gives the value of a variable."""
