@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
@@ -22,8 +22,12 @@ __all__ = ["Best", "Rounds", "joined"]
 
 LEAST = 0.02
 """Seconds for a part, however little time there is."""
+GENEROUS = 3.0
+"""How many times its share of the time a part may take."""
 SHARE = 0.5
 """Of the time that is left, for one round."""
+HELPS = 1e-3
+"""A round that raises the bound by more, as a share, is followed by one of the same width."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +72,16 @@ class Rounds:
     def run(self, until: float, most: float) -> None:
         """Bound until a moment, or until longer parts, each given *most* seconds, help no more."""
         self._glance()
-        width, again = 1, False
+        width = 1
         while self._asking is not None and width <= self.count:
-            left, before, opened = until - monotonic(), self._best, self._asking.open
+            left, before = until - monotonic(), self._best
             if self._stopped() or left <= 0:
                 return
-            share = 1.0 if width == self.count and again else SHARE
-            self._round(width, self._asking, inf if until == inf else monotonic() + share * left, most)
-            if until == inf and width > 1 and self._best <= before:
-                return
-            again = not again and until < inf and self._asking.open > opened
-            width += not again
+            self._round(width, self._asking, inf if until == inf else monotonic() + SHARE * left, most)
+            if self._best <= before * (1 + HELPS) or until == inf:
+                if until == inf and width > 1 and self._best <= before:
+                    return
+                width += 1
 
     def _glance(self) -> None:
         """Look at what needs no solver: paths, work, and the recursion over both."""
@@ -102,28 +105,36 @@ class Rounds:
             self._backward.advance(i)
 
     def _round(self, width: int, asking: Asking, until: float, most: float) -> None:
-        """Solve parts of so many modules: before every channel, behind every channel, and between all."""
-        sides = self._forward, self._backward
-        left = sum(side.count(i) for side in sides for i in range(self.count)) + self.count - width + 1
+        """Solve parts of so many modules: behind every channel, before every channel, and between all."""
+        sides = self._backward, self._forward
+        left = [sum(side.count(i) for i in range(self.count)) for side in sides] + [self.count - width + 1]
+        for number, side in enumerate(sides):
+            if left[number]:
+                share = left[number] / sum(left[number:])
+                self._sweep(side, width, asking, monotonic() + share * (until - monotonic()), most)
+            self._glance()
+            if self._stopped() or monotonic() > until:
+                return
+            self._between([0] if number == 0 else range(self.count - width + 1), width, asking, until, most)
 
-        def seconds() -> float:
-            return min(most, max(LEAST, (until - monotonic()) * asking.pool.size / max(1, left)))
-
+    def _sweep(self, side: Side, width: int, asking: Asking, until: float, most: float) -> None:
+        """Solve parts of so many modules before every channel, from the first module to the last."""
+        left = sum(side.count(i) for i in range(self.count))
         for i in range(self.count):
-            for side in sides:
-                side.advance(i)
-            parts = [(side, part) for side in sides for part in side.parts(i, i - width + 1)]
-            limit = seconds()
-            answers = [asking.submit(part.request, limit) for _, part in parts]
-            for (side, part), answer in zip(parts, answers, strict=True):
+            side.advance(i)
+            parts = list(side.parts(i, i - width + 1))
+            limit = _seconds(until, most, left, asking)
+            answers = [asking.submit(part.request, limit) for part in parts]
+            for part, answer in zip(parts, answers, strict=True):
                 side.learn(part, answer())
             left -= len(parts)
             if self._stopped() or monotonic() > until:
-                break
-        self._glance()
-        limit = seconds()
-        windows = [self._window(first, width) for first in range(self.count - width + 1)]
-        for answer in [asking.submit(window, limit) for window in windows]:
+                return
+
+    def _between(self, firsts: Sequence[int], width: int, asking: Asking, until: float, most: float) -> None:
+        """Solve so many modules from each of some, between bounds on what is before and behind."""
+        limit = _seconds(until, most, len(firsts), asking)
+        for answer in [asking.submit(self._window(first, width), limit) for first in firsts]:
             self._better(answer(), f"{_modules(width)} between bounds on what is before and behind")
 
     def _window(self, first: int, width: int) -> Any:
@@ -135,6 +146,12 @@ class Rounds:
         if units > self._best:
             self._best = units
             self._found(Best(units, why))
+
+
+def _seconds(until: float, most: float, parts: int, asking: Asking) -> float:
+    """Return how long each of so many parts may take; few take as long as they may."""
+    left = until - monotonic()
+    return min(most, left, max(LEAST, GENEROUS * left * asking.pool.size / max(1, parts)))
 
 
 def joined(module: Ints, wanted: int) -> Ints:
