@@ -48,6 +48,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.mtpp"))
+CASES = sorted((ROOT / "examples" / "cases").glob("*.mtpp"))
 FENCE = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -186,8 +187,16 @@ def test_example(example: Path) -> None:
     assert result.verified
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_case(case: Path) -> None:
+    """Every case study, too large for a test to solve, is a sound spec of a batch in four chunks that auto takes."""
+    problem = mtpp_dsl.load(case)
+    assert find_method("auto").accepts(problem) is None
+    assert problem.batching.count == 4
+
+
 FORMATTED = [
-    path for path in EXAMPLES if path.stem != "quickstart"
+    path for path in [*EXAMPLES, *CASES] if path.stem != "quickstart"
 ]  # it is the acceptance test of the syntax, as given
 
 
