@@ -7,7 +7,7 @@ import pytest
 
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory, Start
-from mtpp_dsl.contracts import Availability
+from mtpp_dsl.contracts import Availability, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.basic import chain, layered
 from mtpp_dsl.generators.rwnn import rwnn
@@ -87,3 +87,12 @@ def test_latency_by_subgraphs() -> None:
     problem = Problem.create(chain(8), devices, Host(5.0), MAKESPAN, [Contiguous(devices=(0, 1)), Memory()])
     result = solve(problem, time_limit=30)
     assert result.status == "optimal"
+
+
+def test_how_a_network_is_taken_apart() -> None:
+    """Cut nodes come first, then modules along few channels; a graph of one piece is left whole."""
+    found = []
+    for graph in (rwnn(nodes=10, modules=4, seed=1), rwnn(nodes=10, modules=6, channels=2, seed=1), layered(90, 8)):
+        run = schedule.ScheduleRun(unequal(graph), Limits(), Progress())
+        found.append((run.cut, run.split))
+    assert found == [(True, False), (False, True), (False, False)]

@@ -13,6 +13,7 @@ from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.cuts import modules
 from mtpp_dsl.solvers.portfolio.lane import Task
 from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.splitting.modules import split
 
 __all__ = ["ScheduleRun"]
 
@@ -21,8 +22,12 @@ QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
 """Graphs of so few nodes are given to one model as a whole first, for so long."""
-MODULE_NODES = 120
-"""Larger modules are not solved as they are: the graph has no cut nodes that help."""
+MODULE_NODES, MODULE_PART = 120, 0.4
+"""Modules of more nodes, or of more of the graph, are not solved as they are: it has no cut nodes that help."""
+CHANNEL_NODES, CHANNEL_MODULES = 40, 3
+"""Where few channels leave no larger modules, and so many of them, these are solved one after another."""
+SPLIT_SHARE, SPLIT_BOUND_SHARE = 0.6, 0.4
+"""Of the time left, what they may take, and their bound, before further searches and other bounds."""
 PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
 """Of the time left, what the decomposition may take, and the chain relaxation before one model of everything."""
 MODEL_NODES = 400
@@ -35,8 +40,8 @@ class ScheduleRun(Steps):
 
     1. bounds that cost next to nothing, and list schedules;
     2. a small graph as one model; one with cut nodes by modules, with all cores;
-    3. searches and proofs at the same time, for the time that is left: where no cut nodes help along a chain of nodes,
-       and by one model of everything where that is not too large.
+    3. searches and proofs at the same time, for the time that is left: where no cut nodes help by modules that few
+       channels join, along a chain of nodes, and by one model of everything where that is not too large.
     """
 
     def result(self) -> Result:
@@ -76,7 +81,16 @@ class ScheduleRun(Steps):
         """Whether cut nodes leave modules that are small enough."""
         held = [c.nodes for c in self.problem.constraints if isinstance(c, (Colocate, Separate))]
         found = modules(self.problem.graph, bound=held)
-        return max((len(module.nodes) for module in found), default=0) <= MODULE_NODES
+        largest = max((len(module.nodes) for module in found), default=0)
+        return largest <= max(min(MODULE_NODES, MODULE_PART * self.problem.graph.n), CHANNEL_NODES)
+
+    @cached_property
+    def split(self) -> bool:
+        """Whether few channels leave modules that are small enough, and no cut nodes do."""
+        if self.cut:
+            return False
+        sizes = split(self.problem.graph).sizes
+        return max(sizes) <= CHANNEL_NODES and len(sizes) >= CHANNEL_MODULES
 
     def race(self) -> None:
         """Search, and solve everything as one model, until plan and bound meet."""
@@ -84,15 +98,19 @@ class ScheduleRun(Steps):
             self.at_once(self.lanes(cores(self.limits)))
 
     def lanes(self, count: int) -> list[list[Task]]:
-        """Return lanes of tasks, at most *count*: a search, then a proof, then further searches."""
+        """Return lanes of tasks, at most *count*: modules or a search, then proofs, then further searches."""
         search = load(METHODS, "annealing")()
         improve = [load(METHODS, "lns")()] if self.by_modules else []
         chain = [load(METHODS, "chain-relaxation")()] if self.by_modules and not self.cut else []
+        parts, below = (load(METHODS, name)() for name in ("milp-split", "split-bound"))
         model = [self.whole] if self.problem.graph.n <= MODEL_NODES or search.accepts(self.problem) else []
         proofs = [Task(method, CHAIN_SHARE if model else 1.0) for method in chain] + [Task(method) for method in model]
+        split = self.by_modules and self.split
         if count == 1:
-            turns = (search, *chain, *improve, *model)
+            turns = (*([parts, below] if split else [search]), *chain, *improve, *model)
             return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
         first = [Task(search, ANNEALING_SHARE if improve else 1.0), *map(Task, improve)]
+        if split:
+            first, proofs = [Task(parts, SPLIT_SHARE), *first], [Task(below, SPLIT_BOUND_SHARE), *proofs]
         more = [[Task(method, seed=seed)] for seed in range(1, count) for method in (*improve, search)]
         return [lane for lane in (first, proofs, *more) if lane][:count]
