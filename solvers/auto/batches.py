@@ -51,11 +51,13 @@ class BatchRun(Steps):
         """One model of everything: that of CP-SAT, or the mixed-integer programme."""
         if self.limits.solver in ("highs", "cp-sat") and availability().ok:
             method: Method = built_in("mtpp_dsl.solvers.cpsat.method:Scheduling")("batched")
-            return method
-        if self.limits.solver == "highs":
-            self.notes.append(f"CP-SAT solves schedules much better than what is installed: {availability().install}")
-        formulation = built_in("mtpp_dsl.models.formulations.batched:Batched")()
-        return built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+        else:
+            if self.limits.solver == "highs":
+                better = f"CP-SAT solves schedules much better than what is installed: {availability().install}"
+                self.notes.append(better)
+            formulation = built_in("mtpp_dsl.models.formulations.batched:Batched")()
+            method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+        return method
 
     def lanes(self, count: int, size: int) -> list[list[Task]]:
         """Return lanes of tasks, at most *count*: a search; modules, their bound and one model; further searches."""
