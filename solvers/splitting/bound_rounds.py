@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.graph import Ints
+from mtpp_dsl.solvers.cpsat.paths import ordered, tails
 from mtpp_dsl.solvers.cpsat.request import NEVER
 from mtpp_dsl.solvers.splitting.bound_ask import Asking
 from mtpp_dsl.solvers.splitting.bound_chunks import Recursion
-from mtpp_dsl.solvers.splitting.bound_side import Side, reverse
+from mtpp_dsl.solvers.splitting.bound_side import Part, Side, reverse
 from mtpp_dsl.solvers.splitting.bound_whole import Wanted
-from mtpp_dsl.solvers.splitting.bound_work import STEPS, Work, monotone, spread
+from mtpp_dsl.solvers.splitting.bound_work import STEPS, Work, interval, monotone, spread
 
 __all__ = ["Best", "Rounds", "joined"]
 
@@ -62,15 +63,23 @@ class Rounds:
         self._forward = Side(whole.single, module)
         self._backward = Side(reverse(whole.single), self.count - 1 - module)
         duration = whole.duration
-        self._work = Work(duration, stopped)
+        work = Work(duration, stopped)
+        self._work, self._chunk = work.least, np.zeros(len(module))
         self._recursion: Recursion | None = None
         if duration.size * duration.shape[2] <= STEPS:
-            table = spread(monotone(duration), self._work.weights).cost
+            table = spread(monotone(duration), work.weights).cost
+            self._chunk = np.minimum(table[:, 1], NEVER)
             self._recursion = Recursion(self._forward, self._backward, table)
         self._best = -1
 
     def run(self, until: float, most: float) -> None:
         """Bound until a moment, or until longer parts, each given *most* seconds, help no more."""
+        self._glance()
+        for side in (self._backward, self._forward):
+            for i in range(self.count):
+                side.advance(i)
+                for part in side.parts(i, i):
+                    side.learn(part, self._least(part))
         self._glance()
         width = 1
         while self._asking is not None and width <= self.count:
@@ -96,7 +105,7 @@ class Rounds:
         through = (forward.head + np.minimum(backward.end, NEVER)).min(axis=1)
         self._better(int(np.minimum(through, NEVER).max(initial=0)), "the longest path, through optima of parts")
         self._better(
-            self._work.interval(forward.earliest, backward.earliest), "what devices have to do between such paths"
+            interval(forward.earliest, backward.earliest, self._work), "what devices have to do between such paths"
         )
 
     def _advance(self) -> None:
@@ -124,12 +133,20 @@ class Rounds:
             side.advance(i)
             parts = list(side.parts(i, i - width + 1))
             limit = _seconds(until, most, left, asking)
-            answers = [asking.submit(part.request, limit) for part in parts]
+            answers = [asking.submit(replace(part.request, at_least=self._least(part)), limit) for part in parts]
             for part, answer in zip(parts, answers, strict=True):
                 side.learn(part, answer())
             left -= len(parts)
             if self._stopped() or monotonic() > until:
                 return
+
+    def _least(self, part: Part) -> int:
+        """Return a number of units that a part takes by paths and work alone."""
+        asked = part.request
+        far = np.where(asked.duration < NEVER, tails(asked, ordered(asked.n, asked.tails, asked.heads)), NEVER)
+        near = np.where(asked.duration < NEVER, asked.head, NEVER)
+        found = interval(near.min(axis=1), far.min(axis=1), self._chunk[part.nodes])
+        return min(max(asked.at_least, found), asked.cutoff)
 
     def _between(self, firsts: Sequence[int], width: int, asking: Asking, until: float, most: float) -> None:
         """Solve so many modules from each of some, between bounds on what is before and behind."""

@@ -24,12 +24,14 @@ class Part:
     Attributes:
         node: the last of the part.
         device: where it runs; None for anywhere.
+        nodes: all of the part, itself among them.
         base: nothing of the part starts before; the request counts from then.
         request: how soon the part can end.
     """
 
     node: int
     device: int | None
+    nodes: Ints
     base: int
     request: Request
 
@@ -118,7 +120,7 @@ class Side:
             duration[np.ix_(nodes == w, others)] = NEVER
         known = (self.head + self.asked.duration)[w, slice(None) if d is None else d]
         inner = within(self.asked, nodes, np.maximum(head - base, 0), np.zeros_like(head))
-        return Part(w, d, base, replace(inner, duration=duration, at_least=max(0, int(np.min(known)) - base)))
+        return Part(w, d, nodes, base, replace(inner, duration=duration, at_least=max(0, int(np.min(known)) - base)))
 
 
 def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:

@@ -11,10 +11,10 @@ import numpy as np
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER
 
-__all__ = ["STEPS", "Work", "monotone", "rounded", "spread"]
+__all__ = ["STEPS", "Work", "interval", "monotone", "rounded", "spread"]
 
 ROUNDING = 1e-12
-LINES = 48
+LINES = 128
 """Values of heads, and of tails, that are tried as the beginning and the end of an interval."""
 TURNS = 30
 """Weights of the devices that are tried."""
@@ -64,20 +64,21 @@ class Work:
                 return
             y = step[1]
 
-    def interval(self, head: Ints, tail: Ints) -> int:
-        """Return a number of units that no schedule is shorter than, from [n] heads and tails of the nodes.
 
-        Of the nodes with heads of at least a and tails of at least b, all runs between a and the end less b, for which
-        the work is enough: so for all a and b that are tried.
-        """
-        starts, stops = _lines(head), _lines(tail)
-        rows = np.searchsorted(starts, head, side="right") - 1
-        columns = np.searchsorted(stops, tail, side="right") - 1
-        within = np.zeros((len(starts), len(stops)))
-        np.add.at(within, (rows, columns), self.least)
-        within = within[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
-        total = np.where(within > 0, starts[:, None] + stops[None, :] + within, 0.0)
-        return rounded(float(total.max(initial=0.0)), len(head))
+def interval(head: Ints, tail: Ints, work: Floats) -> int:
+    """Return a number of units that no schedule is shorter than, from [n] heads, tails and work of nodes.
+
+    Of the nodes with heads of at least a and tails of at least b, all runs between a and the end less b, for which
+    the work is enough: so for all a and b that are tried.
+    """
+    starts, stops = _lines(head), _lines(tail)
+    rows = np.searchsorted(starts, head, side="right") - 1
+    columns = np.searchsorted(stops, tail, side="right") - 1
+    within = np.zeros((len(starts), len(stops)))
+    np.add.at(within, (rows, columns), work)
+    within = within[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+    total = np.where(within > 0, starts[:, None] + stops[None, :] + within, 0.0)
+    return rounded(float(total.max(initial=0.0)), len(head))
 
 
 def rounded(units: float, terms: int) -> int:
