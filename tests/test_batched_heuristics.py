@@ -54,7 +54,7 @@ def solved(name: str, problem: Problem, **limits: Any) -> Result:
 
 def network(channels: int = 2, chunks: int = 4, **options: Any) -> Problem:
     """Return a randomly wired network on three unequal devices, in chunks."""
-    graph = rwnn(nodes=8, modules=3, channels=channels)
+    graph = rwnn(nodes=5, modules=2, channels=channels)
     devices = [Device("cpu", speed=0.15), Device("t4", speed=0.8, fixed=0.2), Device("a100", fixed=0.4)]
     links = Links(2e9 * np.ones((3, 3)), 1e-5 * np.ones((3, 3)))
     sizes = BatchSizes(sizes=tuple(32 // chunks * p for p in range(1, chunks + 1)))
