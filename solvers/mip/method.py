@@ -15,6 +15,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, load
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.listing.methods import Etf, Greedy, Heft
 from mtpp_dsl.solvers.mip.certificate import bound_of
@@ -78,6 +79,7 @@ class MipMethod:
             return run.result("infeasible", infeasibility=impossible)
         run.take_start()
         run.strengthen()
+        run.share_work()
         return run.family() if isinstance(run.formulation, FormulationFamily) else run.single()
 
 
@@ -125,6 +127,15 @@ class _Run:
             self.cost = evaluate(self.problem, plan).cost
             self.formulation = below(self.cost)
             self.inner = replace(self.inner, start=plan)
+
+    def share_work(self) -> None:
+        """Report, of a batch, the work that devices must share: no solver gets as far before it branches for long."""
+        if self.problem.objective.batch is None or self.formulation.role != "exact":
+            return
+        simple = Simple()
+        if simple.accepts(self.problem) is None:
+            share = self.limits.within(LIST_SHARE * self.limits.remaining, start=None)
+            simple.solve(self.problem, share, self.progress)
 
     def best(self) -> Plan | None:
         """Return the best plan reported, if it is one."""
