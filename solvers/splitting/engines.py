@@ -89,12 +89,14 @@ class Engine(ABC):
 
     Attributes:
         pool: processes of CP-SAT, where it has such.
+        solver: that is used; None for none.
     """
 
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         self._limits, self._stopped, self.size = limits, stopped, size
         self._threads = ThreadPoolExecutor(size)
         self.pool: Pool | None = None
+        self.solver: str | None = None
 
     def submit(self, problem: Problem, seconds: float) -> Future[Found]:
         """Return what will be known after at most *seconds* of solving."""
@@ -120,6 +122,7 @@ class ByCpSat(Engine):
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         super().__init__(limits, size, stopped)
         self._pool = self.pool = Pool(size)
+        self.solver = "cp-sat"
 
     def _solve(self, problem: Problem, seconds: float) -> Found:
         until = self._limits.within(seconds)
@@ -151,6 +154,7 @@ class ByMethod(Engine):
     def __init__(self, method: Method, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         super().__init__(limits, size, stopped)
         self._method = method
+        self.solver = limits.solver if getattr(method, "uses_solver", False) else None
 
     def _solve(self, problem: Problem, seconds: float) -> Found:
         reason = self._method.accepts(problem)

@@ -19,6 +19,9 @@ from mtpp_dsl.solvers.splitting.modules import Split
 
 __all__ = ["Part", "Place", "Places", "parts"]
 
+LARGEST = 400
+"""Modules of more tasks are not compared."""
+
 Place: TypeAlias = tuple[int, ...]
 """Where a tensor is: the device of every chunk; of one sample there is one chunk."""
 Places: TypeAlias = Mapping[int, Place]
@@ -63,6 +66,8 @@ class Part:
     def form(self) -> Canonical:
         """An order of the tasks and edges, and what the module is in it: equal keys, equal modules."""
         problem = self.problem
+        if len(self.nodes) > LARGEST:
+            return Canonical(np.arange(len(self.nodes)), np.arange(len(self.edges)), self.nodes.tobytes())
         if problem.objective.batch is None:
             time = np.where(problem.allowed, problem.time, np.inf)
             carry = np.array([problem.transfers.of(e) for e in range(problem.graph.m)])
@@ -116,13 +121,16 @@ def parts(problem: Problem, split: Split, limits: Floats) -> list[Part]:
         into[i].append(e)
     read = np.zeros(graph.n, np.bool_)
     read[graph.tails[split.of[graph.tails] != split.of[graph.heads]]] = True
+    batches = None if problem.objective.batch is None else BatchInstance.of(problem)
     return [
-        _part(problem, nodes, np.array(into[i], np.int64), np.sort(nodes[read[nodes]]), limits[i])
+        _part(problem, batches, nodes, np.array(into[i], np.int64), np.sort(nodes[read[nodes]]), limits[i])
         for i, nodes in enumerate(split.modules)
     ]
 
 
-def _part(problem: Problem, own: Ints, edges: Ints, outputs: Ints, limit: Floats) -> Part:
+def _part(
+    problem: Problem, batches: BatchInstance | None, own: Ints, edges: Ints, outputs: Ints, limit: Floats
+) -> Part:
     graph = problem.graph
     inputs = np.setdiff1d(graph.tails[edges], own)
     nodes = np.concatenate([inputs, own])
@@ -149,7 +157,7 @@ def _part(problem: Problem, own: Ints, edges: Ints, outputs: Ints, limit: Floats
         len(inputs),
         local[outputs],
         Problem.create(
-            _graph(problem, nodes, len(inputs), edges, local),
+            _graph(problem, batches, nodes, len(inputs), edges, local),
             devices,
             links,
             problem.objective,
@@ -159,22 +167,20 @@ def _part(problem: Problem, own: Ints, edges: Ints, outputs: Ints, limit: Floats
     )
 
 
-def _graph(problem: Problem, nodes: Ints, reads: int, edges: Ints, local: Ints) -> Graph:
+def _graph(problem: Problem, batches: BatchInstance | None, nodes: Ints, reads: int, edges: Ints, local: Ints) -> Graph:
     """Return the graph of the tasks, with the times that constraints on single nodes leave them."""
     graph = problem.graph
     inside = np.arange(len(nodes)) >= reads
     names = [device.name for device in problem.devices]
     tables: dict[str, dict[int, Floats]] = {}
-    if problem.objective.batch is None:
-        time = np.where(problem.allowed, problem.time, np.inf)[nodes]
+    if batches is None:
+        time = np.where(problem.allowed[nodes], problem.time[nodes], np.inf)
         time[:reads] = np.where(np.isfinite(time[:reads]), 0.0, np.inf)
     else:
-        whole = BatchInstance.of(problem)
-        known = whole.time[nodes]
+        known = batches.time[nodes]
         known[:reads] = np.where(np.isfinite(known[:reads]), 0.0, np.inf)
         time = np.where(np.isfinite(problem.time[nodes]), problem.time[nodes], 0.0)
-        sizes = whole.batching.sizes
-        chunk = whole.batching.chunk
+        sizes, chunk = batches.batching.sizes, batches.batching.chunk
         tables = {name: {size * chunk: known[:, d, size] for size in sizes[d]} for d, name in enumerate(names)}
     return Graph.create(
         [graph.names[v] for v in nodes.tolist()],

@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.splitting.batch_search import search_batches
 
 __all__ = ["polish"]
 
-ANNEALING, SECONDS = 0.3, 30.0
+ANNEALING, SECONDS = 0.5, 60.0
 """Of the time, and at most, for annealing where large neighbourhoods follow."""
 
 

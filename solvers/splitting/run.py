@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from math import inf
 
 import numpy as np
@@ -27,8 +28,12 @@ from mtpp_dsl.units import format_quantity
 
 __all__ = ["Run"]
 
-WALK, WALK_BATCHES, BOUND = 0.5, 0.5, 0.4
+WALK, WALK_BATCHES, BOUND = 0.3, 0.5, 0.25
 """Of the time, at most, for the walk where that cannot prove anything, and of what is left then for a bound."""
+FIRST, LONGEST = 0.3, 60.0
+"""The same for a first plan where lists find none; and seconds, where there is no limit."""
+LISTS = 3.0
+"""Seconds for first plans by lists."""
 BOUNDS = ("critical-path", "split-bound")
 ROUNDING = 1e-12
 """What sums of times may be off by, as a share of themselves."""
@@ -60,13 +65,13 @@ class Run:
         self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
         self._engine, self._words, self._seconds = engine, words, seconds
         self._taker = Taker(name, problem, limits, progress)
-        held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
-        self._split: Split = split(problem.graph, channels, held=held, cuts=problem.objective.batch is None)
+        self._channels = channels
         self._bound: Bound | None = None
 
     def solve(self) -> Result:
         """Return the plan, and the best bound."""
-        known(self._problem, self._limits, self._progress)
+        lists = Limits(time=10 * min(self._limits.remaining, LISTS), seed=self._limits.seed, start=self._limits.start)
+        known(self._problem, lists, self._progress)
         if self._progress.plan is not None:
             self._taker.take(self._progress.plan)
         self._taker.note(f"split into {self._split}, each solved by {self._words}")
@@ -76,6 +81,13 @@ class Run:
         if not self._closed():
             self._improve()
         return self._result()
+
+    @cached_property
+    def _split(self) -> Split:
+        """The modules: of one sample, with a boundary behind every cut node."""
+        problem = self._problem
+        held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
+        return split(problem.graph, self._channels, held=held, cuts=problem.objective.batch is None)
 
     @property
     def _modules(self) -> int:
@@ -103,14 +115,27 @@ class Run:
         plan = self._walk(rooms, exact=all(self._split.clean))
         if plan is None or self._taker.take(plan):
             return
-        start = self._taker.plan
+        broken, start = self._taker.broken, self._first()
         if start is None:
-            self._taker.note(f"modules that fit by themselves do not together: {self._taker.broken}")
+            self._taker.note(f"modules that fit by themselves do not together: {broken}")
             return
         self._taker.note("memory is shared out among the modules as the first plan uses it: they do not fit otherwise")
         plan = self._walk(budgets(self._problem, self._split.modules, start), exact=False)
         if plan is not None:
             self._taker.take(plan)
+
+    def _first(self) -> Plan | None:
+        """Return the best plan known, or one that annealing finds in a share of the time; None without any."""
+        if self._taker.plan is None and not self._progress.stopped:
+            method: Method = registry.load(registry.METHODS, "annealing")()
+            share = self._limits.within(FIRST * self._limits.remaining if self._limits.remaining < inf else LONGEST)
+            own = replace(share, solver="highs", solver_options={}, threads=None)
+            found = (
+                method.solve(self._problem, own, self._progress).plan if method.accepts(self._problem) is None else None
+            )
+            if found is not None:
+                self._taker.take(found)
+        return self._taker.plan
 
     def _walk(self, rooms: Floats, *, exact: bool) -> Plan | None:
         """Return the plan of the shortest way."""
@@ -127,9 +152,12 @@ class Run:
             limits.within(share),
             lambda: progress.stopped,
         )
-        last = walk.run(lambda i: progress.say(f"solving module {i + 1} of {self._modules}"))
+        last = walk.run(
+            lambda i: progress.say(f"solving module {i + 1} of {self._modules}"), needed=self._taker.plan is None
+        )
         if last is None:
-            self._taker.note("no way through the modules was found")
+            over = limits.remaining <= 0 or progress.stopped
+            self._taker.note(f"no way through the modules was found{' in time' if over else ''}")
             return None
         plan = joined(self._problem, classes, last)
         value = plan.batches.makespan if plan.batches is not None else _makespan(plan)
@@ -192,7 +220,7 @@ class Run:
         limits = self._limits
         until = limits.within(BOUND * limits.remaining if limits.remaining < inf else inf)
         for name in BOUNDS:
-            if self._progress.stopped or name not in registry.available(registry.METHODS):
+            if self._progress.stopped or until.remaining <= 0 or name not in registry.available(registry.METHODS):
                 continue
             method: Method = registry.load(registry.METHODS, name)()
             if method.accepts(self._problem) is None:
@@ -201,8 +229,8 @@ class Run:
 
     def _improve(self) -> None:
         """Make the plan better by searches that know of no modules."""
-        plan = self._taker.plan
-        if plan is None or self._progress.stopped or self._limits.remaining <= 0:
+        plan = None if self._limits.remaining <= 0 else self._first()
+        if plan is None or self._progress.stopped:
             return
         before = self._taker.cost
         ways = polish(self._problem, plan, self._engine.pool, self._taker, self._limits, self._progress)
@@ -215,7 +243,7 @@ class Run:
         return plan is not None and bound is not None and relative_gap(self._taker.cost, bound.cost) <= self._limits.gap
 
     def _result(self) -> Result:
-        result = self._taker.result("gap" if self._closed() else "complete", self._limits.solver)
+        result = self._taker.result("gap" if self._closed() else "complete", self._engine.solver)
         if self._closed() and result.termination == "time_limit":
             result = replace(result, termination="gap")
         return replace(result, bound=self._bound)

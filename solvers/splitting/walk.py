@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
+from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
@@ -34,8 +35,12 @@ KEPT_BATCHES = 2
 """The same of batches, of which a module takes long."""
 OTHERS = 8
 """Schedules of a module with one output elsewhere, at most; of batches, none."""
+LARGEST = 2_000
+"""Larger modules are scheduled by lists alone: a solver would get nowhere."""
 ROUNDS = 2
 """How often modules are solved, many at once, at one boundary, more or less; of batches, once."""
+GRACE = 3.0
+"""Seconds for which modules are still scheduled by lists when time is up."""
 LIST = 0.02
 """Seconds left for a module below which it is scheduled by lists alone."""
 
@@ -96,16 +101,23 @@ class Walk:
         self.bounds: list[dict[State, float] | None] = [{(): 0.0}]
         self.asked = self.listed = self.unproven = 0
 
-    def run(self, begun: Callable[[int], None]) -> Step | None:
+    def run(self, begun: Callable[[int], None], needed: bool = True) -> Step | None:
         """Return the last step of the shortest way, or None if none is found.
 
         Args:
             begun: told of every module that is begun.
+            needed: whether to go on by lists, for some seconds, when time is up.
         """
-        steps = [Step((), 0.0, None, None)]
+        steps, late = [Step((), 0.0, None, None)], inf
         for i in range(len(self._split.modules)):
             begun(i)
-            steps = self._through(i, steps, self._states(i))
+            if self._hurried:
+                late = monotonic() if late == inf else late
+                if not needed or monotonic() > late + GRACE:
+                    return None
+                steps = self._through(i, steps[:1], None)
+            else:
+                steps = self._through(i, steps, self._states(i))
             if not steps:
                 return None
         return steps[0]
@@ -115,6 +127,11 @@ class Walk:
         """What no schedule of one module after another is shorter than, if every state was looked at."""
         last = self.bounds[-1]
         return None if last is None or len(self.bounds) <= len(self._split.modules) else min(last.values(), default=inf)
+
+    @property
+    def _hurried(self) -> bool:
+        """Whether there is time for nothing but one schedule by lists of every module."""
+        return self._stopped() or self._limits.remaining <= 0
 
     def _states(self, i: int) -> list[State] | None:
         """Return all states of the boundary behind module *i*, or None if not all are to be looked at."""
@@ -133,7 +150,7 @@ class Walk:
             self.bounds.append(None)
             self._along(i, [(step, [None] * len(self._own(i))) for step in steps], best)
             first = min(best.values(), key=lambda step: step.cost, default=None)
-            if self._batched:
+            if self._batched or self._hurried:
                 return sorted(best.values(), key=lambda step: step.cost)[:KEPT_BATCHES]
             if first is not None and first.before is not None:
                 before = first.before
@@ -189,7 +206,7 @@ class Walk:
         for ends in new:
             problem = part.between(dict(enumerate(ends[0])), {a: p for a, p in enumerate(ends[1]) if p is not None})
             self.asked += 1
-            if seconds < LIST or self._stopped():
+            if seconds < LIST or self._stopped() or len(part.nodes) > LARGEST:
                 self.listed += 1
                 self._known[c, ends] = listed(problem, Limits(time=60.0, seed=self._limits.seed))
             else:
