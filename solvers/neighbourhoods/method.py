@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Availability, Gives, Limits, Method, Progress
@@ -11,11 +12,15 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
+from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
+from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.clash import clash
 from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.cpsat.limits import check, effort
+from mtpp_dsl.solvers.cpsat.run import Lower
 from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.scheduling.instance import why_not
 
@@ -28,7 +33,7 @@ FIRST = 0.5
 
 
 class Lns:
-    """Method ``lns``: parts of a schedule made anew by CP-SAT, as long as that makes it shorter.
+    """Method ``lns``: parts of a schedule, of one sample or of batches, made anew by CP-SAT as long as that helps.
 
     Starts from the plan that is given, or from the best of some list schedulers; where these find none, as memory is
     short, from the first that CP-SAT finds; and from what a short annealing makes of it. Shaw: Using constraint
@@ -47,7 +52,7 @@ class Lns:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the problem is not one that this schedules, or None."""
-        return why_not(problem, self.name)
+        return why_not(problem, self.name) if problem.objective.batch is None else why_no_batches(problem, self.name)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found.
@@ -66,16 +71,25 @@ class Lns:
             if plan is None:
                 plan, impossible = _first(problem, limits, progress, taker)
                 if impossible:
-                    infeasibility = clash(problem, limits, progress)
+                    infeasibility = clash(problem, limits, progress, _lower(problem))
                     return replace(taker.result("infeasible", "cp-sat"), infeasibility=infeasibility)
             if plan is not None:
                 plan = _annealed(problem, plan, limits, progress)
                 taker.take(plan)
                 with Pool(_processes(limits)) as pool:
-                    search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
+                    if problem.objective.batch is None:
+                        search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
+                    else:
+                        whole = lower_batches(problem, plan, strict=True)
+                        search_batches(whole, plan, pool, taker, limits, progress)
         except Ended:
             pass
         return taker.result(termination, "cp-sat")
+
+
+def _lower(problem: Problem) -> Lower[Any]:
+    """Return what makes whole numbers of the problem."""
+    return lower if problem.objective.batch is None else lower_batches
 
 
 def _annealed(problem: Problem, plan: Plan, limits: Limits, progress: Progress) -> Plan:
@@ -93,7 +107,7 @@ def _first(problem: Problem, limits: Limits, progress: Progress, taker: Taker) -
     progress.say("looking for a first plan with CP-SAT")
     with Engine() as engine:
         for strict in (True, False):
-            whole = lower(problem, strict=strict)
+            whole = _lower(problem)(problem, strict=strict)
             asked = effort(limits, FIRST * limits.remaining)
             asked = replace(asked, options={"stop_after_first_solution": True, **asked.options})
             answer = engine.solve(whole.request, asked, stopped=lambda: progress.stopped)

@@ -1,0 +1,157 @@
+"""Part of a schedule of batches: some nodes anywhere, some in their places, what is before and after as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest, BatchSolution
+from mtpp_dsl.solvers.cpsat.batches import WholeBatches
+from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
+
+__all__ = ["BatchWindow"]
+
+BEFORE, INSIDE, AFTER = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class BatchWindow:
+    """Nodes that are scheduled anew between what comes before them and what comes after.
+
+    Attributes:
+        whole: the problem.
+        line: the schedule.
+        side: [n] whether a node comes before, is inside, or comes after.
+        free: [n] of those inside, whose chunks may run elsewhere.
+    """
+
+    whole: WholeBatches
+    line: BatchTimeline
+    side: Ints
+    free: Bools
+
+    @classmethod
+    def of(cls, whole: WholeBatches, line: BatchTimeline, first: int, last: int, free: Bools) -> BatchWindow:
+        """Return the window of the batches with ranks from *first* to *last*, in which the nodes *free* may move.
+
+        A node is inside if it has batches on both sides of a rank there; so is whatever a device runs between batches
+        of nodes inside, and what comes between nodes inside by precedence. Nodes that the rest of the schedule holds to
+        their places, by colocation or separation, are not free.
+        """
+        earliest = np.where(line.there, line.rank, line.rank.max(initial=0) + 1).min(axis=1)
+        latest = line.rank.max(axis=1)
+        side = np.where(latest < first, BEFORE, np.where(earliest > last, AFTER, INSIDE))
+        side = _closed(whole, line, side)
+        free = free & (side == INSIDE)
+        together = whole.request.together
+        bound = np.bincount(together[~free], minlength=int(together.max(initial=0)) + 1) > 0
+        free &= ~bound[together]
+        for nodes in whole.request.apart:
+            if (side[list(nodes)] != INSIDE).any():
+                free[list(nodes)] = False
+        return cls(whole, line, side, free)
+
+    def request(self) -> BatchRequest | None:
+        """Return the request for a shorter schedule; None if what is outside does not allow one."""
+        asked, line, nodes = self.whole.request, self.line, self._nodes()
+        inside = self.side[nodes] == INSIDE
+        cutoff, at_least = line.makespan - 1, self._least()
+        if at_least > cutoff or not self.free.any():
+            return None
+        before, after = (line.there & (self.side == side)[:, None] for side in (BEFORE, AFTER))
+        head = np.where(before, line.end, 0)
+        tail = np.where(after, line.rest, 0)
+        own = inside[:, None]
+        place = np.full(self.whole.instance.n, -1)
+        place[nodes] = np.arange(len(nodes))
+        edges = self._edges()
+        sizes = (line.device[:, :, None] == np.arange(asked.k)).sum(axis=1)
+        used = (line.there * asked.weights[:, None] + sizes * asked.share[:, None])[self.side != INSIDE].sum(axis=0)
+        return replace(
+            asked,
+            duration=np.where(own[:, :, None], asked.duration[nodes], 0),
+            alone=asked.alone[nodes] & own[:, :, None],
+            tails=place[asked.tails[edges]],
+            heads=place[asked.heads[edges]],
+            row=asked.row[edges],
+            cutoff=cutoff,
+            at_least=at_least,
+            weights=np.where(inside, asked.weights[nodes], 0),
+            share=np.where(inside, asked.share[nodes], 0),
+            capacity=np.maximum(asked.capacity - used, 0),
+            together=_numbered(asked.together[nodes], inside),
+            apart=tuple(tuple(place[list(group)].tolist()) for group in asked.apart if self.free[list(group)].any()),
+            pins=np.where(self.free[nodes, None], asked.pins[nodes], line.device[nodes]),
+            ranks=(),
+            head=np.where(own, _busy(before, line.end, asked.alone)[None], head[nodes]),
+            tail=np.where(own, _busy(after, line.rest, asked.alone)[None], tail[nodes]),
+            hint=None,
+        )
+
+    def schedule(self, found: BatchSolution, value: int) -> BatchSolution:
+        """Return the whole schedule with what was found put in, which ends at *value*."""
+        line, nodes = self.line, self._nodes()
+        inside = self.side[nodes] == INSIDE
+        device, start = line.device.copy(), line.start.copy()
+        device[nodes[inside]] = found.device[inside]
+        start[nodes[inside]] = found.start[inside]
+        after = self.side == AFTER
+        start[after] = value - line.rest[after]
+        return BatchSolution(device, start)
+
+    def _edges(self) -> Ints:
+        """Return the edges that have an end inside."""
+        asked = self.whole.request
+        return np.flatnonzero((self.side[asked.tails] == INSIDE) | (self.side[asked.heads] == INSIDE))
+
+    def _nodes(self) -> Ints:
+        """Return the nodes inside, and those that an edge joins to them."""
+        asked, edges = self.whole.request, self._edges()
+        inside = np.flatnonzero(self.side == INSIDE)
+        return np.unique(np.concatenate([inside, asked.tails[edges], asked.heads[edges]]))
+
+    def _least(self) -> int:
+        """Return when everything ends at the earliest for what is outside: what comes before, and then after."""
+        asked, line = self.whole.request, self.line
+        before, after = (line.there & (self.side == side)[:, None] for side in (BEFORE, AFTER))
+        over = (self.side[asked.tails] == BEFORE) & (self.side[asked.heads] == AFTER)
+        least = int(line.end[before].max(initial=0))
+        least = max(least, int((_busy(before, line.end, asked.alone) + _busy(after, line.rest, asked.alone)).max()))
+        for e in np.flatnonzero(over).tolist():
+            u, v, row = int(asked.tails[e]), int(asked.heads[e]), int(asked.row[e])
+            pairs, counts = np.unique(line.device[u] * asked.k + line.device[v], return_counts=True)
+            d, f = pairs // asked.k, pairs % asked.k
+            carried = asked.fixed[row, d, f] + counts * asked.growing[row, d, f]
+            least = max(least, int((line.end[u, d] + carried + line.rest[v, f]).max()))
+        return least
+
+
+def _closed(whole: WholeBatches, line: BatchTimeline, side: Ints) -> Ints:
+    """Return *side* with everything inside that would come both before and after something inside."""
+    asked, rank, most = whole.request, line.rank, line.rank.max(initial=0) + 1
+    while True:
+        moved = line.there & (side == INSIDE)[:, None]
+        low, high = np.where(moved, rank, most).min(axis=0), np.where(moved, rank, -1).max(axis=0)
+        late = (line.there & (rank > low)).any(axis=1) & (side == BEFORE)
+        early = (line.there & (rank < high)).any(axis=1) & (side == AFTER)
+        tails, heads = side[asked.tails], side[asked.heads]
+        late[asked.heads[(tails != BEFORE) & (heads == BEFORE)]] = True
+        early[asked.tails[(heads != AFTER) & (tails == AFTER)]] = True
+        if not (late | early).any():
+            return side
+        side = np.where(late | early, INSIDE, side)
+
+
+def _busy(there: Bools, until: Ints, alone: Bools) -> Ints:
+    """Return [k] the largest of *until* over batches that no other runs beside."""
+    counts = there & alone.any(axis=2)
+    busy: Ints = np.where(counts, until, 0).max(axis=0, initial=0)
+    return busy
+
+
+def _numbered(together: Ints, inside: Bools) -> Ints:
+    """Return classes as numbers from 0; who is outside is one by itself."""
+    apart = np.where(inside, together, together.max(initial=0) + 1 + np.arange(len(together)))
+    return np.unique(apart, return_inverse=True)[1].reshape(-1)
