@@ -30,8 +30,10 @@ from mtpp_dsl.solvers.cpsat.ask import ask
 from mtpp_dsl.solvers.cpsat.engine import Pool, availability
 from mtpp_dsl.solvers.cpsat.request import Effort
 from mtpp_dsl.solvers.splitting import bound as bounding
+from mtpp_dsl.solvers.splitting import bound_side, bound_work
 from mtpp_dsl.solvers.splitting.bound import SplitBound, bound
 from mtpp_dsl.solvers.splitting.bound_rounds import joined
+from mtpp_dsl.solvers.splitting.bound_whole import wanted
 from mtpp_dsl.solvers.splitting.bound_work import monotone
 from mtpp_dsl.solvers.splitting.modules import Split, split
 from tests.batch_problems import random_batches
@@ -108,7 +110,7 @@ def modular(seed: int) -> tuple[Problem, list[int]]:
     return Problem.create(graph, devices, links, Objective("makespan"), constraints), np.cumsum(sizes)[:-1].tolist()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(36))
 def test_never_above_the_makespan(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """On modular graphs with strong and weak dependence, no bound exceeds the optimum, and some meet it."""
     problem, cuts = modular(seed)
@@ -117,7 +119,28 @@ def test_never_above_the_makespan(seed: int, pool: Pool, monkeypatch: pytest.Mon
     assert best is None or found.cost <= best * OVER, found.detail
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_never_above_on_many_devices(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where ends of modules are bounded on all devices together, bounds are bounds too."""
+    monkeypatch.setattr(bound_side, "PLACES", 1)
+    problem, cuts = modular(seed)
+    best = optimum(problem, pool)
+    found = bounded(problem, cuts, pool, monkeypatch)
+    assert best is None or found.cost <= best * OVER, found.detail
+
+
+@pytest.mark.parametrize("seed", range(400, 420))
+def test_work_of_many_chunks(seed: int) -> None:
+    """Where all ways to share chunks out are too many, each chunk counts at its cheapest: no more than all ways say."""
+    duration = wanted(random_batches(seed, nodes=4, devices=3, chunks=4)).duration
+    y = np.random.default_rng(seed).random(duration.shape[1])
+    even, exact = (way(duration, y).cost[:, -1] for way in (bound_work._even, bound_work.spread))
+    assert (even <= exact * OVER).all()
+    monotone_cost = bound_work.spread(monotone(duration), y).cost[:, -1]
+    assert (monotone_cost <= exact * OVER).all()
+
+
+@pytest.mark.parametrize("seed", range(120))
 def test_paths_and_work_are_never_above(seed: int) -> None:
     """Without a solver, no bound exceeds what everything tried gives, whatever the modules."""
     problem = random_batches(seed, nodes=3, devices=2, chunks=3)
@@ -129,7 +152,7 @@ def test_paths_and_work_are_never_above(seed: int) -> None:
     assert run.best.cost <= best * OVER, run.best.detail
 
 
-@pytest.mark.parametrize("seed", range(300, 340))
+@pytest.mark.parametrize("seed", range(300, 324))
 def test_never_above_the_makespan_of_batches(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With times that are arbitrary in the size, and sizes with gaps, no bound exceeds the optimum."""
     problem = random_batches(seed, nodes=4, devices=3, chunks=4)

@@ -88,7 +88,7 @@ class SplitBound:
             termination=_ended(best, limits, progress),
             bound=best,
             method=self.name,
-            solver="cp-sat" if best.proof == "trusted" and availability().ok else None,
+            solver=None if best.by == "mtpp" else "cp-sat",
             seed=limits.seed,
             time={"total": progress.elapsed},
             log=tuple(progress.log),

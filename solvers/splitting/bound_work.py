@@ -43,18 +43,19 @@ class Work:
 
     def __init__(self, duration: Ints, stopped: Callable[[], bool]) -> None:
         self._duration = duration
-        n, k, sizes = duration.shape
-        self.weights = np.full(k, 1.0 / k)
+        steps = max(1, duration.size * duration.shape[2])
+        self._spread = spread if steps <= STEPS else _even
+        self.weights = np.full(duration.shape[1], 1.0 / duration.shape[1])
         self._best = -1.0
-        self._tune(max(1, min(TURNS, int(STEPS / max(1, n * k * sizes * sizes)))), stopped)
-        self.least = spread(self._duration, self.weights).cost[:, -1]
+        self._tune(max(1, min(TURNS, int(STEPS / steps))) if steps <= STEPS else TURNS, stopped)
+        self.least = self._spread(self._duration, self.weights).cost[:, -1]
 
     def _tune(self, turns: int, stopped: Callable[[], bool]) -> None:
         """Look for weights that say most."""
         planes: list[Floats] = []
         y = self.weights
         for _ in range(turns):
-            found = spread(self._duration, y)
+            found = self._spread(self._duration, y)
             value = float(found.cost[:, -1].sum())
             if value > self._best:
                 self._best, self.weights = value, y
@@ -109,6 +110,18 @@ def spread(duration: Ints, y: Floats) -> Spread:
         load[:, d] = time[every, d, size]
         left = left - size
     return Spread(cost, load)
+
+
+def _even(duration: Ints, y: Floats) -> Spread:
+    """Return as :func:`spread` what all chunks cost at the least if each takes its part of the time of a batch."""
+    chunks = duration.shape[2] - 1
+    time = np.where(duration < NEVER, duration, np.inf)[:, :, 1:] / np.arange(1, chunks + 1)
+    each = time.min(axis=2) * chunks
+    priced = np.where(np.isinf(each), np.inf, np.where(np.isinf(each), 0.0, each) * y)
+    on = priced.argmin(axis=1)
+    load = np.zeros_like(each)
+    load[np.arange(len(each)), on] = each[np.arange(len(each)), on]
+    return Spread(priced.min(axis=1)[:, None], load)
 
 
 def _lines(values: Ints) -> Floats:
