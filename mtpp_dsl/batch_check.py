@@ -65,6 +65,8 @@ def duration(problem: Problem, v: int, d: int, size: int) -> float:
     for rule in problem.of(BatchSizes):
         if (rule.devices is None or d in rule.devices) and size not in rule.sizes:
             return inf
+    if graph.kinds[v] in device.unsupported:
+        return inf
     tables = graph.batch_times.get(device.name, graph.batch_times.get(device.type, {}))
     if any(not isnan(float(row[v])) for row in tables.values()):
         measured = float(tables[size][v]) if size in tables else inf

@@ -252,6 +252,19 @@ def test_what_a_law_and_a_table_say() -> None:
         Problem.create(graph, devices, LINKS, Objective("throughput", batch=3))
 
 
+def test_measured_times_make_no_kind_supported() -> None:
+    """A device does not run kinds that it does not support, whatever a table says that their batches take."""
+    graph = Graph.create("a", [], kinds=["conv"], batch_times={"x": {1: [5.0]}, "y": {1: [7.0]}})
+    objective = Objective("throughput", batch=1)
+    problem = Problem.create(graph, [Device("p", "x"), Device("q", "y")], LINKS, objective)
+    plan = Plan.of_batches(timed(problem, np.array([[0]]), np.zeros((1, 2))))
+    devices = [Device("p", "x", unsupported=frozenset(["conv"])), Device("q", "y")]
+    without = Problem.create(graph, devices, LINKS, objective)
+    assert verify(problem, plan) == []
+    assert "p does not run batches of 1 of a" in str(verify(without, plan)[0])
+    assert [plan.batches.makespan for plan in plans(without) if plan.batches] == [7.0]
+
+
 def test_what_cannot_be_meant_is_refused() -> None:
     """Batches without links, shares above 100 %, too many chunks, memory below the parameters."""
     four = Objective("throughput", batch=4)
