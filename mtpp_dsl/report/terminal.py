@@ -174,7 +174,7 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None) -> Table
 def _makespan(problem: Problem, cost: float) -> str:
     batching = problem.batching
     inputs = f"{batching.inputs} input{'s' if batching.inputs != 1 else ''}"
-    chunks = f", {batching.count} chunks of {batching.chunk}" if batching.chunk > 1 else ""
+    chunks = f", {batching.count} chunks of {batching.chunk}" if 1 < batching.count < batching.inputs else ""
     carried = "per input" if batching.per_input else "per batch"
     return f"{format_quantity(cost, problem.time_unit)} for {inputs}{chunks}; transfers {carried}"
 
