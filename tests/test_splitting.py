@@ -24,6 +24,7 @@ from mtpp_dsl.solvers.splitting.part import parts
 from mtpp_dsl.solvers.splitting.walk import Walk
 from mtpp_dsl.verification import check_result, verify
 from tests.makespans import best_of, makespan_problem
+from tests.oracle import optimum
 
 MAKESPAN = Objective("makespan")
 EDGES = st.integers(1, 14).flatmap(
@@ -139,7 +140,7 @@ def test_between_cut_nodes_it_is_exact(seed: int) -> None:
     assert any("exact" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_plans_and_bounds_of_any_problem(seed: int) -> None:
     """Plans break nothing, bounds are never above the optimum, and what is called optimal is."""
     problem = makespan_problem(seed)
@@ -153,6 +154,28 @@ def test_plans_and_bounds_of_any_problem(seed: int) -> None:
     if result.status == "optimal":
         assert best is not None
         assert result.cost == pytest.approx(best, rel=1e-6)
+
+
+def test_a_chain_is_modules_of_one_node() -> None:
+    """Every node of a chain is a cut node: each is a module, and the way through them is the optimum."""
+    times = np.random.default_rng(3).integers(1, 9, (2, 7)).astype(float)
+    graph = Graph.create(
+        [f"v{v}" for v in range(7)], [(v, v + 1) for v in range(6)], output=2.0, times={"a": times[0], "b": times[1]}
+    )
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    problem = Problem.create(graph, [Device("a"), Device("b")], links, MAKESPAN)
+    assert split(graph).sizes == (1,) * 7
+    result = _solved(problem, MilpSplit(module_method="heft"))
+    assert result.status == "optimal"
+    assert result.cost == optimum(problem)
+
+
+def test_modules_that_nothing_joins() -> None:
+    """Without an edge modules are joined by no channel, and make a plan all the same."""
+    problem = makespan_of(_graph(30, []))
+    result = _solved(problem, MilpSplit(module_method="heft"), 1.0)
+    assert result.plan is not None
+    assert any("0 channels" in note for note in result.notes)
 
 
 def test_without_the_premise_nothing_is_called_exact() -> None:

@@ -1,14 +1,11 @@
-"""Batches, module by module and span by span."""
+"""Batches, module by module."""
 
 from __future__ import annotations
-
-from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from mtpp_dsl import registry
-from mtpp_dsl.batches import timed
 from mtpp_dsl.constraints import BatchSizes, Colocate, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
@@ -16,13 +13,6 @@ from mtpp_dsl.generators.rwnn import rwnn
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.solvers.baselines.common import Ended, Taker
-from mtpp_dsl.solvers.batched.annealing import improve
-from mtpp_dsl.solvers.cpsat.batches import lower_batches
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.splitting.batch_line import Line
-from mtpp_dsl.solvers.splitting.batch_search import search_batches
-from mtpp_dsl.solvers.splitting.batch_window import Window
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import ByMethod
 from mtpp_dsl.solvers.splitting.join import joined
@@ -106,55 +96,3 @@ def test_constraints_on_batches_hold() -> None:
     assert result.plan is not None
     check_result(problem, result)
     assert not verify(problem, result.plan)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_line_is_the_schedule(seed: int) -> None:
-    """In whole numbers a schedule is no longer than in exact times, and no batch has a rest that is too long."""
-    problem, plan = some_plan(seed)
-    whole = lower_batches(problem, plan, strict=True)
-    line = Line.of(whole, plan)
-    assert line.makespan <= whole.request.cutoff
-    there = line.count > 0
-    assert (line.end + line.rest)[there].max() == line.makespan
-    assert ((line.end + line.rest)[there] <= line.makespan).all()
-
-
-def some_plan(seed: int) -> tuple[Problem, Plan]:
-    """Return a plan with random devices in a random order."""
-    random = np.random.default_rng(seed)
-    problem = batched(rwnn(modules=2, nodes=6, channels=2, dependence="weak", seed=seed))
-    device = random.integers(0, 3, (problem.graph.n, 4))
-    order = np.argsort(problem.graph.topological_order).astype(float)
-    return problem, Plan.of_batches(timed(problem, device, np.repeat(order[:, None], 3, axis=1)))
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_a_window_left_as_it_is_is_the_plan(seed: int) -> None:
-    """Whatever span is chosen, putting back what was there gives a schedule that is no longer."""
-    problem, plan = some_plan(seed)
-    whole = lower_batches(problem, plan, strict=True)
-    line = Line.of(whole, plan)
-    first, last = sorted(np.random.default_rng(seed).integers(0, line.makespan, 2).tolist())
-    window = Window(whole, line, first, last + 1, np.zeros(problem.graph.n, np.bool_))
-    request = window.request(line.makespan)
-    assert request.hint is not None
-    again = window.plan(request.hint)
-    assert not verify(problem, again)
-    assert evaluate(problem, again).cost <= evaluate(problem, plan).cost * (1 + 1e-9)
-
-
-def test_spans_made_anew_are_never_worse() -> None:
-    """The search gives plans only, and better ones than a short annealing leaves."""
-    problem = batched(rwnn(modules=3, nodes=6, channels=2, seed=1))
-    limits = Limits(time=4.0, threads=1)
-    _, first = walked(problem, wanted=4)
-    assert first is not None
-    first = improve(problem, first, limits.within(0.2))
-    taker = Taker("milp-split", problem, limits, Progress())
-    assert taker.take(first)
-    with Pool(1) as pool, suppress(Ended):
-        search_batches(problem, first, pool, taker, limits, Progress())
-    assert taker.plan is not None
-    assert not verify(problem, taker.plan)
-    assert taker.cost <= evaluate(problem, first).cost

@@ -146,15 +146,18 @@ class ByCpSat(Engine):
 class ByMethod(Engine):
     """A method, asked for each module by itself.
 
+    One that uses a solver is asked for one module at a time: its models cannot be built side by side.
+
     Args:
         method: that accepts the modules.
         limits, size, stopped: as of :class:`Engine`.
     """
 
     def __init__(self, method: Method, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
-        super().__init__(limits, size, stopped)
+        solver = bool(getattr(method, "uses_solver", False))
+        super().__init__(limits, 1 if solver else size, stopped)
         self._method = method
-        self.solver = limits.solver if getattr(method, "uses_solver", False) else None
+        self.solver = limits.solver if solver else None
 
     def _solve(self, problem: Problem, seconds: float) -> Found:
         reason = self._method.accepts(problem)
@@ -162,9 +165,8 @@ class ByMethod(Engine):
             raise Refused(f"the modules cannot be solved: {reason}")
         solver = bool(getattr(self._method, "uses_solver", False))
         first = listed(problem, self._limits, self._stopped)
-        own = self._limits.within(
-            seconds, start=first.plan if solver else None, threads=1 if solver else None, write_model=None
-        )
+        threads = self._limits.threads if solver else None
+        own = self._limits.within(seconds, start=first.plan if solver else None, threads=threads)
         result = self._method.solve(problem, own, _Echo(self._stopped))
         bound = max(first.bound, 0.0 if result.bound is None else result.bound.cost)
         if result.infeasibility is not None:

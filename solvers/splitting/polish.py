@@ -11,11 +11,12 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.batched.annealing import improve
+from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.scheduling.instance import why_not
-from mtpp_dsl.solvers.splitting.batch_search import search_batches
 
 __all__ = ["polish"]
 
@@ -43,7 +44,7 @@ def polish(
         if pool is None:
             return ["annealing"]
         with suppress(Ended):
-            search_batches(problem, found, pool, taker, limits, progress)
+            search_batches(lower_batches(problem, found, strict=True), found, pool, taker, limits, progress)
         return ["annealing", "large neighbourhoods"]
     if why_not(problem, "lns") is not None:
         return []
