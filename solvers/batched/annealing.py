@@ -22,13 +22,13 @@ from mtpp_dsl.solvers.batched.starts import somewhere, starts
 __all__ = ["BatchSchedules", "improve"]
 
 MOVES = Moves(
-    orders=0.3,
+    orders=0.2,
     near=0.5,
     critical=0.5,
     blocks=0.4,
     grown=16.0,
     swaps=0.05,
-    rows=Shares(whole=0.15, moved=0.35, parted=0.6, copied=0.8, swapped=0.85, turned=0.92),
+    rows=Shares(whole=0.1, moved=0.25, parted=0.5, copied=0.75, swapped=0.8, turned=0.9),
 )
 HEATS = ((1e-2, 1e-5), (3e-3, 1e-5), (2e-2, 1e-4), (1e-3, 1e-6), (5e-2, 1e-3))
 """First and last temperature of annealings side by side, as shares of the makespan, in turn."""
