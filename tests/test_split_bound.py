@@ -263,3 +263,14 @@ def test_monotone_times() -> None:
     duration = np.array([[[0, 5, 3, never, 9]], [[0, never, never, never, never]]])
     assert monotone(duration)[0, 0].tolist() == [0, 3, 3, 9, 9]
     assert (monotone(duration)[1, 0, 1:] == never).all()
+
+
+def test_no_plan_is_said_so(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the devices hold less than the nodes, which no sum of memories tells, there is no bound but no plan."""
+    graph = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=1.0, memory=[2.0, 2.0, 2.0])
+    links = Links(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros((2, 2)))
+    devices = [Device("x", memory=3.0), Device("y", memory=3.0)]
+    problem = Problem.create(graph, devices, links, Objective("makespan"), [Memory()])
+    result = SplitBound().solve(problem, Limits(time=20.0, threads=1), Progress())
+    assert result.status == "infeasible"
+    assert result.bound is None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from time import monotonic
 
+from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Result, Termination, relative_gap
+from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batch
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
@@ -82,13 +84,19 @@ class SplitBound:
             if path.infeasibility is not None:
                 return path
             first = path.bound
-        found = bound(problem, split(problem.graph, self.channels), limits, progress)
-        best = max((one for one in (first, found) if one is not None), key=lambda one: one.cost)
+        run = _run(problem, split(problem.graph, self.channels), limits, progress)
+        if run.impossible:
+            return replace(self._result(None, limits, progress), termination="infeasible", infeasibility=_none(problem))
+        return self._result(
+            max((one for one in (first, run.best) if one is not None), key=lambda one: one.cost), limits, progress
+        )
+
+    def _result(self, best: Bound | None, limits: Limits, progress: Progress) -> Result:
         return Result(
             termination=_ended(best, limits, progress),
             bound=best,
             method=self.name,
-            solver=None if best.by == "mtpp" else "cp-sat",
+            solver=None if best is not None and best.by == "mtpp" else "cp-sat",
             seed=limits.seed,
             time={"total": progress.elapsed},
             log=tuple(progress.log),
@@ -98,7 +106,7 @@ class SplitBound:
 def bound(problem: Problem, split: Split, limits: Limits, progress: Progress, pool: Pool | None = None) -> Bound:
     """Return a bound from the modules of *split*; without CP-SAT from paths and work alone.
 
-    Stopped early, the best so far; every better one is reported.
+    Stopped early, the best so far; every better one is reported. Of a problem without plans it may be anything.
 
     Args:
         problem: a makespan on links, or a batched throughput.
@@ -107,35 +115,53 @@ def bound(problem: Problem, split: Split, limits: Limits, progress: Progress, po
         progress: told of bounds.
         pool: of processes to use; None for one of its own.
     """
+    return _run(problem, split, limits, progress, pool).best
+
+
+def _run(problem: Problem, split: Split, limits: Limits, progress: Progress, pool: Pool | None = None) -> _Run:
     if pool is None and availability().ok:
         check(limits)
         with Pool(cores(limits)) as own:
-            return bound(problem, split, limits, progress, own)
+            return _run(problem, split, limits, progress, own)
     run = _Run(problem, split, limits, progress)
     if pool is None:
         run.bound(None)
     else:
         with Asking(pool, effort(limits), run.stopped) as asking:
             run.bound(asking)
-    return run.best
+    return run
 
 
 class _Run:
-    """One call of :func:`bound`."""
+    """One call of :func:`bound`.
+
+    Attributes:
+        best: the best bound.
+        impossible: whether it is more than everything takes one after another: then there is no plan.
+    """
 
     def __init__(self, problem: Problem, split: Split, limits: Limits, progress: Progress) -> None:
         self._limits, self._progress, self._split = limits, progress, split
         self._whole = wanted(problem)
         self.best = Bound(0.0, SplitBound.name, "trusted", "mtpp", "no time is negative")
+        self.impossible = False
 
     def stopped(self) -> bool:
         """Return whether to stop."""
-        return self._progress.stopped or self._limits.remaining <= 0 or _closed(self.best, self._limits, self._progress)
+        return (
+            self._progress.stopped
+            or self._limits.remaining <= 0
+            or self.impossible
+            or _closed(self.best, self._limits, self._progress)
+        )
 
     def bound(self, asking: Asking | None) -> None:
         """Look for bounds, with what solves parts or without."""
 
         def found(one: Best) -> None:
+            if one.units > self._whole.single.cutoff:
+                self.impossible = True
+                return
             asked = 0 if asking is None else asking.asked
             parts = "" if asking is None else f"; {asked} parts solved, {asking.open} of them not to the end"
             self.best = Bound(
@@ -143,7 +169,7 @@ class _Run:
                 SplitBound.name,
                 "trusted",
                 by() if asked else "mtpp",
-                f"ghannane2023, 3.3.2, over {self._split}: {one.why}{parts}. {self._whole.scale}",
+                f"{one.why}, over {self._split}{parts} (after ghannane2023, 3.3.2). {self._whole.scale}",
             )
             self._progress.report_bound(self.best)
 
@@ -157,9 +183,16 @@ def _closed(best: Bound, limits: Limits, progress: Progress) -> bool:
     return cost is not None and relative_gap(cost, best.cost) <= limits.gap
 
 
-def _ended(best: Bound, limits: Limits, progress: Progress) -> Termination:
+def _ended(best: Bound | None, limits: Limits, progress: Progress) -> Termination:
     if progress.stopped:
         return "interrupted"
-    if _closed(best, limits, progress):
+    if best is not None and _closed(best, limits, progress):
         return "gap"
     return "complete" if limits.remaining > 0 else "time_limit"
+
+
+def _none(problem: Problem) -> Infeasibility:
+    """Return what it means that nothing ends by the time that everything takes one after another."""
+    kinds = (Colocate, Forbid, Memory, Pin, PinChunks, Separate)
+    clash = tuple(dict.fromkeys(str(c) for c in problem.constraints if isinstance(c, kinds)))
+    return Infeasibility("some nodes of a module and its neighbours have no devices that these leave them", clash)
