@@ -116,7 +116,7 @@ def test_forged_certificates_prove_nothing_more() -> None:
     """Whatever a file says, no more is proved than is so."""
     problem = layers()
     best = 4 * 2.0 + 3 * 4.0
-    work = {"weights": {"a": 1.0, "b": 1.0}, "head": 0.0, "tail": 0.0, "rates": False}
+    work = {"weights": {"a": 1.0, "b": 1.0}, "prices": {}, "head": 0.0, "tail": 0.0, "rates": False}
     assert proved(problem, {"work": work}) == pytest.approx(15 * 2.0 / 2 + 1.0, abs=1.1)
     for change in (
         {"head": 1e9},
@@ -131,6 +131,9 @@ def test_forged_certificates_prove_nothing_more() -> None:
         {"weights": {"a": 1e308, "b": 1e308}},
         {"weights": "all"},
         {"rates": "yes"},
+        {"prices": {"a": 1.0}},
+        {"prices": {"c": 1.0}},
+        {"prices": None},
         {"rates": True},
     ):
         assert proved(problem, {"work": {**work, **change}}) <= best, change
@@ -146,10 +149,39 @@ def test_forged_certificates_prove_nothing_more() -> None:
 def test_heads_that_are_too_late_are_refused() -> None:
     """A head above the longest path leaves no node whose work would count."""
     problem = layers(depth=1)
-    work = {"weights": {"a": 1.0, "b": 1.0}, "head": 2.0, "tail": 2.0, "rates": False}
+    work = {"weights": {"a": 1.0, "b": 1.0}, "prices": {}, "head": 2.0, "tail": 2.0, "rates": False}
     assert proved(problem, {"work": work}) == pytest.approx(8.0)
     assert proved(problem, {"work": {**work, "head": 2.1}}) <= 8.0
     assert proved(problem, {"work": {**work, "head": 6.1}}) == 0.0
+
+
+def crowded(room: float = 20.0) -> Problem:
+    """Return nodes that are fast where memory has room for a few of them."""
+    graph = Graph.create([f"v{i}" for i in range(6)], [], work=1.0, params=8.0, memory=9.0)
+    devices = [Device("fast", speed=10.0, memory=room), Device("slow", speed=1.0, memory=500.0)]
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    return Problem.create(graph, devices, links, Objective("throughput", batch=2), [Memory(), BatchSizes(sizes=(2,))])
+
+
+def test_memory_has_a_price() -> None:
+    """Where the fast device holds two nodes of six, the slow one has to run the others: nearly so by prices."""
+    problem = crowded()
+    best = optimum(problem)
+    assert best == pytest.approx(8.0)
+    found = bounded("simple", problem).bound
+    assert found is not None
+    assert found.certificate is not None
+    assert found.certificate.data["work"]["prices"].keys() == {"fast"}
+    assert 7.0 < found.cost <= 8.0
+    assert found.cost * (1 - 1e-12) <= proved(problem, dict(found.certificate.data)) <= 8.0
+    work = found.certificate.data["work"]
+    for factor in (0.0, 0.5, 2.0, 1e6, 1e300):
+        prices = {name: m * factor for name, m in work["prices"].items()}
+        assert proved(problem, {"work": {**work, "prices": prices}}) <= 8.0
+    assert proved(problem, {"work": {**work, "prices": {"fast": 0.0, "slow": 1e308}}}) <= 8.0
+    free = bounded("simple", crowded(1e3)).bound
+    assert free is not None
+    assert free.cost == pytest.approx(6 * 2 / 11, rel=1e-2)
 
 
 def infeasible(*constraints: Any, memory: float | None = None) -> Problem:

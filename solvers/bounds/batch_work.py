@@ -10,10 +10,13 @@ import numpy as np
 
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["Work", "most_work"]
 
 TUNINGS = 60
+PRICINGS = 120
+"""Tries of prices of memory."""
 MOST_CELLS = 2e7
 """Steps of one look at all spreads, beyond which the least time per input counts instead."""
 MOST_HEADS = 200
@@ -31,6 +34,7 @@ class Work:
         head, tail: the work is that of nodes whose batches start at *head* at the earliest, and end at least *tail*
             before the end.
         rates: whether the least time per chunk was taken, instead of the best spread.
+        prices: [k] of memory, in time.
     """
 
     cost: float
@@ -38,6 +42,7 @@ class Work:
     head: float
     tail: float
     rates: bool
+    prices: Floats
 
 
 def most_work(
@@ -50,6 +55,9 @@ def most_work(
     *tail* before the end: no device runs for longer than what lies between. Colocated nodes have one spread.
     Weights of devices with more than their share of the best spreads' work grow; any weights give a bound.
 
+    Where these spreads take more memory than there is, memory has prices m >= 0: what a spread takes counts with its
+    time, and what all devices have, m times their limits, is taken off the sum (Lagrange).
+
     Args:
         instance: the problem.
         head: [n] before which no batch of a node starts.
@@ -61,24 +69,73 @@ def most_work(
     many = cost.size * max(1, int(np.isfinite(cost[:, :, 1:]).any(axis=0).sum(axis=1).max(initial=0)))
     rates = many > MOST_CELLS
     weigh = _by_rate if rates else _by_spread
-    least, _ = weigh(cost, np.ones(instance.k))
+    least = weigh(cost, np.ones(instance.k))[0]
     if not np.isfinite(least).all():
         return None
     first, last = np.full((2, len(cost)), inf)
     np.minimum.at(first, group, head * (1 - SAFE))
     np.minimum.at(last, group, tail * (1 - SAFE))
     everything = np.ones(len(cost), np.bool_)
+    none = np.zeros(instance.k)
     value, y = _tuned(cost, weigh, stopped)
-    best = Work(value, y, 0.0, 0.0, rates)
-    least, _ = weigh(cost, y)
+    best = Work(value, y, 0.0, 0.0, rates, none)
+    least = weigh(cost, y)[0]
     after, before = _window(least / y.sum(), first, last)
     inside = (first >= after) & (last >= before)
     if inside.any() and not (inside == everything).all() and not stopped():
         value, y = _tuned(cost[inside], weigh, stopped)
         if value + after + before > best.cost:
-            best = Work(value + after + before, y, after, before, rates)
+            best = Work(value + after + before, y, after, before, rates, none)
     elif after + before > 0 and inside.all() and value + after + before > best.cost:
-        best = Work(value + after + before, y, after, before, rates)
+        best = Work(value + after + before, y, after, before, rates, none)
+    if np.isfinite(instance.limit).any() and not stopped():
+        priced = _priced(instance, cost, weigh, best.weights, stopped)
+        if priced is not None and priced[0] > best.cost:
+            best = Work(priced[0], priced[1], 0.0, 0.0, rates, priced[2])
+    return best
+
+
+def _priced(
+    instance: BatchInstance,
+    cost: Floats,
+    weigh: Callable[[Floats, Floats], tuple[Floats, Floats, Ints]],
+    y: Floats,
+    stopped: Callable[[], bool],
+) -> tuple[float, Floats, Floats] | None:
+    """Return the largest bound with prices of memory, the weights and the prices; None where memory is enough."""
+    group, k = instance.together, instance.k
+    weights = np.bincount(group, weights=instance.batching.weights, minlength=len(cost))
+    share = np.bincount(group, weights=instance.batching.share, minlength=len(cost))
+    chunks = np.arange(instance.chunks + 1)
+    need = np.where(chunks > 0, weights[:, None] + share[:, None] * chunks, 0.0)[:, None, :]
+    hard = np.isfinite(instance.limit)
+    limit = np.where(hard, instance.limit * (1 + TOLERANCE * (1 + 1e-6)), 0.0)
+    prices, best = np.zeros(k), None
+    y = y / y.sum()
+    known = 0.0
+    for trial in range(PRICINGS):
+        with np.errstate(invalid="ignore"):
+            total = np.where(np.isfinite(cost), y[:, None] * cost + prices[:, None] * need, inf)
+        least, _, sizes = weigh(total, np.ones(k))
+        work, paid = float(least.sum()), float((prices * limit).sum())
+        value = work - paid - SAFE * (1 + len(cost) / 1e3) * (work + paid)
+        if value > known and trial > 0:
+            known, best = value, (value, y, prices)
+        load = np.take_along_axis(np.where(np.isfinite(cost), cost, 0.0), sizes[:, :, None], axis=2)[:, :, 0].sum(
+            axis=0
+        )
+        used = np.where(sizes > 0, weights[:, None] + share[:, None] * sizes, 0.0).sum(axis=0)
+        if trial == 0 and (used <= limit)[hard].all():
+            return None
+        pace = 1.0 / (1.0 + 0.1 * trial)
+        unit = max(work, 1e-300) / np.maximum(limit, 1e-300)
+        prices = np.where(
+            hard, np.maximum(0.0, prices + 0.3 * pace * unit * (used / np.maximum(limit, 1e-300) - 1)), 0.0
+        )
+        y = y * np.exp(pace * (load / max(load.max(), 1e-300) - 1.0))
+        prices, y = prices / y.sum(), y / y.sum()
+        if stopped():
+            break
     return best
 
 
@@ -91,13 +148,13 @@ def _class_times(instance: BatchInstance) -> Floats:
 
 
 def _tuned(
-    cost: Floats, weigh: Callable[[Floats, Floats], tuple[Floats, Floats]], stopped: Callable[[], bool]
+    cost: Floats, weigh: Callable[[Floats, Floats], tuple[Floats, Floats, Ints]], stopped: Callable[[], bool]
 ) -> tuple[float, Floats]:
     """Return the largest weighted share of the work found, and the weights behind it."""
     y = np.ones(cost.shape[1])
     best, chosen = 0.0, y
     for trial in range(TUNINGS):
-        least, load = weigh(cost, y)
+        least, load, _ = weigh(cost, y)
         share = float(least.sum() / y.sum())
         if share > best:
             best, chosen = share, y
@@ -108,8 +165,8 @@ def _tuned(
     return best, chosen
 
 
-def _by_spread(cost: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return [classes] the least weighted time of a spread of each, and [k] what devices do in such spreads."""
+def _by_spread(cost: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
+    """Return [classes] the least weighted time of a spread, [k] what devices then do, [classes, k] the spreads."""
     classes, k, most = cost.shape
     best = np.full((classes, most), inf)
     best[:, 0] = 0.0
@@ -125,28 +182,34 @@ def _by_spread(cost: Floats, y: Floats) -> tuple[Floats, Floats]:
                 taken[d, :, p:] = np.where(better, p, taken[d, :, p:])
         best = fresh
     left = np.full(classes, most - 1)
-    load = np.zeros(k)
+    load, sizes = np.zeros(k), np.zeros((classes, k), np.int64)
     rows = np.arange(classes)
     able = np.isfinite(best[:, -1])
     for d in range(k - 1, -1, -1):
         size: Ints = taken[d, rows, left]
         load[d] = cost[rows[able], d, size[able]].sum()
+        sizes[:, d] = size
         left = left - size
-    return best[:, -1], load
+    return best[:, -1], load, sizes
 
 
-def _by_rate(cost: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return as :func:`_by_spread`, no more: as if every chunk were run at the least weighted time per chunk."""
+def _by_rate(cost: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
+    """Return as :func:`_by_spread`, no more: as if every chunk were run at the least weighted time per chunk.
+
+    The spreads are all chunks on the device of that time, as if it could run them at once.
+    """
     classes, k, most = cost.shape
     if most == 1 or not classes:
-        return np.zeros(classes), np.zeros(k)
+        return np.zeros(classes), np.zeros(k), np.zeros((classes, k), np.int64)
     finite = np.isfinite(cost[:, :, 1:])
     per = np.where(finite, cost[:, :, 1:], 0.0) / np.arange(1, most)
     rate = np.where(finite, per * y[:, None], inf).reshape(classes, -1)
     pick = rate.argmin(axis=1)
     own = per.reshape(classes, -1)[np.arange(classes), pick] * (most - 1)
     load: Floats = np.bincount(pick // (most - 1), weights=own, minlength=k).astype(np.float64)
-    return rate.min(axis=1) * (most - 1), load
+    sizes = np.zeros((classes, k), np.int64)
+    sizes[np.arange(classes), pick // (most - 1)] = most - 1
+    return rate.min(axis=1) * (most - 1), load, sizes
 
 
 def _window(least: Floats, first: Floats, last: Floats) -> tuple[float, float]:

@@ -90,10 +90,13 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
 def _by_work(problem: Problem, name: str, work: Work) -> Bound:
     """Return the bound that weights of devices prove; so much lower as sums may be off by their rounding."""
     weights = {d.name: y for d, y in zip(problem.devices, work.weights.tolist(), strict=True) if y > 0}
-    data = {"weights": weights, "head": work.head, "tail": work.tail, "rates": work.rates}
+    prices = {d.name: m for d, m in zip(problem.devices, work.prices.tolist(), strict=True) if m > 0}
+    data = {"weights": weights, "prices": prices, "head": work.head, "tail": work.tail, "rates": work.rates}
     why = "some device takes its share of the work of all batches"
     if work.head + work.tail > 0:
         why += " that run neither in the first nor in the last part of a schedule"
+    if prices:
+        why = "some device takes its share of the work of all batches, in spreads that memory has room for"
     cost = work.cost * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
     return Bound(cost, name, "checked", "mtpp", why, Certificate("batches", {"work": data}))
 

@@ -25,21 +25,25 @@ from mtpp_dsl.graph import Floats, Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 from mtpp_dsl.solvers.proofs.windows import Windows
+from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["BatchProof"]
 
 ROUNDING = 1e-12
+MOST = 1e200
+"""Beyond it prices might add up to no number."""
 KNOWN = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
 
 
 class BatchProof:
     """The share of a device, or the windows of one input.
 
-    ``{"work": {"weights": {device: y}, "head": h, "tail": t, "rates": false}}``: of nodes whose batches all start at h
-    at the earliest and end t before the end, by longest paths of single inputs, the least sums of ``y * time`` over all
-    spreads of their inputs are together no more than the sum of y times what lies between. With ``rates``, every input
-    counts with its least time in any batch. ``{"path": windows}``: no schedule of one input alone, in the shortest
-    batches, is as short as a certificate ``windows`` says.
+    ``{"work": {"weights": {device: y}, "prices": {device: m}, "head": h, "tail": t, "rates": false}}``: of nodes whose
+    batches all start at h at the earliest and end t before the end, by longest paths of single inputs, the least sums
+    of ``y * time + m * memory`` over all spreads of their inputs are together no more than y times what lies between
+    and m times the memory of all devices. With ``rates``, every input counts at its least in any batch.
+    ``{"path": windows}``: no schedule of one input alone, in the shortest batches, is as short as a certificate
+    ``windows`` says.
     """
 
     name = "batches"
@@ -98,15 +102,35 @@ def _sample(problem: Problem) -> Problem:
     return Problem.create(sample, devices, links, Objective("makespan"), rules)
 
 
-def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
-    weights = np.zeros(problem.k)
-    for name, y in named_numbers(data, "weights").items():
+def _by_device(problem: Problem, data: Mapping[str, Any], key: str) -> Floats:
+    values = np.zeros(problem.k)
+    for name, value in named_numbers(data, key).items():
         if name not in problem.device_index:
             raise Refused(f"the certificate names {name!r:.40}, which is no device")
-        weights[problem.device_index[name]] = y
+        values[problem.device_index[name]] = value
+    return values
+
+
+def _limits(problem: Problem) -> Floats:
+    """Return [k] the memory that plans may take; ``inf`` without a limit."""
+    found = np.full(problem.k, inf)
+    for rule in problem.of(Memory):
+        for d in range(problem.k) if rule.devices is None else rule.devices:
+            memory = problem.devices[d].memory
+            if memory is not None:
+                found[d] = (memory - problem.devices[d].reserve) * (1 + TOLERANCE * (1 + 1e-6))
+    return found
+
+
+def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+    weights, prices = _by_device(problem, data, "weights"), _by_device(problem, data, "prices")
     if weights.max(initial=0.0) == 0:
         raise Refused("the certificate gives no device a weight")
-    weights /= weights.max()
+    scale, batching = float(weights.max()), problem.batching
+    memory = float(batching.weights.sum() * problem.k + batching.share.sum() * batching.count)
+    if max(prices.tolist()) > MOST * min(scale, scale / max(memory, 1.0)):
+        raise Refused("the prices of the certificate are too large")
+    weights, prices = weights / scale, prices / scale
     head, tail = number(data, "head"), number(data, "tail")
     time = _open(problem)
     home = list(range(problem.graph.n))
@@ -118,15 +142,25 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         starts, ends = (_paths(problem, time, home, forth, limits) for forth in (True, False))
         inside = (starts >= head) & (ends >= tail)
     least = []
+    counts = np.arange(1, batching.count + 1)
     for g in sorted(set(home)):
         members = [v for v in range(problem.graph.n) if home[v] == g]
         if all(inside[v] for v in members):
-            least.append(_cheapest(time[members].sum(axis=0), weights, rates=data.get("rates") is True))
+            takes = time[members, :, 1:].sum(axis=0)
+            cost = weights[:, None] * np.where(np.isfinite(takes), takes, 0.0)
+            held = batching.weights[members].sum() + batching.share[members].sum() * counts
+            cost = np.where(np.isfinite(takes), cost + prices[:, None] * held, inf)
+            least.append(_cheapest(cost, rates=data.get("rates") is True))
         if limits.remaining <= 0:
             raise UsageError("the time was not enough to check the certificate")
     if not least:
         raise Refused("no node runs between the head and the tail of the certificate")
-    return (head + tail + fsum(least) / fsum(weights)) * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
+    if (prices[np.isinf(_limits(problem))] > 0).any():
+        raise Refused("the certificate has a price for memory that is not limited")
+    off = ROUNDING * (1 + problem.graph.n / 1e3)
+    paid = fsum(float(m * room) for m, room in zip(prices, _limits(problem), strict=True) if m > 0)
+    total, every = fsum(least), fsum(weights)
+    return head + tail + (total - paid) / every - off * (head + tail + (total + paid) / every)
 
 
 def _paths(problem: Problem, time: Floats, home: list[int], forth: bool, limits: Limits) -> Floats:
@@ -149,18 +183,18 @@ def _paths(problem: Problem, time: Floats, home: list[int], forth: bool, limits:
     return least
 
 
-def _cheapest(time: Floats, weights: Floats, *, rates: bool) -> float:
-    """Return the least weighted time of batches, one for each device, that are all chunks together."""
-    most = time.shape[1]
-    costs = [[(p, float(y * time[d, p])) for p in range(1, most) if time[d, p] < inf] for d, y in enumerate(weights)]
+def _cheapest(cost: Floats, *, rates: bool) -> float:
+    """Return the least cost of batches, [k, chunks] by size, one for each device, that are all chunks together."""
+    most = cost.shape[1]
+    menus = [[(p + 1, float(row[p])) for p in range(most) if row[p] < inf] for row in cost]
     if rates:
-        return float(min((cost / p for menu in costs for p, cost in menu), default=inf) * (most - 1))
-    best = {most - 1: 0.0}
-    for menu in costs:
+        return float(min((value / p for menu in menus for p, value in menu), default=inf) * most)
+    best = {most: 0.0}
+    for menu in menus:
         fresh = dict(best)
         for left, spent in best.items():
-            for p, cost in menu:
-                if p <= left and spent + cost < fresh.get(left - p, inf):
-                    fresh[left - p] = spent + cost
+            for p, value in menu:
+                if p <= left and spent + value < fresh.get(left - p, inf):
+                    fresh[left - p] = spent + value
         best = fresh
     return best.get(0, inf)
