@@ -4,7 +4,7 @@ Every run is a process of its own and starts from the same plan, which a search 
 
     python benchmarks/symmetry.py                                    examples/cases/gpt3.mtpp, a minute each
     python benchmarks/symmetry.py --seconds 600 --method batched --solver cp-sat --seed 1
-    python benchmarks/symmetry.py --spec my.mtpp --first 0           without a plan to start from
+    python benchmarks/symmetry.py --spec examples/cases/gpt3_node.mtpp --first 0     without a plan to start from
     python benchmarks/symmetry.py --method milp-split --first 0 -D shards=1
 """
 
@@ -30,10 +30,13 @@ WAYS = {
 }
 
 
-def variant(spec: Path, rule: str) -> str:
-    """Return the text of *spec* with *rule* in the place of its own."""
-    lines = spec.read_text(encoding="utf-8").splitlines()
-    return "\n".join([*(line for line in lines if not line.startswith(RULE)), rule, ""])
+def variant(spec: Path, rule: str, folder: Path) -> Path:
+    """Copy *spec* and its neighbours, which it may include, with *rule* in the place of their own; return the copy."""
+    for path in spec.parent.glob("*.mtpp"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if not line.startswith(RULE)]
+        (folder / path.name).write_text("\n".join([*kept, rule if path == spec else "", ""]), encoding="utf-8")
+    return folder / spec.name
 
 
 def solve(spec: Path, arguments: list[str], seconds: float) -> dict[str, object]:
@@ -68,18 +71,16 @@ def main() -> None:
     asked = ["--method", options.method, *(["--solver", options.solver] if options.solver else []), *common]
     print("| way | throughput | bound | seconds |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
-        spec, start = Path(folder, "spec.mtpp"), Path(folder, "start.json")
+        start = Path(folder, "start.json")
         if options.first:
-            spec.write_text(variant(options.spec, ""), encoding="utf-8")
-            found = solve(spec, ["--method", "annealing", *common], options.first)
+            found = solve(variant(options.spec, "", Path(folder)), ["--method", "annealing", *common], options.first)
             if found.get("plan"):
                 start.write_text(json.dumps(found), encoding="utf-8")
                 asked += ["--start", str(start)]
             print(f"| the start | {value(found, 'objective')} | {value(found, 'bound')} | {options.first:g} |")
         for way, rule in WAYS.items():
-            spec.write_text(variant(options.spec, rule), encoding="utf-8")
             began = perf_counter()
-            answer = solve(spec, asked, options.seconds)
+            answer = solve(variant(options.spec, rule, Path(folder)), asked, options.seconds)
             took = perf_counter() - began
             print(f"| {way} | {value(answer, 'objective')} | {value(answer, 'bound')} | {took:.0f} |", flush=True)
 
