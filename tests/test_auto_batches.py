@@ -7,7 +7,7 @@ import pytest
 
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import BatchSizes, ExclusiveLinks, Memory
-from mtpp_dsl.contracts import Availability
+from mtpp_dsl.contracts import Availability, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.rwnn import rwnn
 from mtpp_dsl.problem import Device, Links, Objective, Problem
@@ -46,6 +46,15 @@ def test_small_problems(name: str) -> None:
     result = solve(small()[name], threads=1)
     assert result.cost == pytest.approx(optimum(name))
     assert result.status == "optimal"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_one_model_of_everything_takes_batches(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is installed, the model that small problems are given to is one of batches."""
+    monkeypatch.setattr(batches, "availability", lambda: Availability(ok=there, install="pip install it"))
+    for name in NAMES:
+        run = batches.BatchRun(small()[name], Limits(), Progress())
+        assert run.whole.accepts(run.problem) is None
 
 
 def test_networks_have_a_plan_and_a_bound_in_time() -> None:

@@ -50,7 +50,7 @@ class BatchRun(Steps):
     def whole(self) -> Method:
         """One model of everything: that of CP-SAT, or the mixed-integer programme."""
         if self.limits.solver in ("highs", "cp-sat") and availability().ok:
-            method: Method = built_in("mtpp_dsl.solvers.cpsat.method:Scheduling")("batched")
+            method: Method = built_in("mtpp_dsl.solvers.cpsat.method:BatchScheduling")("batched")
         else:
             if self.limits.solver == "highs":
                 better = f"CP-SAT solves schedules much better than what is installed: {availability().install}"
