@@ -28,8 +28,8 @@ from mtpp_dsl.units import format_quantity
 
 __all__ = ["Run"]
 
-WALK, WALK_BATCHES, BOUND = 0.3, 0.5, 0.25
-"""Of the time, at most, for the walk where that cannot prove anything, and of what is left then for a bound."""
+EXACT, WALK, WALK_BATCHES, BOUND = 0.8, 0.3, 0.5, 0.25
+"""Of the time, at most, for the walk: where it can prove an optimum, and where not; and of what is left for a bound."""
 FIRST, LONGEST = 0.3, 60.0
 """The same for a first plan where lists find none; and seconds, where there is no limit."""
 LISTS = 3.0
@@ -142,7 +142,7 @@ class Run:
         progress, limits = self._progress, self._limits
         classes = grouped(parts(self._problem, self._split, rooms))
         loose = WALK if self._problem.objective.batch is None else WALK_BATCHES
-        share = limits.remaining * (1.0 if exact else loose)
+        share = limits.remaining * (EXACT if exact else loose)
         walk = Walk(
             self._problem,
             self._split,
@@ -156,8 +156,7 @@ class Run:
             lambda i: progress.say(f"solving module {i + 1} of {self._modules}"), needed=self._taker.plan is None
         )
         if last is None:
-            over = limits.remaining <= 0 or progress.stopped
-            self._taker.note(f"no way through the modules was found{' in time' if over else ''}")
+            self._taker.note(f"no way through the modules was found{' in time' if walk.stranded else ''}")
             return None
         plan = joined(self._problem, classes, last)
         value = plan.batches.makespan if plan.batches is not None else _makespan(plan)
@@ -218,7 +217,7 @@ class Run:
     def _by_others(self) -> None:
         """Ask the methods that bound."""
         limits = self._limits
-        until = limits.within(BOUND * limits.remaining if limits.remaining < inf else inf)
+        until = limits.within(BOUND * limits.remaining if limits.remaining < inf else LONGEST)
         for name in BOUNDS:
             if self._progress.stopped or until.remaining <= 0 or name not in registry.available(registry.METHODS):
                 continue

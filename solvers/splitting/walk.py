@@ -39,8 +39,10 @@ LARGEST = 2_000
 """Larger modules are scheduled by lists alone: a solver would get nowhere."""
 ROUNDS = 2
 """How often modules are solved, many at once, at one boundary, more or less; of batches, once."""
-GRACE = 3.0
-"""Seconds for which modules are still scheduled by lists when time is up."""
+GRACE, LATE = 3.0, 0.2
+"""Seconds, and a share of the time, for which modules are still scheduled by lists when time is up."""
+WORTH = 0.3
+"""Seconds of solving a module below which rather fewer states are looked at."""
 LIST = 0.02
 """Seconds left for a module below which it is scheduled by lists alone."""
 
@@ -79,7 +81,7 @@ class Walk:
     Attributes:
         bounds: [boundary] per state, what no way to it is shorter than; None from where states were left out.
         asked: how many modules between given ends there were to solve. listed: of these, by lists alone. unproven: of
-            these, not solved to the end.
+            these, not solved to the end. stranded: whether time ran out.
     """
 
     def __init__(
@@ -100,20 +102,23 @@ class Walk:
         self._tensors = [split.tensors(i).tolist() for i in range(len(split.modules) - 1)] + [[]]
         self.bounds: list[dict[State, float] | None] = [{(): 0.0}]
         self.asked = self.listed = self.unproven = 0
+        self.stranded = False
+        self._grace = GRACE + (0.0 if limits.remaining == inf else LATE * limits.remaining)
 
     def run(self, begun: Callable[[int], None], needed: bool = True) -> Step | None:
         """Return the last step of the shortest way, or None if none is found.
 
         Args:
             begun: told of every module that is begun.
-            needed: whether to go on by lists, for some seconds, when time is up.
+            needed: whether to begin, by lists, when there is no time at all.
         """
         steps, late = [Step((), 0.0, None, None)], inf
         for i in range(len(self._split.modules)):
             begun(i)
             if self._hurried:
                 late = monotonic() if late == inf else late
-                if not needed or monotonic() > late + GRACE:
+                if (not needed and i == 0) or monotonic() > late + self._grace:
+                    self.stranded = True
                     return None
                 steps = self._through(i, steps[:1], None)
             else:
@@ -148,6 +153,8 @@ class Walk:
         best: dict[State, Step] = {}
         if states is None:
             self.bounds.append(None)
+            most = self._most(i)
+            steps = steps[:most]
             self._along(i, [(step, [None] * len(self._own(i))) for step in steps], best)
             first = min(best.values(), key=lambda step: step.cost, default=None)
             if self._batched or self._hurried:
@@ -157,7 +164,7 @@ class Walk:
                 others = sorted(
                     self._elsewhere(i, first.state), key=lambda wish: self._floor(i, self._ends(i, before.state, wish))
                 )
-                self._along(i, [(before, wish) for wish in others[:OTHERS]], best)
+                self._along(i, [(before, wish) for wish in others[: min(OTHERS, most - len(steps))]], best)
             return sorted(best.values(), key=lambda step: step.cost)[:KEPT]
         for step in steps:
             self._along(i, [(step, wish) for wish in self._wishes(i, step, states, best)], best)
@@ -215,6 +222,13 @@ class Walk:
             self._known[c, ends] = job.result()
         self.unproven += sum(not self._known[c, ends].proven for ends in new)
         return [self._known[c, ends] for ends in asked]
+
+    def _most(self, i: int) -> int:
+        """Return how often there is time to solve module *i*, if all of those left get as much; once at the least."""
+        left = self._limits.remaining
+        if left == inf:
+            return KEPT + OTHERS
+        return max(1, int(left * self._engine.size / ((len(self._split.modules) - i) * WORTH)))
 
     def _share(self, i: int, count: int) -> float:
         """Return the seconds for each of so many solves of module *i*: a fair share of what is left, or as was said."""
