@@ -19,7 +19,7 @@ QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 SMALL = 120
 """Problems of so few chunks of nodes are given to one model as a whole first."""
-WHOLE_SHARE, WHOLE_SECONDS = 0.2, 10.0
+WHOLE_SHARE, WHOLE_SECONDS = 0.35, 20.0
 MODEL = 4_000
 """Larger problems, in chunks of nodes times devices, are no work for one model."""
 SPLIT_SHARE = 0.7
