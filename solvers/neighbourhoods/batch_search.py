@@ -68,6 +68,8 @@ def search_batches(
             reply = None if asked.answer is None else asked.answer.result()
             settled = reply is None or reply.status in ("optimal", "infeasible")
             size = min(MOST, max(LEAST, size * (GROW if settled else SHRINK)))
+            if asked.window.everything and reply is not None and reply.status == "infeasible":
+                return
             for found in [] if reply is None else _plans(whole, asked.window, reply):
                 if taker.take(found) and evaluate(problem, found).cost < cost:
                     best, cost = found, evaluate(problem, found).cost

@@ -53,6 +53,11 @@ class BatchWindow:
                 free[list(nodes)] = False
         return cls(whole, line, side, free)
 
+    @property
+    def everything(self) -> bool:
+        """Whether this is the whole problem: if nothing shorter is found in it, there is none."""
+        return bool(self.free.all())
+
     def request(self) -> BatchRequest | None:
         """Return the request for a shorter schedule; None if what is outside does not allow one."""
         asked, line, nodes = self.whole.request, self.line, self._nodes()
