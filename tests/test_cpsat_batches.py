@@ -353,3 +353,17 @@ def test_more_threads_and_options_are_passed_on(cpsat: Engine) -> None:
     one = asked.found(cpsat.solve(asked.request, Effort(threads=2, options={"linearization_level": 2})))
     two = asked.found(cpsat.solve(asked.request))
     assert one.cost == pytest.approx(two.cost, rel=1e-9)
+
+
+def test_what_batches_there_are_is_not_left_out_of_a_clash() -> None:
+    """Of a problem without a plan those constraints are named that clash; measured sizes stay what they are."""
+    tables = {"x": {2: [1.0, 1.0]}, "y": {2: [1.0, 1.0]}}
+    graph = Graph.create("ab", [(0, 1)], output=1.0, params=1.0, batch_times=tables)
+    devices = [Device("x", memory=6.5), Device("y", memory=6.5)]
+    apart = Links(np.zeros((2, 2)), np.zeros((2, 2)), routing="direct")
+    rules = [BatchSizes(sizes=(2,)), Memory(), Separate(nodes=(0, 1))]
+    problem = Problem.create(graph, devices, apart, Objective("throughput", batch=4), rules)
+    result = solve(problem, method="batched", solver="cp-sat")
+    assert result.infeasibility is not None
+    assert result.infeasibility.clash == ("separate",)
+    assert result.infeasibility.minimal

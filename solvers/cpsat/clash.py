@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mtpp_dsl.constraints import BatchSizes, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
@@ -25,19 +26,24 @@ def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any
     """Return constraints of *problem*, known to have no plan, that cannot hold together.
 
     What the rest has no plan without stays left out. ``minimal`` is True if every question was answered in time: then
-    the rest without any one of them has a plan. *makes* turns a problem into what CP-SAT is asked.
+    the rest without any one of them has a plan. What says which batches there are stays: without it there are others.
+    *makes* turns a problem into what CP-SAT is asked.
     """
     budget = limits.within(ALL, gap=0.999, start=None)
-    kept, minimal = list(problem.constraints), True
+    stay = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks))]
+    kept, minimal = [constraint for constraint in problem.constraints if constraint not in stay], True
     with Engine() as engine:
-        for constraint in problem.constraints:
+        for constraint in list(kept):
             rest = [other for other in kept if other is not constraint]
             if progress.stopped or budget.remaining <= 0:
                 minimal = False
                 break
-            answer = _has_plan(engine, makes, problem.with_constraints(rest), budget, progress)
+            answer = _has_plan(engine, makes, problem.with_constraints([*stay, *rest]), budget, progress)
             kept = rest if answer is False else kept
             minimal &= answer is not None
+    if not kept and stay:
+        reason = "no batches that devices support make up all inputs of some node, where it can get them"
+        return Infeasibility(reason, tuple(map(str, stay)))
     if not kept:
         return Infeasibility("no plan exists, whatever the constraints: no device, or no link, for some node")
     number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
