@@ -25,6 +25,7 @@ from mtpp_dsl.solvers.splitting.part import parts
 from mtpp_dsl.solvers.splitting.polish import polish
 from mtpp_dsl.solvers.splitting.walk import Walk
 from mtpp_dsl.units import format_quantity
+from mtpp_dsl.verification import verify
 
 __all__ = ["Run"]
 
@@ -162,7 +163,7 @@ class Run:
         value = plan.batches.makespan if plan.batches is not None else _makespan(plan)
         self._taker.note(self._told(walk, last.cost, value, len(classes.firsts)))
         if exact and walk.bound is not None:
-            self._prove(walk.bound, last.cost)
+            self._prove(walk.bound, last.cost, plan)
         else:
             self._taker.note(f"heuristic: {self._why(exact)}")
         return plan
@@ -189,15 +190,15 @@ class Run:
             )
         return "not all states of the boundaries are looked at" if exact else "memory is shared out among the modules"
 
-    def _prove(self, bound: float, cost: float) -> None:
-        """Report the bound of the walk."""
-        tight = relative_gap(cost, bound) <= 1e-6
-        self._taker.note(
-            "exact: every boundary is a cut node, all its states were looked at, and every module that matters was "
-            "solved to the end"
-            if tight
-            else "heuristic: not every module was solved to the end"
-        )
+    def _prove(self, bound: float, cost: float, plan: Plan) -> None:
+        """Report the bound of the walk, and whether its plan is the best; one that breaks something is none."""
+        if relative_gap(cost, bound) > 1e-6:
+            self._taker.note("heuristic: not every module was solved to the end")
+        elif not verify(self._problem, plan):
+            self._taker.note(
+                "exact: every boundary is a cut node, all its states were looked at, and every module that matters was "
+                "solved to the end"
+            )
         self._keep(
             Bound(
                 bound * (1 - ROUNDING * (self._modules + self._problem.graph.n)),
@@ -224,7 +225,9 @@ class Run:
             method: Method = registry.load(registry.METHODS, name)()
             if method.accepts(self._problem) is None:
                 self._progress.say(f"bounding by {name}")
-                self._keep(method.solve(self._problem, replace(until, start=None), self._progress).bound)
+                self._keep(
+                    method.solve(self._problem, replace(until, start=None, solver_options={}), self._progress).bound
+                )
 
     def _improve(self) -> None:
         """Make the plan better by searches that know of no modules."""
