@@ -128,10 +128,9 @@ def _priced(
         if trial == 0 and (used <= limit)[hard].all():
             return None
         pace = 1.0 / (1.0 + 0.1 * trial)
-        unit = max(work, 1e-300) / np.maximum(limit, 1e-300)
-        prices = np.where(
-            hard, np.maximum(0.0, prices + 0.3 * pace * unit * (used / np.maximum(limit, 1e-300) - 1)), 0.0
-        )
+        room = np.where(hard, np.maximum(limit, 1e-300), 1.0)
+        unit = max(work, 1e-300) / room
+        prices = np.where(hard, np.maximum(0.0, prices + 0.3 * pace * unit * (used / room - 1)), 0.0)
         y = y * np.exp(pace * (load / max(load.max(), 1e-300) - 1.0))
         prices, y = prices / y.sum(), y / y.sum()
         if stopped():
