@@ -32,6 +32,10 @@ MOVES = Moves(
 )
 HEATS = ((1e-2, 1e-5), (3e-3, 1e-5), (2e-2, 1e-4), (1e-3, 1e-6), (5e-2, 1e-3))
 """First and last temperature of annealings side by side, as shares of the makespan, in turn."""
+SLOW = 100
+"""Moves per class below which an annealing begins so much colder: a hot one would end worse than it began."""
+PROBE = 100
+"""Moves that tell how fast they go, where there is a limit of time."""
 CHAINS = 2
 """Annealings side by side: always as many, so that the answer does not depend on the processors."""
 FEWEST, MOST_AT_FIRST = 500, 200_000
@@ -83,9 +87,9 @@ class BatchSchedules(Holding):
             return self.answer()
         held = [self._first(field)] * CHAINS
         quiet = number = 0
-        rate = float("inf")
         work = self._instance.n + self._instance.m
         SEARCH.pick(CHAINS * self._patience * self._steps * work, self._progress.say)
+        rate = self._rate(field, held[0])
         with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as pool:
             while quiet < self._patience and not self.done:
                 began, least = monotonic(), self.cost
@@ -101,6 +105,14 @@ class BatchSchedules(Holding):
                 number += 1
                 quiet = 0 if self.cost < least else quiet + 1
         return self.answer()
+
+    def _rate(self, field: Field, start: Best) -> float:
+        """Return how many moves a second there are, ``inf`` where time does not matter; the first try may compile."""
+        began = monotonic()
+        for _ in range(2 if np.isfinite(self._limits.remaining) else 0):
+            began = monotonic()
+            self._chain(field, 0, 0, PROBE, start)
+        return PROBE / max(monotonic() - began, 1e-6) if np.isfinite(self._limits.remaining) else float("inf")
 
     def _first(self, field: Field) -> Best:
         """Return where to start: the best plan known, else any rows that sizes and pins allow."""
@@ -128,6 +140,7 @@ class BatchSchedules(Holding):
         unit, told = float(trial.cost[0]), monotonic()
         known, charge = float(best.cost[0]), CHARGE * unit if unit > 0 else 1.0
         hot, cold = HEATS[(number + chain) % len(HEATS)]
+        hot = max(cold, hot * min(1.0, steps / (SLOW * len(field.may))))
         state.cost[0] = np.inf  # timed anew, with the charge that is now known
         done = 0
         while done < steps and not self.done and not self.closed(float(best.cost[0])):

@@ -18,6 +18,9 @@ from mtpp_dsl.solvers.bounds.simple import Simple
 
 __all__ = ["Holding", "within"]
 
+SHARE = 0.1
+"""Of the time for the bound that ends a search."""
+
 
 class Holding:
     """The best plan of a run; threads may share it.
@@ -36,7 +39,8 @@ class Holding:
         self._taker = Taker(name, problem, limits, progress)
         self._lock = RLock()
         simple = Simple()
-        proved = None if simple.accepts(problem) else simple.solve(problem, Limits(), Progress()).bound
+        brief = limits.within(SHARE * limits.remaining)
+        proved = None if simple.accepts(problem) else simple.solve(problem, brief, Progress()).bound
         self._simple = 0.0 if proved is None else proved.cost
 
     def begin(self) -> None:
