@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpp_dsl import registry
-from mtpp_dsl.constraints import Memory
+from mtpp_dsl.constraints import Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import PluginError, Refused, UsageError
 from mtpp_dsl.generators.rwnn import rwnn
@@ -207,6 +207,22 @@ def test_equal_modules_are_solved_once() -> None:
     assert asked(30) <= asked(12) + 8
 
 
+def test_equal_modules_hold_the_same_nodes_together() -> None:
+    """Modules are told apart by what colocation amounts to, in whatever order it is said."""
+    edges = [(5 * i + a, 5 * i + b) for i in range(4) for v in (1, 2, 3, 4) for a, b in ((0, v), (v, 5))]
+    graph = _graph(21, edges)
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+
+    def different(*pairs: tuple[int, int]) -> int:
+        held = [Colocate(nodes=nodes) for nodes in ((6, 7), (8, 9), (7, 8), *pairs)]
+        problem = Problem.create(graph, [Device("a"), Device("b")], links, MAKESPAN, held)
+        found = split(graph, held=[c.nodes for c in held])
+        return len(grouped(parts(problem, found, np.full((len(found.modules), 2), np.inf))).firsts)
+
+    assert different((12, 13), (11, 12), (13, 14)) == 4
+    assert different((11, 12), (12, 13)) == 5
+
+
 def walk_of(problem: Problem, found: Split) -> Walk:
     """Return a walk through modules solved by lists."""
     rooms = np.full((len(found.modules), problem.k), np.inf)
@@ -232,6 +248,16 @@ def test_modules_share_memory_out() -> None:
     problem = Problem.create(graph, devices, links, MAKESPAN, [Memory()])
     result = _solved(problem, MilpSplit(), 4.0)
     assert result.plan is not None
+
+
+def test_modules_that_do_not_fit_together_are_not_exact() -> None:
+    """Where every module by itself has the memory of all, their optimum is a bound, and its plan none."""
+    graph = Graph.create(["a", "b"], [(0, 1)], memory=1.0, times={"x": [1.0, 1.0], "y": [9.0, 9.0]})
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    devices = [Device("x", memory=1.0), Device("y", memory=1.0)]
+    result = _solved(Problem.create(graph, devices, links, MAKESPAN, [Memory()]), MilpSplit(), 4.0)
+    assert result.cost == 10.0
+    assert not any("exact" in note for note in result.notes)
 
 
 def test_options_that_mean_nothing_are_refused() -> None:

@@ -16,6 +16,7 @@ from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.decomposition.canonical import Canonical, canonical
 from mtpp_dsl.solvers.decomposition.piece import Piece
 from mtpp_dsl.solvers.splitting.modules import Split
+from mtpp_dsl.together import colocated
 
 __all__ = ["Part", "Place", "Places", "parts"]
 
@@ -87,9 +88,6 @@ class Part:
     def _piece(self, columns: Floats, carry: Floats) -> Piece:
         """Return the module as one of a decomposition, with all that tells tasks apart in columns of its times."""
         graph, s = self.problem.graph, len(self.nodes)
-        together = np.arange(s)
-        for constraint in self.problem.of(Colocate):
-            together[list(constraint.nodes)] = together[list(constraint.nodes)].min()
         return Piece(
             nodes=self.nodes,
             edges=self.edges,
@@ -101,7 +99,7 @@ class Part:
             carry=carry,
             memory=np.zeros(s),
             limit=np.full(columns.shape[1], np.inf),
-            together=together,
+            together=colocated(self.problem),
             apart=tuple(constraint.nodes for constraint in self.problem.of(Separate)),
             exclusive=any(self.problem.of(ExclusiveLinks)),
         )
