@@ -204,6 +204,8 @@ def test_params_from_outside() -> None:
     assert "param 'k' is of type int" in errors(text, k="2.5")[0].message
     assert "nothing is called 'x'" in errors(text, k="x")[0].message
     assert load(text, {"k": "1 + 2", "t": "5 us"}).origin.params == {"k": 3, "t": "5 us"}
+    listed = load(HEAD + "param a = [1, 2 ms]\nparam b = 1..3\nparam c = 0..200", {"b": "[]"}).origin.params
+    assert listed == {"a": "[1, 2 ms]", "b": "[]", "c": "201 items"}
 
 
 def test_includes(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.reader import bind_params, read_source, read_statements
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value
+from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Origin, Problem, Shared
 from mtpp_dsl.source import Diagnostic, Source, Span
 from mtpp_dsl.units import NONE, TIME, format_exact
@@ -31,6 +32,8 @@ from mtpp_dsl.units import NONE, TIME, format_exact
 __all__ = ["LANGUAGE_VERSION", "load"]
 
 LANGUAGE_VERSION = 1
+MOST_SHOWN = 100
+"""Longer lists are told by their length in what results say of params."""
 
 S = TypeVar("S", bound=tree.Statement)
 T = TypeVar("T")
@@ -354,4 +357,8 @@ class _Lowering:
 def _plain(value: Value) -> object:
     if isinstance(value, Quantity):
         return value.value if value.dimension == NONE else format_exact(value.value, value.dimension)
+    if isinstance(value, Values):
+        return (
+            f"[{', '.join(str(_plain(item)) for item in value)}]" if len(value) <= MOST_SHOWN else f"{len(value)} items"
+        )
     return value if isinstance(value, (str, bool)) else str(value)
