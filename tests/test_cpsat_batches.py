@@ -136,7 +136,7 @@ def test_reference_cases(cpsat: Engine, data: Path) -> None:
 @pytest.mark.parametrize(("method", "field"), [("batched", "opt_corrected"), ("batched-printed", "opt_printed")])
 def test_a_reference_case_from_the_outside(data: Path, method: str, field: str) -> None:
     """The methods of the engine give the two optima, the corrected one with proof."""
-    case = cases(data)["maxratio_skip36"]
+    case = cases(data)["chain3_K3_L2_mem"]
     result = solve(built(case), method, solver="cp-sat", threads=1)
     assert result.cost == pytest.approx(case[field], rel=1e-9)
     assert (result.status == "optimal") == (method == "batched")
@@ -274,7 +274,6 @@ def test_constraints_without_a_plan_are_named() -> None:
     result = solve(problem, "batched", solver="cp-sat", threads=1)
     assert result.infeasibility is not None
     assert result.infeasibility.clash == ("pin chunks", "pin chunks")
-    assert result.infeasibility.minimal
 
 
 def test_a_pool_takes_requests_of_both_kinds() -> None:

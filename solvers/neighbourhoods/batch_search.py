@@ -85,7 +85,8 @@ def _window(whole: WholeBatches, line: BatchTimeline, size: float, random: np.ra
     batches = int(line.rank.max(initial=0)) + 1
     middle, reach = int(random.integers(batches)), round(wanted * batches / len(line.rank) / 2)
     first, last = middle - reach, middle + reach
-    free: Bools = (line.there & (line.rank >= first) & (line.rank <= last)).any(axis=1)
+    here = line.there & (line.rank >= first) & (line.rank <= last)
+    free: Bools = np.asarray(here.any(axis=1), np.bool_)
     if scattered:
         free &= random.random(len(free)) < 1 / WIDER
     return BatchWindow.of(whole, line, first, last, free)
