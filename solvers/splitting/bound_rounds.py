@@ -87,9 +87,9 @@ class Rounds:
             if self._stopped() or left <= 0:
                 return
             self._round(width, self._asking, inf if until == inf else monotonic() + SHARE * left, most)
-            if self._best <= before * (1 + HELPS) or until == inf:
-                if until == inf and width > 1 and self._best <= before:
-                    return
+            if until == inf and width > 1 and self._best <= before and self._asking.open:
+                return
+            if until == inf or self._best <= before * (1 + HELPS):
                 width += 1
 
     def _glance(self) -> None:
