@@ -167,7 +167,8 @@ def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | N
         limits: when to stop, and the seed; its own ``start`` is not looked at.
         progress: told of better plans, and asked whether to stop.
     """
-    run = BatchSchedules(problem, limits, progress or Progress(), lists=False)
+    own = limits.within(limits.remaining, start=None)
+    run = BatchSchedules(problem, own, progress or Progress(), lists=False)
     run.keep(plan)
     run.result()
     return run.plan or plan
