@@ -182,6 +182,9 @@ def test_memory_has_a_price() -> None:
     free = bounded("simple", crowded(1e3)).bound
     assert free is not None
     assert free.cost == pytest.approx(6 * 2 / 11, rel=1e-2)
+    none = bounded("simple", crowded(0.0)).bound
+    assert none is not None
+    assert 11.0 < none.cost <= 12.0
 
 
 def infeasible(*constraints: Any, memory: float | None = None) -> Problem:

@@ -17,6 +17,8 @@ __all__ = ["Work", "most_work"]
 TUNINGS = 60
 PRICINGS = 120
 """Tries of prices of memory."""
+LEAST_ROOM = 1e-9
+"""Of what a node needs at most: a device that holds less is priced as if it held that."""
 MOST_CELLS = 2e7
 """Steps of one look at all spreads, beyond which the least time per input counts instead."""
 MOST_HEADS = 200
@@ -128,9 +130,9 @@ def _priced(
         if trial == 0 and (used <= limit)[hard].all():
             return None
         pace = 1.0 / (1.0 + 0.1 * trial)
-        room = np.where(hard, np.maximum(limit, 1e-300), 1.0)
+        room = np.where(hard, np.maximum(limit, LEAST_ROOM * need.max()), 1.0)
         unit = max(work, 1e-300) / room
-        prices = np.where(hard, np.maximum(0.0, prices + 0.3 * pace * unit * (used / room - 1)), 0.0)
+        prices = np.where(hard, np.maximum(0.0, prices + 0.3 * pace * unit * (used - limit) / room), 0.0)
         y = y * np.exp(pace * (load / max(load.max(), 1e-300) - 1.0))
         prices, y = prices / y.sum(), y / y.sum()
         if stopped():
