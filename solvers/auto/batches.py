@@ -24,6 +24,8 @@ MODEL = 4_000
 """Larger problems, in chunks of nodes times devices, are no work for one model."""
 SPLIT_SHARE = 0.7
 """Of the time left, what the modules may take before one model of everything gets it."""
+SEARCH_SHARE = 0.4
+"""Of the time left, what annealing may take before windows of its plan are made anew."""
 
 
 class BatchRun(Steps):
@@ -60,12 +62,14 @@ class BatchRun(Steps):
         return method
 
     def lanes(self, count: int, size: int) -> list[list[Task]]:
-        """Return lanes of tasks, at most *count*: a search; modules, their bound and one model; further searches."""
+        """Return lanes of tasks, at most *count*: searches; modules, their bound and one model; further searches."""
         search, split, bound = (load(METHODS, name)() for name in ("annealing", "milp-split", "split-bound"))
+        improve = [load(METHODS, "lns")()] if availability().ok else []
         model = [self.whole] if size <= MODEL or search.accepts(self.problem) is not None else []
         if count == 1:
-            turns = (split, bound, search, *model)
+            turns = (split, bound, search, *improve, *model)
             return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
         parts = [Task(split, SPLIT_SHARE), Task(bound, 1.0 if not model else SPLIT_SHARE), *map(Task, model)]
-        more = [[Task(search, seed=seed)] for seed in range(1, count)]
-        return [lane for lane in ([Task(search)], parts, *more) if lane][:count]
+        first = [Task(search, SEARCH_SHARE if improve else 1.0), *map(Task, improve)]
+        more = [[Task(method, seed=seed)] for seed in range(1, count) for method in (search, *improve)]
+        return [lane for lane in (first, parts, *more) if lane][:count]
