@@ -187,6 +187,34 @@ def test_memory_has_a_price() -> None:
     assert 11.0 < none.cost <= 12.0
 
 
+def test_no_room_at_all_has_prices_that_can_be_checked() -> None:
+    """Where memory holds no spread prices would grow without end; they stop where a checker can still count."""
+    graph = Graph.create("a", [], work=2.0, params=1.5, memory=2.0)
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)))
+    for small in (0.0, 0.1):
+        devices = [Device("x", memory=2.75), Device("y", memory=small)]
+        problem = Problem.create(graph, devices, links, Objective("throughput", batch=3), [Memory()])
+        bound = bounded("simple", problem).bound
+        assert optimum(problem) is None
+        assert bound is not None
+        assert bound.certificate is not None
+        assert proved(problem, dict(bound.certificate.data)) >= bound.cost * (1 - 1e-12)
+
+
+def test_pinned_chunks_leave_the_first_one_no_choice() -> None:
+    """The path is that of the first chunk, where it is pinned to, and the checker finds the same."""
+    tables = {"x": {1: [1.0], 2: [1.0]}, "y": {1: [3.0], 2: [3.0]}}
+    devices, links = [Device("x", "x"), Device("y", "y")], Links(np.ones((2, 2)), np.zeros((2, 2)))
+    pinned = [PinChunks(nodes=(0,), places=(1, 0))]
+    graph = Graph.create("a", [], batch_times=tables)
+    problem = Problem.create(graph, devices, links, Objective("throughput", batch=2), pinned)
+    bound = bounded("critical-path", problem).bound
+    assert bound is not None
+    assert bound.certificate is not None
+    assert bound.cost == pytest.approx(3.0) == optimum(problem)
+    assert proved(problem, dict(bound.certificate.data)) == pytest.approx(3.0)
+
+
 def infeasible(*constraints: Any, memory: float | None = None) -> Problem:
     graph = Graph.create("ab", [(0, 1)], work=1.0, params=2.0, output=1.0)
     devices = [Device("x", memory=memory), Device("y", memory=memory)]

@@ -114,7 +114,7 @@ def _priced(
     limit = np.where(hard, instance.limit * (1 + TOLERANCE * (1 + 1e-6)), 0.0)
     prices, best = np.zeros(k), None
     y = y / y.sum()
-    known = 0.0
+    known, serial = 0.0, 2 * float(np.where(np.isfinite(cost), cost, 0.0).max(axis=2).sum())
     for trial in range(PRICINGS):
         with np.errstate(invalid="ignore"):
             total = np.where(np.isfinite(cost), y[:, None] * cost + prices[:, None] * need, inf)
@@ -123,6 +123,8 @@ def _priced(
         value = work - paid - SAFE * (1 + len(cost) / 1e3) * (work + paid)
         if value > known and trial > 0:
             known, best = value, (value, y, prices)
+        if known > serial:  # no shares of spreads fit: prices would grow without end
+            break
         load = np.take_along_axis(np.where(np.isfinite(cost), cost, 0.0), sizes[:, :, None], axis=2)[:, :, 0].sum(
             axis=0
         )

@@ -88,6 +88,8 @@ def _sample(problem: Problem) -> Problem:
     edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
     rules: list[Constraint] = [c for c in problem.constraints if isinstance(c, (Colocate, Memory, Separate))]
     time = _open(problem)[:, :, 1:].min(axis=2)
+    for pin in problem.of(PinChunks):  # the one input is that of the first chunk
+        time[np.ix_(pin.nodes, [d for d in range(problem.k) if d != pin.places[0]])] = inf
     sample = Graph.create(
         graph.names,
         edges,
