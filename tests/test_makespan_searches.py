@@ -177,7 +177,7 @@ def test_a_start_that_is_none_is_dropped(method: Method) -> None:
 
 @names
 def test_what_cannot_be_honoured_is_refused(method: Method) -> None:
-    """Labelled constraints, contiguity, batches; and for ea all that is no makespan on links."""
+    """Labelled constraints, contiguity, exclusive links of batches; and for ea all that is no makespan on links."""
     graph = Graph.create("ab", [(0, 1)], work=1.0)
     links = Links(np.ones((2, 2)), np.ones((2, 2)))
     devices = [Device("x"), Device("y")]
@@ -185,7 +185,7 @@ def test_what_cannot_be_honoured_is_refused(method: Method) -> None:
     for rule, word in ((row, "early"), (Contiguous(), "contiguous")):
         problem = Problem.create(graph, devices, links, Objective("makespan"), [rule])
         assert word in (method.accepts(problem) or "")
-    batch = Problem.create(graph, devices, links, Objective("throughput", batch=2))
+    batch = Problem.create(graph, devices, links, Objective("throughput", batch=2), [ExclusiveLinks()])
     assert "batch" in (method.accepts(batch) or "")
     assert method.accepts(Problem.create(graph, devices, Shared(1.0), Objective("makespan")))
 

@@ -1,82 +1,38 @@
-"""What a run of a search for schedules holds: the best plan, and when there is no more to do."""
+"""What a run of a search for schedules of one sample holds, and where it starts."""
 
 from __future__ import annotations
-
-from threading import RLock
 
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, relative_gap
-from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.makespan.field import field_of, starts
+from mtpp_dsl.solvers.scheduling import holding
 from mtpp_dsl.solvers.scheduling.instance import Instance
 
 __all__ = ["Holding"]
 
 
-class Holding:
-    """The best plan of a run; threads may share it.
-
-    Args:
-        name: of the method.
-        problem: on links, with a makespan to minimise.
-        limits: when to stop, and where to start.
-        progress: told of plans.
-    """
+class Holding(holding.Holding):
+    """The best plan of a run for a makespan on links; see :class:`mtpp_dsl.solvers.scheduling.holding.Holding`."""
 
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
-        self._problem, self._limits, self._progress = problem, limits, progress
+        proved = Simple().solve(problem, Limits(), Progress()).bound
+        super().__init__(name, problem, limits, progress, 0.0 if proved is None else proved.cost)
         self._instance = Instance.of(problem)
         self._field = field_of(self._instance)
-        self._taker = Taker(name, problem, limits, progress)
-        self._lock = RLock()
-        proved = Simple().solve(problem, Limits(), Progress()).bound
-        self._simple = 0.0 if proved is None else proved.cost
+
+    def fits(self, plan: Plan) -> bool:
+        """Return whether every device holds what *plan* puts there, to the last byte."""
+        used = np.bincount(plan.assignment, weights=self._instance.memory, minlength=self._instance.k)
+        return bool((used <= self._instance.limit).all())
 
     def begin(self) -> None:
         """Keep the plan to start from and those of list schedulers, as far as they break nothing."""
-        start = self._limits.start
-        if start is not None and not self.keep(start):
-            why = self._taker.broken or "a device holds more than its memory, by less than the check of plans lets pass"
-            self._taker.note(f"the start was dropped, it is no plan: {why}")
+        super().begin()
         for plan in starts(self._instance, self._limits, self._progress):
             self.keep(plan)
         if self.plan is None:
             self._taker.note("no schedule to start from was found; this does not prove that there is none")
-
-    def keep(self, plan: Plan) -> bool:
-        """Keep *plan* if it is the best; return whether it breaks no constraint."""
-        used = np.bincount(plan.assignment, weights=self._instance.memory, minlength=self._instance.k)
-        if (used > self._instance.limit).any():
-            return False
-        with self._lock:
-            return self._taker.take(plan)
-
-    def closed(self, cost: float) -> bool:
-        """Return whether a cost is close enough to the bound known."""
-        proved = self._progress.bound
-        bound = max(self._simple, 0.0 if proved is None else proved.cost)
-        return relative_gap(cost, bound) <= self._limits.gap
-
-    def answer(self) -> Result:
-        """Return the best plan, and why the run ended."""
-        return self._taker.result("gap" if self.closed(self.cost) else "complete")
-
-    @property
-    def plan(self) -> Plan | None:
-        """The best plan."""
-        return self._taker.plan
-
-    @property
-    def cost(self) -> float:
-        """The least makespan."""
-        return self._taker.cost
-
-    @property
-    def done(self) -> bool:
-        """Whether there is no more time, or no need for more."""
-        return self._progress.stopped or self._limits.remaining <= 0 or self.closed(self.cost)
