@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic, Colocate, Linear, Load, Memory, On, Pin, Replicate, Separate
 from mtpp_dsl.contracts import Progress
-from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators import generate
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
@@ -188,10 +187,3 @@ def test_throughput() -> None:
     assert result.cost is not None
     assert result.bound is not None
     assert problem.objective.value(result.cost) <= problem.objective.value(result.bound.cost)
-
-
-def test_batches_are_refused() -> None:
-    """What has no method yet is refused with the reason."""
-    problem = Problem.create(regal(12, 2).graph, [Device("a")], Shared(1.0), Objective("throughput", batch=4))
-    with pytest.raises(Refused, match="batch"):
-        solve(problem)

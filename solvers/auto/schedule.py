@@ -32,7 +32,7 @@ PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
 """Of the time left, what the decomposition may take, and the chain relaxation before one model of everything."""
 MODEL_NODES = 400
 """Larger graphs are no work for one model."""
-ANNEALING_SHARE = 0.3
+ANNEALING_SHARE = 0.4
 
 
 class ScheduleRun(Steps):
@@ -98,7 +98,7 @@ class ScheduleRun(Steps):
             self.at_once(self.lanes(cores(self.limits)))
 
     def lanes(self, count: int) -> list[list[Task]]:
-        """Return lanes of tasks, at most *count*: modules or a search, then proofs, then further searches."""
+        """Return lanes of tasks, at most *count*: searches and modules, then proofs, then further searches."""
         search = load(METHODS, "annealing")()
         improve = [load(METHODS, "lns")()] if self.by_modules else []
         chain = [load(METHODS, "chain-relaxation")()] if self.by_modules and not self.cut else []
@@ -107,10 +107,10 @@ class ScheduleRun(Steps):
         proofs = [Task(method, CHAIN_SHARE if model else 1.0) for method in chain] + [Task(method) for method in model]
         split = self.by_modules and self.split
         if count == 1:
-            turns = (*([parts, below] if split else [search]), *chain, *improve, *model)
+            turns = (search, *([below, parts] if split else []), *chain, *improve, *model)
             return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
         first = [Task(search, ANNEALING_SHARE if improve else 1.0), *map(Task, improve)]
         if split:
-            first, proofs = [Task(parts, SPLIT_SHARE), *first], [Task(below, SPLIT_BOUND_SHARE), *proofs]
+            first, proofs = [first[0], Task(parts, SPLIT_SHARE), *first[1:]], [Task(below, SPLIT_BOUND_SHARE), *proofs]
         more = [[Task(method, seed=seed)] for seed in range(1, count) for method in (*improve, search)]
         return [lane for lane in (first, proofs, *more) if lane][:count]
