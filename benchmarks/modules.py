@@ -174,11 +174,12 @@ def table(options: argparse.Namespace) -> None:
 def _cell(row: dict[str, str] | None, batched: bool) -> str:
     if row is None:
         return ""
+    sign = "" if row["value"] else "<= " if batched else ">= "
     shown = row["value"] or row["bound"]
     if not shown:
         return "none"
     value = float(shown) if batched else 1000 * float(shown)
-    return f"{value:.1f} ({float(row['seconds']):.0f} s)"
+    return f"{sign}{value:.1f} ({float(row['seconds']):.0f} s)"
 
 
 def main() -> None:
