@@ -381,3 +381,12 @@ def test_magnitudes_of_batches() -> None:
     """Times that no solver computes with are refused, with their sum."""
     for text in ("time a on gpu at batch 1 = 1e300 s", "device x (overhead = 1e300 s)"):
         assert "is refused" in errors(BATCHED + text)[0].message
+
+
+def test_links_that_join_nothing_take_no_times() -> None:
+    """Without any link there is no time of a transfer whose unit could be another than that of the nodes."""
+    problem = load(
+        'mtpp 1 graph { node "a" (work = 2 ms, output = 1 MiB) } device x device y\n'
+        "interconnect links\nmaximize throughput (batch = 2)"
+    )
+    assert problem.time_unit == "s"

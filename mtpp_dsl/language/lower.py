@@ -25,7 +25,7 @@ from mtpp_dsl.language.reader import bind_params, read_source, read_statements
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value
 from mtpp_dsl.language.values import Sequence as Values
-from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Origin, Problem, Shared
+from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Origin, Problem, Shared
 from mtpp_dsl.source import Diagnostic, Source, Span
 from mtpp_dsl.units import NONE, TIME, format_exact
 
@@ -260,17 +260,18 @@ class _Lowering:
         else:
             channel = lower_interconnect(found[0], self.scope)
         joined, time = lower_links(channel, links, self.scope, graph)
-        self.check_times(time == TIME, channel.span)
+        self.check_times(joined, time == TIME, channel.span)
         self.check_io(joined, channel.span)
         return joined
 
-    def check_times(self, channel_in_seconds: bool, span: Span) -> None:
-        """Hold the times of transfers against the times of nodes."""
+    def check_times(self, joined: Interconnect, channel_in_seconds: bool, span: Span) -> None:
+        """Hold the times of transfers, where there can be any, against the times of nodes."""
         graph = self.scope.graph
         assert graph is not None
         work_in_seconds = graph.work_unit in ("s", "FLOP")
         works = bool(graph.work.any() or graph.times)
-        transfers = bool(graph.output.any() or graph.sizes.any())
+        nothing = isinstance(joined, Links) and joined.transfers is None and not joined.bandwidth.any()
+        transfers = not nothing and bool(graph.output.any() or graph.sizes.any())
         if works and transfers and work_in_seconds != channel_in_seconds:
             one, two = ("in s", "without a unit") if work_in_seconds else ("without a unit", "in s")
             raise Complaint(
