@@ -110,7 +110,8 @@ def _with_options(method: Method, call: SolveCall) -> Method:
     given = {name: value for name, value in asked.items() if value is not None}
     for name in given:
         if name not in getattr(method, "options", ()):
-            raise UsageError(f"--{name.replace('_', '-')} means nothing to method {method.name!r}; milp-split takes it")
+            takers = "milp-split and split-bound take it" if name == "channels" else "milp-split takes it"
+            raise UsageError(f"--{name.replace('_', '-')} means nothing to method {method.name!r}; {takers}")
     return type(method)(**given) if given else method
 
 
