@@ -70,7 +70,7 @@ def solve(
     ] = None,
     channels: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="milp-split, split-bound: tensors between modules, at most.", show_default=False),
+        typer.Option(min=1, metavar="N", help="milp-split, split-bound: channels at most.", show_default=False),
     ] = None,
     module_time_limit: Annotated[
         str | None,
