@@ -7,7 +7,7 @@ from functools import cached_property
 from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.registry import METHODS, built_in, load
-from mtpp_dsl.result import Result
+from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.cuts import modules
@@ -33,6 +33,8 @@ PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
 MODEL_NODES = 400
 """Larger graphs are no work for one model."""
 ANNEALING_SHARE = 0.4
+ROUNDING = 1e-4
+"""A gap that whole numbers may leave."""
 
 
 class ScheduleRun(Steps):
@@ -52,6 +54,8 @@ class ScheduleRun(Steps):
             self.run(Task(self.whole, WHOLE_SHARE, WHOLE_SECONDS))
         if self.by_modules and self.cut:
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
+            if self.nearly:
+                self.run(Task(load(METHODS, "milp-split")(), SPLIT_SHARE))
         self.run(Task(load(METHODS, "interval")(), QUICK_SHARE, QUICK_SECONDS))
         self.race()
         return self.answer()
@@ -65,6 +69,12 @@ class ScheduleRun(Steps):
             self.notes.append(f"CP-SAT solves schedules much better than what is installed: {availability().install}")
             return False
         return True
+
+    @property
+    def nearly(self) -> bool:
+        """Whether no more than rounding seems to be between plan and bound; modules by themselves are rounded less."""
+        cost, bound = self.progress.cost, self.progress.bound
+        return cost is not None and bound is not None and relative_gap(cost, bound.cost) <= ROUNDING
 
     @cached_property
     def whole(self) -> Method:
