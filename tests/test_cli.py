@@ -155,13 +155,18 @@ def test_missing_solver(toy: str, capsys: pytest.CaptureFixture[str], monkeypatc
         assert "coinor-cbc" in capsys.readouterr().err
 
 
-def test_refused_specs(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Specs whose methods come later check, and refuse to be solved with the reason."""
-    path = str(specs / "rwnn_batched.mtpp")
-    assert run(["check", path]) == 0
-    capsys.readouterr()
-    assert run(["solve", path]) == 2
-    assert "batch" in capsys.readouterr().err
+def test_batches(specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A batch's answer says which inputs run where and when, verifies, is drawn and traced, and is a start."""
+    path, answer = str(specs / "rwnn_batched.mtpp"), tmp_path / "a.json"
+    files = ["--json", str(answer), "--trace", str(tmp_path / "trace.json"), "--gantt", str(tmp_path / "gantt.svg")]
+    assert run(["solve", path, "--method", "heft", *files]) == 0
+    assert "128 inputs, 4 chunks of 32" in capsys.readouterr().out
+    data = json.loads(answer.read_text())
+    jsonschema.validate(data, schema())
+    assert data["objective"]["batch"] == 128
+    assert {row["batch"] for row in data["plan"]["schedule"]} <= {32, 64, 96, 128}
+    assert run(["verify", path, str(answer)]) == 0
+    assert run(["solve", path, "--method", "expert", "--start", str(answer)]) == 0
 
 
 def test_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
