@@ -59,7 +59,7 @@ def test_one_model_of_everything_takes_batches(there: bool, monkeypatch: pytest.
 
 def test_networks_have_a_plan_and_a_bound_in_time() -> None:
     """A network of modules has a verified plan close to its bound when its time is up."""
-    result = solve(network(3, Memory()), time_limit=10)
+    result = solve(network(3, Memory()), time_limit=6)
     assert result.verified
     assert result.gap is not None
     assert result.gap < 0.1

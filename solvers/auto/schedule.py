@@ -24,8 +24,8 @@ WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
 """Graphs of so few nodes are given to one model as a whole first, for so long."""
 MODULE_NODES, MODULE_PART = 120, 0.4
 """Modules of more nodes, or of more of the graph, are not solved as they are: it has no cut nodes that help."""
-CHANNEL_NODES, CHANNEL_MODULES = 40, 3
-"""Where few channels leave no larger modules, and so many of them, these are solved one after another."""
+CHANNELS, CHANNEL_NODES, CHANNEL_MODULES = 4, 40, 3
+"""Where so few channels leave no larger modules, and so many of them, these are solved one after another."""
 SPLIT_SHARE, SPLIT_BOUND_SHARE = 0.6, 0.4
 """Of the time left, what they may take, and their bound, before further searches and other bounds."""
 PARTS_SHARE, CHAIN_SHARE = 0.85, 0.65
@@ -99,8 +99,9 @@ class ScheduleRun(Steps):
         """Whether few channels leave modules that are small enough, and no cut nodes do."""
         if self.cut:
             return False
-        sizes = split(self.problem.graph).sizes
-        return max(sizes) <= CHANNEL_NODES and len(sizes) >= CHANNEL_MODULES
+        found = split(self.problem.graph)
+        fits = max(found.sizes) <= CHANNEL_NODES and len(found.sizes) >= CHANNEL_MODULES
+        return fits and found.channels <= CHANNELS
 
     def race(self) -> None:
         """Search, and solve everything as one model, until plan and bound meet."""
