@@ -26,5 +26,4 @@ demo: install
 test: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python -m tests.tools.typecheck
-	$(BIN)/pytest
+	$(BIN)/python -m tests.tools.typecheck & types=$$!; $(BIN)/pytest && wait $$types
