@@ -106,7 +106,7 @@ def random_batches(
 
 def barrier_optimum(problem: Problem) -> float | None:
     """Return the least makespan where batches wait for all batches of what their nodes read; None without a plan."""
-    from mtpp_dsl.samples import plans
+    from mtpp_dsl.brute_force import plans
 
     graph, batching = problem.graph, problem.batching
     least = inf

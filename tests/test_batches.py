@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import validate
 
 from mtpp_dsl.batches import Batches, shipments, timed
+from mtpp_dsl.brute_force import plans
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.evaluation import evaluate
@@ -21,7 +22,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.report.json import schema
-from mtpp_dsl.samples import plans, small
+from mtpp_dsl.samples import small
 from mtpp_dsl.verification import cost_of, verify
 
 CHAIN = Graph.create("ab", [(0, 1)], output=[1.0, 1.0], params=[2.0, 3.0], times={"x": [1, 3], "y": [3, 1]})
@@ -174,6 +175,21 @@ def test_schedules_that_are_none_are_refused(change: dict[str, object], message:
     data["schedule"][0].update(change)
     with pytest.raises(UsageError, match=message):
         Plan.from_json(problem, data)
+
+
+@pytest.mark.parametrize("said", [{"a": "p", "b": ["p", "q"]}, {"a": ["p", "q"]}, {}, "p"])
+def test_an_assignment_beside_another_schedule_is_refused(said: object) -> None:
+    """What loads the assignment alone must not be told of other devices than the schedule has."""
+    problem = worked()
+    with pytest.raises(UsageError, match="the assignment"):
+        Plan.from_json(problem, {**halves(problem).to_json(problem), "assignment": said})
+
+
+def test_what_is_about_batches_needs_one() -> None:
+    """Chunks, and transfers by input, mean nothing of one sample, and are not ignored."""
+    for objective in (Objective("makespan", chunk=2), Objective("throughput", transfer="per-input")):
+        with pytest.raises(UsageError, match="about batches"):
+            Problem.create(CHAIN, worked().devices, LINKS, objective)
 
 
 def test_a_left_out_input_is_named() -> None:

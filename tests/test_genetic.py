@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.brute_force import plans
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
@@ -18,7 +19,6 @@ from mtpp_dsl.graph import Floats, Graph
 from mtpp_dsl.plan import Plan, device_order
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.result import Bound
-from mtpp_dsl.samples import plans
 from mtpp_dsl.solvers.combinatorial import pins, slices
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.covering import Cover

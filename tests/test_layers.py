@@ -47,7 +47,8 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "report": {"registry", "verification"},
     "formats": {"registry"},
     "generators": {"registry"},
-    "samples": {"batch_check", "generators", "schedule_check", "verification"},
+    "brute_force": {"batch_check", "schedule_check", "verification"},
+    "samples": {"brute_force", "generators", "verification"},
     "testing": {"registry", "formats", "generators", "samples", "verification"},
     "language": {"registry", "formats", "generators"},
 }

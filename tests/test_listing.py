@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.brute_force import plans
 from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Memory, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
@@ -21,7 +22,6 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.result import Result
-from mtpp_dsl.samples import plans
 from mtpp_dsl.solvers.listing.complete import complete, scheduled
 from mtpp_dsl.solvers.listing.favourites import Sct, favourites
 from mtpp_dsl.solvers.listing.groups import Getf, rounded, shares, speed_groups, speeds

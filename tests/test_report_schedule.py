@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from mtpp_dsl.brute_force import plans
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
@@ -22,7 +23,6 @@ from mtpp_dsl.report.picture import check_picture, draw
 from mtpp_dsl.report.terminal import summary
 from mtpp_dsl.report.trace import trace
 from mtpp_dsl.result import Result
-from mtpp_dsl.samples import plans
 from mtpp_dsl.subgraphs import scheduled
 from tests.latency_cases import latency_problem
 from tests.strategies import link_problems

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import registry, samples
+from mtpp_dsl.brute_force import plans
 from mtpp_dsl.constraints import (
     BatchSizes,
     BreakSymmetry,
@@ -148,7 +149,7 @@ def test_paths_and_work_are_never_above(seed: int) -> None:
     cuts = sorted(set(random.integers(0, problem.graph.n + 1, 2).tolist()))
     run = bounding._Run(problem, modules_of(problem, cuts), Limits(), Progress())
     run.bound(None)
-    best = min((plan.batches.makespan for plan in samples.plans(problem) if plan.batches is not None), default=inf)
+    best = min((plan.batches.makespan for plan in plans(problem) if plan.batches is not None), default=inf)
     assert run.best.cost <= best * OVER, run.best.detail
 
 

@@ -1,0 +1,179 @@
+"""Every plan of a small problem, by trying everything from the definitions alone: what optima are tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import inf, nan
+
+import numpy as np
+
+from mtpp_dsl.batch_check import duration
+from mtpp_dsl.batches import Batches
+from mtpp_dsl.constraints import ExclusiveLinks, PinChunks
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.schedule import Schedule
+from mtpp_dsl.schedule_check import travel
+from mtpp_dsl.subgraphs import most_subgraphs, scheduled
+from mtpp_dsl.verification import verify
+
+__all__ = ["plans"]
+
+
+def plans(problem: Problem) -> Iterator[Plan]:
+    """Yield every plan that satisfies every constraint, with every choice of replicas.
+
+    For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
+    earlier in its place: without labelled constraints on times, no schedule is shorter. Likewise, on ``host`` and
+    ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to spread chunks over devices,
+    those of the first node in one order only, unless chunks are pinned.
+    """
+    if problem.objective.batch is not None:
+        yield from _batch_plans(problem)
+        return
+    for assignment in product(range(problem.k), repeat=problem.graph.n):
+        if problem.objective.quantity == "makespan":
+            if isinstance(problem.interconnect, Links):
+                found = _shortest(problem, assignment)
+                yield from [found] if found is not None and not verify(problem, found) else []
+            else:
+                yield from _by_subgraphs(problem, assignment)
+            continue
+        for replicas in _replicas(problem, set(assignment)):
+            plan = Plan.create(problem, assignment, replicas=replicas)
+            if not verify(problem, plan):
+                yield plan
+
+
+def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
+    """Return the plan with the shortest schedule of an assignment, by trying every order of nodes and transfers."""
+    graph = problem.graph
+    edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+    takes = [float(problem.time[v, d]) for v, d in enumerate(assignment)]
+    carry = [0.0 if assignment[u] == assignment[v] else travel(problem, e, assignment[u], assignment[v])
+             for e, (u, v) in enumerate(edges)]  # fmt: skip
+    if inf in takes or inf in carry:
+        return None
+    exclusive = any(problem.of(ExclusiveLinks))
+    uses = [[("runs", d)] if takes[v] > 0 else [] for v, d in enumerate(assignment)]  # of each node, then of each edge
+    uses += [
+        [("sends", assignment[u]), ("receives", assignment[v])] if exclusive and carry[e] > 0 else []
+        for e, (u, v) in enumerate(edges)
+    ]
+    needs = [{graph.n + e for e, (_, head) in enumerate(edges) if head == v} for v in range(graph.n)]
+    needs += [{u} for u, _ in edges]
+    time = takes + carry
+    best: tuple[float, dict[int, float]] = (inf, {})
+    seen: set[tuple[tuple[int, float], ...]] = set()
+
+    def extend(ends: dict[int, float], free: dict[tuple[str, int], float]) -> None:
+        nonlocal best
+        key = tuple(sorted(ends.items()))
+        if key in seen or max(ends.values(), default=0.0) >= best[0]:
+            return
+        seen.add(key)
+        if len(ends) == len(time):
+            best = max(ends.values(), default=0.0), ends
+            return
+        for item in range(len(time)):
+            if item not in ends and needs[item] <= ends.keys():
+                ready = max([0.0, *(ends[other] for other in needs[item]), *(free.get(r, 0.0) for r in uses[item])])
+                end = ready + time[item]
+                extend({**ends, item: end}, {**free, **dict.fromkeys(uses[item], end)})
+                if not uses[item]:  # it is in nobody's way: no other item need come before it
+                    return
+
+    extend({}, {})
+    ends = [best[1][item] for item in range(len(time))]
+    moved = [assignment[u] != assignment[v] for u, v in edges]
+    schedule = Schedule.create(
+        graph,
+        [end - takes[v] for v, end in enumerate(ends[: graph.n])],
+        ends[: graph.n],
+        [ends[graph.n + e] - carry[e] if moved[e] else nan for e in range(graph.m)],
+        [ends[graph.n + e] if moved[e] else nan for e in range(graph.m)],
+    )
+    return Plan.create(problem, assignment, schedule=schedule)
+
+
+def _batch_plans(problem: Problem) -> Iterator[Plan]:
+    """Yield the shortest schedule of every way to spread the chunks of all nodes over devices."""
+    batching = problem.batching
+    spreads = [
+        [
+            spread
+            for spread in product(range(problem.k), repeat=batching.count)
+            if all(np.isfinite(batching.time[v, d, spread.count(d)]) for d in range(problem.k))
+        ]
+        for v in range(problem.graph.n)
+    ]
+    pinned = any(problem.of(PinChunks))  # then chunks are not all alike
+    for where in product([s for s in spreads[0] if pinned or list(s) == sorted(s)], *spreads[1:]):
+        found = _shortest_batches(problem, where)
+        if found is not None and not verify(problem, found):
+            yield found
+
+
+def _shortest_batches(problem: Problem, where: Sequence[Sequence[int]]) -> Plan | None:
+    """Return the plan with the shortest schedule of chunks on devices, by trying every order of batches."""
+    graph, batching = problem.graph, problem.batching
+    items = [(v, d) for v, spread in enumerate(where) for d in sorted(set(spread))]
+    takes = {(v, d): duration(problem, v, d, where[v].count(d) * batching.chunk) for v, d in items}
+    needs: dict[tuple[int, int], dict[tuple[int, int], float]] = {item: {} for item in items}
+    for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+        pairs = list(zip(where[u], where[v], strict=True))
+        for d, f in set(pairs):
+            count = pairs.count((d, f)) * batching.chunk if batching.per_input else 1
+            needs[v, f][u, d] = travel(problem, e, d, f, count) if d != f else 0.0
+    if inf in takes.values() or any(inf in carried.values() for carried in needs.values()):
+        return None
+    best: tuple[float, dict[tuple[int, int], float]] = (inf, {})
+    seen: set[tuple[tuple[tuple[int, int], float], ...]] = set()
+
+    def extend(ends: dict[tuple[int, int], float], free: dict[int, float]) -> None:
+        nonlocal best
+        key = tuple(sorted(ends.items()))
+        if key in seen or max(ends.values(), default=0.0) >= best[0]:
+            return
+        seen.add(key)
+        if len(ends) == len(items):
+            best = max(ends.values(), default=0.0), ends
+            return
+        for item in items:
+            if item not in ends and needs[item].keys() <= ends.keys():
+                ready = max([0.0, *(ends[other] + carried for other, carried in needs[item].items())])
+                if takes[item] == 0:  # it is in nobody's way: nothing else need come before it
+                    extend({**ends, item: ready}, free)
+                    return
+                end = max(ready, free.get(item[1], 0.0)) + takes[item]
+                extend({**ends, item: end}, {**free, item[1]: end})
+
+    extend({}, {})
+    start, end = np.full((2, graph.n, problem.k), nan)
+    for item, over in best[1].items():
+        start[item], end[item] = over - takes[item], over
+    return Plan.of_batches(Batches.create(problem, np.array(where, np.int64), start, end))
+
+
+def _by_subgraphs(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
+    """Yield the earliest schedule of every way to part each device's nodes into subgraphs, in every order."""
+    choices = [range(int(most)) if most else (0,) for most in most_subgraphs(problem)[list(assignment)]]
+    if inf in (problem.time[v, d] for v, d in enumerate(assignment)):
+        return
+    for piece in product(*choices):
+        try:
+            plan = scheduled(problem, assignment, piece)
+        except UsageError:  # subgraphs that wait for each other
+            continue
+        if not verify(problem, plan):
+            yield plan
+
+
+def _replicas(problem: Problem, busy: set[int]) -> Iterator[dict[int, tuple[int, ...]]]:
+    """Yield every way in which devices without nodes can be replicas of those that have some."""
+    idle = [d for d in range(problem.k) if d not in busy] if any(problem.replicate) else []
+    for leads in product([None, *sorted(busy)], repeat=len(idle)):
+        chosen = list(zip(idle, leads, strict=True))
+        yield {lead: (lead, *(d for d, of in chosen if of == lead)) for lead in busy if lead in leads}
