@@ -106,13 +106,15 @@ class Plan:
 
         Raises:
             UsageError: not such a mapping; a node missing, unknown, or on an unknown device; replicas that are no
-                mapping of a device to devices; a schedule that is none; of a batch, no schedule.
+                mapping of a device to devices; a schedule that is none, or on other devices; of a batch, no schedule.
         """
         if problem.objective.batch is not None:
             rows = _plan_of(data).get("schedule")
             if rows is None:
                 raise UsageError("a plan for a batch is a schedule: it says which inputs run where and when")
-            return cls.of_batches(Batches.from_json(problem, rows))
+            batches = Batches.from_json(problem, rows)
+            _agree(_plan_of(data)["assignment"], batches.assignment_to_json(problem))
+            return cls.of_batches(batches)
         assignment = assignment_of_split(problem, data) if is_split(data) else _assignment_of(data)
         graph = problem.graph
         missing = [name for name in graph.names if name not in assignment]
@@ -141,11 +143,22 @@ def _plan_of(data: object) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) and "assignment" in data else {}
 
 
+def _agree(said: object, scheduled: Mapping[str, object]) -> None:
+    """Complain of an assignment that is not that of the schedule beside it."""
+    if not isinstance(said, Mapping):
+        raise UsageError("the assignment of a plan gives each node its device, or its devices")
+    odd = next((v for v in {**scheduled, **said} if said.get(v) != scheduled.get(v)), None)
+    if odd is not None:
+        raise UsageError(f"the assignment has {odd!r} on {said.get(odd)!r}, the schedule on {scheduled.get(odd)!r}")
+
+
 def _schedule_of(problem: Problem, found: object) -> Schedule | None:
     data = _plan_of(found)
     if data.get("schedule") is None:
         return None
-    return Schedule.from_json(problem, data["schedule"], data.get("transfers"))
+    schedule = Schedule.from_json(problem, data["schedule"], data.get("transfers"))
+    _agree(data["assignment"], {row["node"]: row.get("device") for row in data["schedule"]})
+    return schedule
 
 
 def _replicas_of(problem: Problem, data: object) -> dict[int, list[int]]:

@@ -80,8 +80,11 @@ def settled_objective(
     """Return the objective and warnings; with separate parts, of a graph without a backward part, the usual one.
 
     Raises:
-        UsageError: separate parts of a makespan, or beside a constraint that means nothing with them.
+        UsageError: separate parts of a makespan, or beside a constraint that means nothing with them; what is about
+            batches where there is none.
     """
+    if objective.batch is None and (objective.chunk is not None or objective.transfer != "per-batch"):
+        raise UsageError("chunk and transfer are about batches: give the size of the whole, too")
     if objective.parts == "together":
         return objective, ()
     if objective.quantity == "makespan":

@@ -168,6 +168,14 @@ def test_a_schedule_has_the_shape_of_its_graph() -> None:
             Schedule.create(FORK, *arguments)
 
 
+def test_a_schedule_on_other_devices_is_refused() -> None:
+    """The rows of a schedule and the assignment beside it name the same devices."""
+    data = split(fork()).to_json(fork())
+    data["schedule"][0]["device"] = "y"
+    with pytest.raises(UsageError, match="the schedule on 'y'"):
+        Plan.from_json(fork(), data)
+
+
 def test_bottlenecks_on_links_are_refused() -> None:
     """Links have makespans; a bottleneck on them is not defined."""
     problem = small()["links"]
