@@ -21,6 +21,7 @@ DATA = {
     "contracts",
     "errors",
     "evaluation",
+    "files",
     "graph",
     "plan",
     "problem",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE
 from mtpp_dsl.contracts import Method, Progress
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.formats.record import once
+from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import built_in
@@ -118,17 +117,6 @@ def _with_options(method: Method, call: SolveCall) -> Method:
 def read_plan(problem: Problem, path: Path) -> Plan:
     """Read a plan from a JSON file."""
     return Plan.from_json(problem, read_json(path))
-
-
-def read_json(path: Path) -> object:
-    """Read a JSON file, in which no object gives a name twice."""
-    try:
-        data: object = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {path}") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}") from None
-    return data
 
 
 def _check_writable(path: Path | None) -> None:

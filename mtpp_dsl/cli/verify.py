@@ -7,9 +7,9 @@ from typing import Any
 
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.certificate import Claim, check_bound, number
-from mtpp_dsl.cli.solve import read_json
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import VerificationError
+from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity

@@ -44,8 +44,7 @@ def read(path: Path | str, format_name: str | None = None) -> Workload:
         PluginError: there is no such format.
     """
     path = Path(path)
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}{_near(path)}")
+    _check_exists(path)
     if format_name is not None:
         return _read_as(path, format_name)
     names = _by_suffix(path)
@@ -83,6 +82,16 @@ def _by_suffix(path: Path) -> list[str]:
             f"one of {', '.join(names)}"
         )
     return fitting
+
+
+def _check_exists(path: Path) -> None:
+    """Complain, with a near name, about a file that is not there."""
+    try:
+        exists = path.exists()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if not exists:
+        raise UsageError(f"there is no file {path}{_near(path)}")
 
 
 def _near(path: Path) -> str:

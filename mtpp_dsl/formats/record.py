@@ -13,33 +13,22 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.files import called, read_json
 from mtpp_dsl.graph import Floats
 
-__all__ = ["Record", "load", "located", "once", "repeated_edges"]
+__all__ = ["Record", "load", "located", "repeated_edges"]
 
 ABSENT: Any = object()
 LARGEST = 2**63 - 1
-NAMES = (("sourceId", "destId"), ("source", "target"), ("id", ""))
-"""What objects of lists are known by in messages."""
 
 
 def load(path: Path) -> Record:
     """Return the object that the JSON file *path* holds.
 
     Raises:
-        UsageError: no such file, not UTF-8, not JSON (says where), a field given twice, or no object.
+        UsageError: see :func:`mtpp_dsl.files.read_json`; or no object.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise UsageError(f"{path}: not JSON that can be read: nested too deeply") from error
-    except ValueError as error:
-        raise UsageError(f"{path}: not JSON: {error}") from error
-    return Record(f"{path}", data)
+    return Record(f"{path}", read_json(path))
 
 
 @contextmanager
@@ -114,7 +103,7 @@ class Record:
     def records(self, field: str) -> list[Record]:
         """Return a list of objects; the place of each has its position, and its id or the ends that it joins."""
         return [
-            Record(f"{self.place}: {field}[{i}]{_called(value)}", value) for i, value in enumerate(self._list(field))
+            Record(f"{self.place}: {field}[{i}]{called(value)}", value) for i, value in enumerate(self._list(field))
         ]
 
     def index(self, field: str, key: str) -> dict[str, int]:
@@ -173,31 +162,6 @@ class Record:
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise self.error(field, f"expected text, found half of a pair of surrogates in {json.dumps(value)}")
         return value
-
-
-def _called(value: object) -> str:
-    """Return what an object calls itself, or the ends that it joins, for messages; "" if it does not say."""
-    if not isinstance(value, dict):
-        return ""
-    for first, second in NAMES:
-        given = [value.get(first), value.get(second)] if second else [value.get(first)]
-        if all(isinstance(name, (int, str)) for name in given):
-            return f" ({'' if second else 'id '}{' -> '.join(map(str, given))})"
-    return ""
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, for ``object_pairs_hook``.
-
-    Raises:
-        ValueError: it gives a field twice.
-    """
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"an object{_called(data)} gives {twice!r} twice")
-    return data
 
 
 def _shown(value: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
+from mtpp_dsl.files import read_text
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
@@ -30,18 +31,9 @@ def read_source(path: Path, name: str, included_from: Span | None = None) -> Sou
     """Read a text file.
 
     Raises:
-        UsageError: it is not there, not readable, not text, or too large.
+        UsageError: it is not there, no regular file, not readable, not text (says where), or too large.
     """
-    try:
-        if path.stat().st_size > MAX_SPEC_BYTES:
-            raise UsageError(f"{name} is larger than {MAX_SPEC_BYTES >> 20} MiB: it is no spec")
-        return Source(name, path.read_text(encoding="utf-8-sig"), included_from)
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {name}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{name} is not a text in UTF-8") from None
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
+    return Source(name, read_text(path, MAX_SPEC_BYTES, name), included_from)
 
 
 def read_statements(source: Source, folder: Path, search: Sequence[Path] = ()) -> list[tuple[tree.Statement, Path]]:
@@ -107,7 +99,7 @@ class _Reader:
     def find(self, name: str, folder: Path) -> Path | None:
         for place in [folder, *self.search]:
             try:
-                if (place / name).is_file():
+                if (place / name).exists():
                     return (place / name).resolve()
             except (OSError, ValueError):  # a name that no file can have
                 return None

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.files import read_text
 
 __all__ = ["Rules", "read_rules", "shipped"]
+
+MAX_RULES_BYTES = 2**20
 
 Rules: TypeAlias = tuple[tuple[str, ...], ...]
 """Kinds of operators in the order in which they run; how they are written, large or small, does not matter."""
@@ -37,15 +40,15 @@ def read_rules(source: str | Path) -> Rules:
         text = (resources.files("mtpp_dsl.solvers.reductions") / f"{source}.toml").read_text(encoding="utf-8")
     else:
         try:
-            text = Path(source).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = read_text(source, MAX_RULES_BYTES)
+        except UsageError as error:
             hint = did_you_mean(str(source), known)
-            raise UsageError(
-                f"cannot read fusion rules from {str(source)!r}{hint}: {error} (shipped: {', '.join(known)})"
-            ) from error
+            raise UsageError(f"no fusion rules{hint}: {error} (shipped: {', '.join(known)})") from None
     try:
         return _rules(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, UsageError) as error:
+    except RecursionError:
+        raise UsageError(f"{source}: not TOML that can be read: nested too deeply") from None
+    except (ValueError, UsageError) as error:  # ValueError: no TOML, or a number of too many digits
         raise UsageError(f"{source}: {error}") from error
 
 
@@ -58,5 +61,5 @@ def _rules(content: dict[str, Any]) -> Rules:
         raise UsageError("expected rules = [[kind, kind, …], …], with one rule or more")
     for number, rule in enumerate(rules):
         if not isinstance(rule, list) or len(rule) < 2 or not all(isinstance(kind, str) and kind for kind in rule):
-            raise UsageError(f"rules[{number}]: expected a list of two kinds or more, found {rule!r}")
+            raise UsageError(f"rules[{number}]: expected a list of two kinds or more, found {rule!r:.60}")
     return tuple(tuple(kind.casefold() for kind in rule) for rule in rules)

@@ -1,0 +1,148 @@
+"""Reading of files that others wrote: regular files only, no more than a stated size, UTF-8, JSON."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl.errors import UsageError
+
+__all__ = ["MAX_FILE_BYTES", "called", "once", "parse_json", "read_bytes", "read_json", "read_text"]
+
+MAX_FILE_BYTES = 128 * 2**20
+"""A larger file is refused."""
+
+MAX_JSON_OBJECTS = 4_000_000
+MAX_JSON_VALUES = 16_000_000
+"""A JSON file with more objects, or more values of any kind, is refused: it would not fit into 2 GB of memory."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never wait for a pipe's writer
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+NAMES = (("sourceId", "destId"), ("source", "target"), ("id", ""))
+"""What JSON objects are known by in messages."""
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: str = "") -> bytes:
+    """Return the content of a regular file of at most *most* bytes; messages call it *name*.
+
+    Nothing is waited for: a pipe or a device is refused before it is opened.
+
+    Raises:
+        UsageError: there is no such file, it is no regular file, not readable, or larger than *most*.
+    """
+    name = name or os.fspath(path)
+    try:
+        _refuse_irregular(Path(path).stat(), name)
+        with os.fdopen(os.open(path, _FLAGS), "rb") as file:
+            status = os.fstat(file.fileno())
+            _refuse_irregular(status, name)
+            data = file.read(most + 1) if status.st_size <= most else None
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {name}") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
+    if data is None or len(data) > most:  # a file of the kernel's says that it is empty
+        raise UsageError(f"{name} is larger than {_size(most)}, the most that is read of such a file")
+    return data
+
+
+def _refuse_irregular(status: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((kind for test, kind in _KINDS if test(status.st_mode)), "no regular file")
+        remedy = "; write what it gives to a file first" if kind == "a pipe" else ""
+        raise UsageError(f"cannot read {name}: it is {kind}, and only regular files are read{remedy}")
+
+
+def _size(number: int) -> str:
+    return f"{number >> 20} MiB" if number >= 2**20 else f"{number >> 10} KiB"
+
+
+def read_text(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: str = "") -> str:
+    """Return the text of a regular file of at most *most* bytes, in UTF-8 with or without a byte order mark.
+
+    Line ends become newlines, as :meth:`pathlib.Path.read_text` makes them.
+
+    Raises:
+        UsageError: as :func:`read_bytes`; or a byte that is not UTF-8, with its line and column.
+    """
+    name = name or os.fspath(path)
+    data = read_bytes(path, most, name)
+    return _decoded(data, name).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decoded(data: bytes, name: str) -> str:
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise UsageError(
+            f"{name}:{line}:{column}: the byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        ) from None
+
+
+def read_json(path: str | os.PathLike[str], name: str = "") -> Any:
+    """Return what a JSON file holds, in which no object gives a name twice.
+
+    Raises:
+        UsageError: as :func:`read_text`; not JSON (says where), nested too deeply, or more objects or values than
+            :data:`MAX_JSON_OBJECTS` and :data:`MAX_JSON_VALUES`.
+    """
+    name = name or os.fspath(path)
+    return parse_json(read_bytes(path, name=name), name)
+
+
+def parse_json(data: bytes, name: str) -> Any:
+    """Return what JSON text holds; see :func:`read_json`."""
+    objects = data.count(b"{")
+    values = objects + data.count(b"[") + data.count(b",")
+    if objects > MAX_JSON_OBJECTS:
+        raise UsageError(f"{name} holds some {objects:,} JSON objects; at most {MAX_JSON_OBJECTS:,} are read")
+    if values > MAX_JSON_VALUES:
+        raise UsageError(f"{name} holds some {values:,} JSON values; at most {MAX_JSON_VALUES:,} are read")
+    try:
+        return json.loads(_decoded(data, name), object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise UsageError(f"{name}: not JSON that can be read: nested too deeply") from None
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(f"{name}: not JSON: {error}") from None
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, for ``object_pairs_hook``.
+
+    Raises:
+        ValueError: it gives a field twice.
+    """
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"an object{called(data)} gives {twice!r} twice")
+    return data
+
+
+def called(value: object) -> str:
+    """Return what an object calls itself, or the ends that it joins, for messages; "" if it does not say."""
+    if not isinstance(value, dict):
+        return ""
+    for first, second in NAMES:
+        given = [value.get(first), value.get(second)] if second else [value.get(first)]
+        if all(isinstance(name, (int, str)) for name in given):
+            return f" ({'' if second else 'id '}{' -> '.join(map(str, given))})"
+    return ""
