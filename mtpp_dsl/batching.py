@@ -16,7 +16,7 @@ from mtpp_dsl.graph import Bools, Floats, Graph, frozen
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Device, Interconnect, Objective, Problem
 
-__all__ = ["MOST_CHUNKS", "Batching", "batching", "check_batches"]
+__all__ = ["MOST_CHUNKS", "Batching", "batching", "check_batches", "menus"]
 
 MOST_CHUNKS = 1024
 """Chunks of one batch; tables by their number would grow beyond any use."""
@@ -146,6 +146,13 @@ def check_batches(
 
 def _list(menu: Sequence[int], chunk: int) -> str:
     return " or ".join(str(size * chunk) for size in menu) or "none"
+
+
+def menus(objective: Objective, k: int, constraints: Sequence[Constraint]) -> list[list[int]]:
+    """Return [devices] the sizes of batches that each supports, in inputs, ascending."""
+    assert objective.batch is not None
+    chunk, sizes = _chunks(objective, _sizes(objective.batch, k, constraints))
+    return [[size * chunk for size in menu] for menu in sizes]
 
 
 def _sizes(inputs: int, k: int, constraints: Sequence[Constraint]) -> list[set[int] | None]:

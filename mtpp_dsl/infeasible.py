@@ -19,7 +19,7 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Separate,
 )
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.graph import Bools, Floats
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.together import colocated, cycle, together
@@ -106,13 +106,15 @@ def _nowhere(problem: Problem) -> Iterator[Finding]:
     batched = problem.objective.batch is not None
     runs = problem.batching.supported if batched else np.isfinite(problem.time)
     for v in np.flatnonzero(~runs.any(axis=1)).tolist():
-        yield f"no device can run {_names(problem, [v])}", list(problem.of(BatchSizes))
+        why = _unable(problem, [v], runs)
+        yield f"no device can run {_names(problem, [v])}{why}", list(problem.of(BatchSizes))
     for group in [*([v] for v in range(problem.graph.n)), *_groups(problem)]:
         if not problem.allowed[group].all(axis=0).any():
             bound = [v for v in group if not problem.allowed[v].all()]
             held = " together" if len(bound) > 1 else ""
+            why = _why(problem, group) + _unable(problem, group, runs)
             yield (
-                f"no device is left for {_names(problem, bound)}{held}{_why(problem, group)}",
+                f"no device is left for {_names(problem, bound)}{held}{why}",
                 _holding(problem, group),
             )
 
@@ -285,6 +287,24 @@ def _why(problem: Problem, group: Sequence[int]) -> str:
     """Return, for the end of a clause, what holds *group* together beside colocation."""
     why = closed_cycle(problem, group) if len(group) > 1 else ""
     return f", as {why}" if why else ""
+
+
+def _unable(problem: Problem, group: Sequence[int], runs: Bools) -> str:
+    """Return, for the end of a sentence, which devices that constraints leave to *group* cannot run it; "" for none."""
+    left = np.ones(problem.k, np.bool_)
+    for rule in _placing(problem, group):
+        if isinstance(rule, (Pin, Forbid)):
+            named = np.isin(np.arange(problem.k), rule.devices)
+            left &= named if isinstance(rule, Pin) else ~named
+    words = []
+    for d in np.flatnonzero(left).tolist():
+        device = problem.devices[d]
+        v = next((v for v in group if not runs[v, d]), None)
+        if v is not None and problem.graph.kinds[v] in device.unsupported:
+            words.append(f"{device.name} does not support the kind {problem.graph.kinds[v]!r}")
+        elif v is not None and not left.all():
+            words.append(f"{device.name} cannot run {problem.graph.names[v]}")
+    return f": {_listed(words)}" if words else ""
 
 
 def _placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:

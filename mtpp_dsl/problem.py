@@ -26,6 +26,7 @@ from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.replication import check_groups, check_replicas
 from mtpp_dsl.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
 from mtpp_dsl.transfers import Transfers, transfers
+from mtpp_dsl.unread import unread
 
 __all__ = [
     "Device",
@@ -86,7 +87,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Host:
-    """As :class:`Shared`, but devices with ``io = free`` pay nothing (tarnawski2020)."""
+    """As :class:`Shared`, but devices with ``io = free`` pay nothing, overflow included (tarnawski2020)."""
 
     bandwidth: float
     overflow: bool = False
@@ -231,6 +232,7 @@ class Problem:
         objective, notes = settled_objective(objective or Objective("bottleneck"), graph, constraints)
         if objective.batch is not None:
             notes = (*notes, *check_batches(objective, devices, interconnect, constraints))
+        notes = (*notes, *unread(graph, devices, interconnect, objective, constraints))
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
         problem = cls(
@@ -320,12 +322,14 @@ class Problem:
     def overflow_limit(self) -> Floats:
         """[devices] parameters beyond this are streamed; ``inf`` where none are.
 
-        A device under ``constraint memory`` has no overflow: its limit is hard.
+        A device under ``constraint memory`` has no overflow: its limit is hard. Neither has one that pays for no
+        transfer: its parameters are in the memory that others stream from.
         """
         limit = np.full(self.k, np.inf)
         if isinstance(self.interconnect, (Shared, Host)) and self.interconnect.overflow:
+            shared = isinstance(self.interconnect, Shared)
             for d, device in enumerate(self.devices):
-                if device.memory is not None and np.isinf(self.memory_limit[d]):
+                if device.memory is not None and (shared or device.pays_io) and np.isinf(self.memory_limit[d]):
                     limit[d] = device.memory - device.reserve
         return frozen(limit, np.float64)
 

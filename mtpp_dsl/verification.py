@@ -216,7 +216,8 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
             total[d], params[d] = total[lead], params[lead]
     for d, spec in enumerate(problem.devices):
         hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
-        if link.overflow and spec.memory is not None and not hard and not backward:
+        pays = isinstance(link, Shared) or spec.pays_io
+        if link.overflow and pays and spec.memory is not None and not hard and not backward:
             total[d] += max(0.0, params[d] - (spec.memory - spec.reserve)) / link.bandwidth
     for lead, members in replicas.items():
         for d in members:

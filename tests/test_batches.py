@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import validate
 
+import mtpp_dsl
 from mtpp_dsl.batches import Batches, shipments, timed
 from mtpp_dsl.brute_force import plans
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
@@ -64,6 +65,27 @@ def test_transfers_of_a_batch(transfer: str, arrives: float) -> None:
     assert [move[:4] for move in shipments(problem, plan.batches)] == [(0, 0, 1, 4)]
     assert plan.batches.start[1, 1] == 4 + arrives
     assert verify(problem, plan) == []
+
+
+@pytest.mark.parametrize(("explicit", "takes"), [(False, 2.0 + 3 * 5.0 / 2.0), (True, 3 * 4.0)])
+@pytest.mark.parametrize("method", ["batched", "heft", "critical-path"])
+def test_what_grows_with_the_inputs(explicit: bool, takes: float, method: str) -> None:
+    """Under per-input the latency counts once and the size once for each input; so does all of an explicit time."""
+    graph = Graph.create("ab", [(0, 1)], output=5.0, times={"x": [1.0, np.inf], "y": [np.inf, 1.0]})
+    table = np.array([[[0.0, 4.0], [4.0, 0.0]]]) if explicit else None
+    links = Links(np.full((2, 2), 2.0), np.full((2, 2), 2.0), table)
+    devices = [Device("p", "x"), Device("q", "y")]
+    problem = Problem.create(graph, devices, links, Objective("throughput", batch=3, chunk=3, transfer="per-input"))
+    result = mtpp_dsl.solve(problem, method, time_limit=20, seed=1)
+    if method == "critical-path":
+        assert result.bound is not None
+        assert result.bound.cost == pytest.approx(3 + takes + 3)
+        return
+    assert result.plan is not None
+    assert result.plan.batches is not None
+    assert [move.end - move.start for move in shipments(problem, result.plan.batches)] == [takes]
+    assert result.cost == pytest.approx(3 + takes + 3)
+    assert min(cost_of(problem, plan) for plan in plans(problem)) == pytest.approx(3 + takes + 3)
 
 
 @pytest.mark.parametrize(

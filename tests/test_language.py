@@ -149,6 +149,18 @@ def test_paths_start_from_the_file_that_names_them(data: Path, tmp_path: Path, m
     assert load("specs/a.mtpp", {"f": "v.json"}).graph.n == 235
 
 
+def test_free_devices_stream_for_nothing() -> None:
+    """The memory of a device with io = free limits nothing under overflow = stream: it is said, with the remedy."""
+    spec = (
+        "graph { node a (work = 1 s, params = 8 MiB) } device cpu (io = free, memory = 1 MiB)\n"
+        "interconnect host (bandwidth = 1 MiB/s, overflow = stream) minimize bottleneck\n"
+    )
+    problem = load(spec)
+    assert problem.overflow_limit.tolist() == [np.inf]
+    assert "say 'constraint memory on cpu'" in problem.warnings[0]
+    assert not load(spec + "constraint memory on cpu").warnings
+
+
 def test_idle_memory_is_a_warning() -> None:
     """A device's memory that nothing keeps to is pointed out."""
     problem = load("graph { node a (work = 1 s) }" + REST)

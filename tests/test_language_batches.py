@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mtpp_dsl
+from mtpp_dsl.batch_check import duration
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.graph import Graph
+from mtpp_dsl.infeasible import quick
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.problem import Links, Problem
@@ -390,3 +392,88 @@ def test_links_that_join_nothing_take_no_times() -> None:
         "interconnect links\nmaximize throughput (batch = 2)"
     )
     assert problem.time_unit == "s"
+
+
+def test_times_that_nothing_reads_are_told() -> None:
+    """A time that a plan cannot use is named, with the remedy; what a spec can use is not."""
+    spec = BATCHED.replace("node a (", 'node a (kind = "conv", ').replace("gpu[2]", 'gpu[2] (unsupported = "conv")')
+    for text, words in [
+        ("time a on gpu at batch p = p * 1 ms for p in 1..4", "times of batches of a on gpu[0] mean nothing"),
+        ("time b[0] on cpu at batch p = p * 1 ms for p in 1..6", "times of batches of 5 and 6 on cpu mean nothing"),
+        ("time b on cpu at batch p = 1 ms for p in [3, 4] constraint batch on cpu in [4]", "of batches of 3 on cpu"),
+    ]:
+        assert any(words in warning for warning in load(spec + text).warnings), text
+    assert not load(spec + "time b on gpu at batch p = p * 1 ms for p in 1..4").warnings
+    assert not load(spec + "time a on gpu at batch p = inf for p in 1..4").warnings
+    slow = spec.replace('(unsupported = "conv")', '(unsupported = "conv", overhead = 1 ms)')
+    assert not load(slow + "time b[0] on gpu at batch p = p * 1 ms for p in 1..4").warnings
+    law = load(slow + "time b on gpu at batch p = p * 1 ms for p in 1..4").warnings
+    assert [warning.partition(":")[0] for warning in law] == ["overhead of device gpu[0] means nothing"]
+    (typo,) = load(spec.replace('= "conv")\ni', '= "cnov")\ni')).warnings
+    assert "did you mean 'conv'?" in typo
+    (size,) = load(
+        HEAD.replace("b[1]", "b[1] (size = 1 B)").replace("links", "shared") + "minimize bottleneck"
+    ).warnings
+    assert "the size of the edge a -> b[0] means nothing on interconnect shared" in size
+
+
+def test_who_cannot_run_a_node_is_told() -> None:
+    """Where no device is left for a node, a kind that one does not support is named, not the constraint alone."""
+    spec = BATCHED.replace("node a (", 'node a (kind = "conv", ').replace("gpu[2]", 'gpu[2] (unsupported = "conv")')
+    found = quick(load(spec + "time a on gpu at batch p = 1 ms for p in 1..4\nconstraint pin a on gpu[0]"))
+    assert found is not None
+    assert found.reason == "no device is left for a: gpu[0] does not support the kind 'conv'"
+
+
+@st.composite
+def timed_specs(draw: st.DrawFn) -> tuple[str, dict[tuple[str, str, int], float], set[str]]:
+    """Draw a spec that gives times in every way; what each batch takes by the page; and what must be warned of."""
+    count = draw(st.integers(1, 3))
+    nodes = {name: (draw(st.integers(0, 5)), draw(st.sampled_from(["", "k"]))) for name in ("a", "b")}
+    lines, expected, idle = [f"maximize throughput (batch = {count})", "interconnect links (latency = 1)"], {}, set()
+    lines.append("graph {" + " ".join(f'node {v} (work = {w}, kind = "{k}")' for v, (w, k) in nodes.items()) + "}")
+    for d in ("x", "y"):
+        fixed, overhead = draw(st.sampled_from([0, 50])), draw(st.sampled_from([0, 3]))
+        speed, barred = draw(st.sampled_from([0.5, 1, 2])), draw(st.booleans())
+        unsupported = ', unsupported = "k"' if barred else ""
+        lines.append(f"device {d} (speed = {speed}, fixed = {fixed}%, overhead = {overhead}{unsupported})")
+        tabled = set()
+        for v, (work, kind) in nodes.items():
+            table = draw(st.lists(st.sampled_from([0.0, 1.0, 4.0, np.inf]), min_size=3, max_size=3))
+            given = draw(st.booleans())
+            beyond = given and draw(st.booleans())
+            for p in range(1, 4):
+                if given and (p <= count or beyond):
+                    lines.append(f"time {v} on {d} at batch {p} = {table[p - 1]:g}")
+                    finite = np.isfinite(table[p - 1])
+                    idle |= {"sizes"} if finite and p > count else set()
+                    idle |= {"kind"} if finite and barred and kind == "k" else set()
+                    tabled.add(v)
+                law = 0.0 if not work else overhead + work / speed * (fixed / 100 + (1 - fixed / 100) * p)
+                expected[v, d, p] = np.inf if barred and kind == "k" else table[p - 1] if given else law
+        if (fixed or overhead) and tabled and all(v in tabled or (barred and nodes[v][1] == "k") for v in nodes):
+            idle.add("law")
+        if barred and not any(kind == "k" for _, kind in nodes.values()):
+            idle.add("no kind")
+    return "\n".join(lines) + "\n", {key: value for key, value in expected.items() if key[2] <= count}, idle
+
+
+@settings(max_examples=100, deadline=None)
+@given(timed_specs())
+def test_every_time_is_honoured_or_told(drawn: tuple[str, dict[tuple[str, str, int], float], set[str]]) -> None:
+    """Work, speed, fixed, overhead, unsupported and tables together: each batch takes what the page says."""
+    text, expected, idle = drawn
+    problem = load(text)
+    index = problem.graph.index
+    for (v, d, p), time in expected.items():
+        device = problem.device_index[d]
+        assert problem.batching.time[index[v], device, p] == pytest.approx(time)
+        assert duration(problem, index[v], device, p) == pytest.approx(time)
+    words = {
+        "sizes": "it runs batches of",
+        "kind": "out of 'unsupported'",
+        "law": "into those times",
+        "no kind": "no node",
+    }
+    told = {what for what, said in words.items() if any(said in warning for warning in problem.warnings)}
+    assert told == idle

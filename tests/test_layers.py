@@ -37,6 +37,7 @@ DATA = {
     "together",
     "transfers",
     "units",
+    "unread",
 }
 BELOW = {  # what a part of the core may import beside the data and itself
     "registry": set(),

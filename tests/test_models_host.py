@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.api import solve
+from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.cli.certificate import Claim, check_bound
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.graph import Graph
+from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
+from mtpp_dsl.report.json import result_to_json
+from mtpp_dsl.verification import cost_of, loads
 from tests.oracle import optimum
 
 PARTS = st.sampled_from(["both", "forward"])
@@ -67,6 +73,60 @@ def test_exact_is_exact(problem: Problem) -> None:
     assert result.cost == pytest.approx(best, rel=1e-6, abs=1e-9)
     assert result.bound is not None
     assert result.bound.cost <= best * (1 + 1e-9)
+
+
+@st.composite
+def streaming_problems(draw: st.DrawFn) -> Problem:
+    """Draw accelerators and CPUs, all with memories, whose parameters are streamed; CPUs pay for nothing."""
+    n = draw(st.integers(1, 4))
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    column = st.lists(TIMES, min_size=n, max_size=n)
+    graph = Graph.create(
+        [f"v{v}" for v in range(n)],
+        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
+        work=draw(column),
+        output=draw(column),
+        params=draw(st.lists(st.sampled_from([0.0, 1.0, 4.0, 9.0]), min_size=n, max_size=n)),
+        times={"cpu": draw(column)},
+    )
+    accelerators, cpus = draw(st.sampled_from([(1, 1), (2, 1), (1, 2), (0, 2)]))
+    room = st.sampled_from([None, 0.0, 2.0, 6.0])
+    devices = [Device(f"a{i}", memory=draw(room)) for i in range(accelerators)]
+    devices += [Device(f"c{i}", type="cpu", pays_io=False, memory=draw(room)) for i in range(cpus)]
+    rules: list[Constraint] = [Acyclic(), Memory(devices=(len(devices) - 1,))]
+    constraints = draw(st.lists(st.sampled_from(rules), unique=True))
+    return Problem.create(graph, devices, Host(draw(st.sampled_from([0.5, 1.0])), overflow=True), None, constraints)
+
+
+def test_overflow_is_free_where_transfers_are() -> None:
+    """A CPU beside host memory streams nothing: its parameters are there (tarnawski2020, section 3)."""
+    graph = Graph.create("ab", [], work=1.0, params=9.0)
+    devices = [Device("gpu", memory=4.0), Device("cpu", memory=4.0, pays_io=False)]
+    problem = Problem.create(graph, devices, Host(1.0, overflow=True))
+    evaluation = evaluate(problem, Plan.create(problem, [0, 1]))
+    assert evaluation.overflow.tolist() == [5.0, 0.0]
+    assert loads(problem, [0, 1]) == evaluation.load.tolist() == [6.0, 1.0]
+    shared = Problem.create(graph, devices, Shared(1.0, overflow=True))
+    assert evaluate(shared, Plan.create(shared, [0, 1])).overflow.tolist() == [5.0, 5.0]
+
+
+METHODS = ("exact", "ideals", "annealing", "slicegraph", "simple", "node", "anchor", "count", "configuration")
+
+
+@settings(max_examples=25, deadline=None)
+@given(streaming_problems(), st.sampled_from(METHODS))
+def test_streamed_parameters(problem: Problem, method: str) -> None:
+    """Every way to plan and to bound agrees with the definitions on who pays for streamed parameters."""
+    best = optimum(problem)
+    if find_method(method).accepts(problem) is not None or best is None:
+        return
+    result = solve(problem, method, seed=1)
+    assert result.plan is None or result.cost == pytest.approx(cost_of(problem, result.plan), rel=1e-9, abs=1e-12)
+    assert result.bound is None or result.bound.cost <= best * (1 + 1e-9) + 1e-12
+    if method in ("exact", "ideals") and (method == "exact" or problem.acyclic):
+        assert result.cost == pytest.approx(best, rel=1e-6, abs=1e-9)
+    if result.bound is not None and result.bound.certificate is not None:
+        check_bound(problem, Claim.of(problem, result_to_json(problem, result)), Limits())
 
 
 def toy(*constraints: Constraint) -> Problem:

@@ -87,6 +87,7 @@ class _Lowering:
         self.wrong: list[Diagnostic] = []
         self.memory, self.times = UnitKeeper("sizes"), UnitKeeper("times")
         self.notes: list[str] = []
+        self.left_out: tuple[Device, ...] = ()  # devices of the graph's file, which 'graph from' does not take
 
     def problem(self) -> Problem:
         self.attempt(self.version)
@@ -113,6 +114,7 @@ class _Lowering:
         self.stop_if_wrong()
         self.warn_of_idle_memory(constraints, joined)
         self.warn_of_idle_batches(objective)
+        self.warn_of_idle_tables(graph, devices)
         try:
             return Problem.create(
                 graph,
@@ -209,6 +211,7 @@ class _Lowering:
         if graph is None:
             return brought, brought.interconnect
         own = self.attempt(lower_graph, *graph, self.scope, self.wrong)
+        self.left_out = own.devices if own is not None else ()
         found = own.graph if own is not None else brought.graph
         warnings = (*brought.warnings, *(own.warnings if own is not None else ()))
         return Workload(found, brought.devices, brought.interconnect, warnings), brought.interconnect
@@ -334,6 +337,25 @@ class _Lowering:
             self.notes.append(
                 f"{self.memory.first} is given, but nothing keeps to it: say 'constraint memory', "
                 "or 'overflow = stream' on the interconnect"
+            )
+        held = [x.devices for x in constraints if isinstance(x, Memory)]
+        assert self.scope.devices is not None
+        for d, device in enumerate(self.scope.devices):
+            limited = any(devices is None or d in devices for devices in held)
+            if streams and device.memory is not None and not device.pays_io and not limited:
+                self.notes.append(
+                    f"memory of {device.name} is given, but nothing keeps to it: with io = free it pays nothing for "
+                    f"the parameters that 'overflow = stream' streams; say 'constraint memory on {device.name}'"
+                )
+                return
+
+    def warn_of_idle_tables(self, graph: Graph, devices: Sequence[Device]) -> None:
+        """Warn that the times of a graph's file are by devices that the spec does not have."""
+        named = [device.name for device in self.left_out if device.name in graph.times]
+        if named and not any({device.name, device.type} & set(graph.times) for device in devices):
+            self.notes.append(
+                f"the graph has times for {', '.join(named)}, and no device of the spec is called so: all run by those "
+                f"of {named[0]}; declare devices of these names, or take the file's with 'import'"
             )
 
     def warn_of_idle_batches(self, objective: Objective) -> None:

@@ -96,13 +96,15 @@ class Reading:
             limit, room = inf, (device.memory or 0.0) - device.reserve
             if hard and device.memory is not None:
                 limit = room + TOLERANCE * device.memory  # as the check of plans allows
-            streams = getattr(problem.interconnect, "overflow", False) and device.memory is not None and not hard
+            pays = isinstance(problem.interconnect, Shared) or device.pays_io
+            overflow = pays and getattr(problem.interconnect, "overflow", False)
+            streams = overflow and device.memory is not None and not hard
             barred = self._barred(d)
             groups = range(len(self.members))
             kind = Kind(
                 devices=(),
                 time=tuple(self._time(g, d, barred) if self.memory[g] <= limit else inf for g in groups),
-                pays=isinstance(problem.interconnect, Shared) or device.pays_io,
+                pays=pays,
                 memory=limit,
                 free=room if streams else inf,
                 convex=(self._convex(d, ("both", "forward")), self._convex(d, ("both",))),

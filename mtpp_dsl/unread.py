@@ -1,0 +1,132 @@
+"""Warnings of what a problem is given and nothing reads, with the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mtpp_dsl.batching import menus
+from mtpp_dsl.constraints import Constraint
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.graph import Bools, Floats, Graph
+
+if TYPE_CHECKING:
+    from mtpp_dsl.problem import Device, Interconnect, Objective
+
+__all__ = ["unread"]
+
+DEFAULT_TYPE = "accelerator"
+
+
+def unread(
+    graph: Graph,
+    devices: Sequence[Device],
+    interconnect: Interconnect,
+    objective: Objective,
+    constraints: Sequence[Constraint],
+) -> Iterator[str]:
+    """Yield a sentence for every sort of time, size or kind that is given and means nothing in the problem."""
+    yield from _kinds(graph, devices)
+    yield from _types(graph, devices)
+    if interconnect.keyword != "links" and (graph.sizes != graph.output[graph.tails]).any():
+        e = int(np.flatnonzero(graph.sizes != graph.output[graph.tails])[0])
+        one, two = graph.names[graph.tails[e]], graph.names[graph.heads[e]]
+        yield (
+            f"the size of the edge {one} -> {two} means nothing on interconnect {interconnect.keyword}, which carries "
+            f"tensors: give the output of {one}"
+        )
+    if objective.batch is not None:
+        yield from _unsupported(graph, devices)
+        yield from _sizes(graph, devices, menus(objective, len(devices), constraints))
+        yield from _laws(graph, devices)
+
+
+def _kinds(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield a kind that a device does not support, and that looks like a wrong spelling of a node's."""
+    known = {kind for kind in graph.kinds if kind}
+    for device in devices:
+        for kind in sorted(device.unsupported - known):
+            hint = did_you_mean(kind, known)
+            if hint or not known:
+                yield f"device {device.name} does not support the kind {kind!r}, which no node has{hint}"
+                return
+
+
+def _types(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield a type of device that none of the graph's tables of times is for."""
+    tables = {*graph.times, *graph.batch_times}
+    for device in devices:
+        if graph.times and device.type != DEFAULT_TYPE and not {device.name, device.type} & tables:
+            yield (
+                f"device {device.name} is of type {device.type!r}, for which the graph has no times (it has them for "
+                f"{', '.join(sorted(graph.times))}): it runs by the nodes' work{did_you_mean(device.type, graph.times)}"
+            )
+            return
+
+
+def _table(graph: Graph, device: Device) -> Mapping[int, Floats]:
+    return graph.batch_times.get(device.name, graph.batch_times.get(device.type, {}))
+
+
+def _barred(graph: Graph, device: Device) -> Bools:
+    return np.array([kind in device.unsupported for kind in graph.kinds], np.bool_)
+
+
+def _unsupported(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield that a batch has a time where its node's kind is not supported."""
+    found = [
+        (v, device)
+        for device in devices
+        if device.unsupported
+        for v in np.flatnonzero(
+            _barred(graph, device) & np.array([np.isfinite(row) for row in _table(graph, device).values()]).any(axis=0)
+        ).tolist()
+    ]
+    if found:
+        v, device = found[0]
+        more = f" ({len(found) - 1} more such nodes)" if found[1:] else ""
+        yield (
+            f"the times of batches of {graph.names[v]} on {device.name} mean nothing{more}: {device.name} does not "
+            f"support the kind {graph.kinds[v]!r}; take that kind out of 'unsupported', or the times away"
+        )
+
+
+def _sizes(graph: Graph, devices: Sequence[Device], sizes: Sequence[Sequence[int]]) -> Iterator[str]:
+    """Yield that there are times for sizes that no batch has."""
+    found: list[tuple[Device, list[int], Sequence[int]]] = []
+    for device, menu in zip(devices, sizes, strict=True):
+        known = set(menu)
+        idle = [p for p, row in _table(graph, device).items() if p not in known and np.isfinite(row).any()]
+        if idle:
+            found.append((device, idle, menu))
+    if found:
+        device, idle, menu = found[0]
+        more = f" (nor on {len(found) - 1} more devices)" if found[1:] else ""
+        runs = f"runs batches of {_listed(menu)}" if menu else "runs none"
+        yield (
+            f"the times of batches of {_listed(idle)} on {device.name} mean nothing{more}: it {runs}; see "
+            "'constraint batch', and the batch of the objective"
+        )
+
+
+def _laws(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield that a device's fixed share or overhead goes into no time, as all nodes have times of their own there."""
+    for device in devices:
+        table = _table(graph, device)
+        if not (device.fixed or device.overhead) or not table:
+            continue
+        measured = ~np.isnan(np.stack(list(table.values()))).all(axis=0)
+        if (measured | _barred(graph, device)).all():
+            what = " and ".join(word for word in ("fixed", "overhead") if getattr(device, word))
+            yield (
+                f"{what} of device {device.name} means nothing: every node has times of batches of its own there; put "
+                "it into those times, or take it away"
+            )
+            return
+
+
+def _listed(sizes: Sequence[int], most: int = 6) -> str:
+    words = [str(size) for size in sizes[:most]] + [f"{len(sizes) - most} more sizes"] * (len(sizes) > most)
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
