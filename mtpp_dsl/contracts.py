@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, LogEntry, Result, Termination
 
@@ -47,6 +48,10 @@ Feature = Literal["time_limit", "gap", "threads", "seed", "log", "warm_start", "
 class Limits:
     """How long and how hard to try, and with what.
 
+    Limits made by :meth:`within` are a share of others. What this process takes to prepare compiled code is not charged
+    to shares, so that an answer does not depend on whether the code was compiled before; the limits that the shares
+    are of count every second.
+
     Attributes:
         time: seconds, None for no limit.
         gap: stop when ``(cost - bound) / cost`` is at most this.
@@ -67,17 +72,33 @@ class Limits:
     start: Plan | None = None
     write_model: Path | None = None
     _born: float = field(default_factory=monotonic, repr=False)
+    _prepared: float = field(default_factory=lambda: PREPARING.seconds, repr=False)
+    _end: float | None = field(default=None, repr=False)  # of the limits that these are a share of
+
+    @property
+    def end(self) -> float:
+        """When everything ends, by ``time.monotonic()``, whatever is prepared; ``inf`` without a limit."""
+        if self._end is not None:
+            return self._end
+        return float("inf") if self.time is None else self._born + self.time
 
     @property
     def remaining(self) -> float:
         """Seconds left since these limits were made; ``inf`` without a limit, never negative."""
-        return float("inf") if self.time is None else max(0.0, self._born + self.time - monotonic())
+        if self.time is None:
+            return float("inf")
+        share = self._born + self.time + PREPARING.seconds - self._prepared
+        return max(0.0, min(share, self.end) - monotonic())
 
     def within(self, seconds: float, **changes: Any) -> Limits:
-        """Return limits that start now and end after *seconds* or with these, whichever is first."""
+        """Return limits that start now and end after *seconds* or with these, whichever is first.
+
+        Seconds in which this process prepares compiled code are not counted, except towards the end of all.
+        """
         seconds = min(seconds, self.remaining)
         limit = None if seconds == float("inf") else seconds
-        return replace(self, time=limit, _born=monotonic(), **changes)
+        now, prepared = monotonic(), PREPARING.seconds
+        return replace(self, time=limit, _born=now, _prepared=prepared, _end=self.end, **changes)
 
 
 class Progress:

@@ -68,7 +68,7 @@ def test_constraints_that_only_models_honour_leave_the_bounds() -> None:
 def test_a_bound_takes_what_others_know() -> None:
     """A configuration bound goes on from a better bound of somebody else: it does not fall back behind it."""
     problem, progress = problem_of(30, 4, Acyclic()), Progress()
-    Configuration().solve(problem, Limits(time=3.0), progress)
+    Configuration().solve(problem, Limits(time=60.0).within(3.0), progress)
     assert progress.bound is not None
     known = Bound(progress.bound.cost * (1 - 1e-6), "somebody", "trusted", "test")
     told = Progress()

@@ -24,6 +24,7 @@ DATA = {
     "files",
     "graph",
     "plan",
+    "preparation",
     "problem",
     "replicas",
     "replication",

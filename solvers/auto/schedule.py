@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.splitting.modules import split
 
 __all__ = ["ScheduleRun"]
 
-QUICK = ("simple", "critical-path", "single-device", "greedy", "heft", "peft", "cpop", "etf")
+QUICK = ("simple", "critical-path", "single-device", "greedy", "heft", "peft", "cpop", "etf", "interval")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
@@ -56,7 +56,6 @@ class ScheduleRun(Steps):
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
             if self.nearly:
                 self.run(Task(load(METHODS, "milp-split")(), SPLIT_SHARE))
-        self.run(Task(load(METHODS, "interval")(), QUICK_SHARE, QUICK_SECONDS))
         self.race()
         return self.answer()
 

@@ -1,14 +1,17 @@
 """Loops that must be loops: plain Python for small inputs, compiled by numba for large ones.
 
-A kernel is a function of numbers and numpy arrays that calls no other function of ours. numba is imported, and
-the kernel compiled, when an input is first large enough; the machine code is kept on disk. A compiled kernel lets other
-threads run: they must not touch its arrays.
+A kernel is a function of numbers and numpy arrays that calls no other function of ours. numba is imported, and the
+kernel compiled, when an input is first large enough; the machine code is kept on disk. The time that this takes is
+charged to no share of a time limit (:mod:`mtpp_dsl.preparation`). A compiled kernel lets other threads run: they must
+not touch its arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Generic, ParamSpec, TypeVar
+
+from mtpp_dsl.preparation import numba
 
 __all__ = ["Kernel"]
 
@@ -60,10 +63,8 @@ def _announce(say: Callable[[str], None]) -> None:
 
 
 def _jit(function: Callable[P, R]) -> Callable[P, R]:
-    import numba
-
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
+        compiled: Callable[P, R] = numba().njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder that can be written to for the cache
-        compiled = numba.njit(nogil=True)(function)
+        compiled = numba().njit(nogil=True)(function)
     return compiled

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import IO, Any
 
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane
@@ -80,9 +81,8 @@ class _Team:
     def start(self, tasks: Sequence[Task]) -> bool:
         """Start a process for a lane; return False if that is not possible."""
         limits, progress = self._limits, self._progress
-        time = None if limits.time is None else limits.remaining
         given = {
-            "time": time,
+            "time": None if limits.time is None else limits.end - monotonic(),
             "gap": limits.gap,
             "threads": 1,
             "seed": limits.seed,
@@ -90,7 +90,7 @@ class _Team:
             "solver_options": dict(limits.solver_options),
             "start": limits.start,
         }
-        job = (self._problem, list(tasks), given, progress.plan, progress.cost, progress.bound)
+        job = (self._problem, list(tasks), given, limits.remaining, progress.plan, progress.cost, progress.bound)
         try:
             worker = _Worker(self, job)
         except (OSError, ValueError, PicklingError, TypeError, AttributeError) as error:
@@ -110,6 +110,8 @@ class _Team:
             progress.report_bound(*values)
         elif kind == "say":
             progress.say(*values)
+        elif kind == "prepared":
+            self._extend(source, *values)
         if kind in ("plan", "cost", "bound"):
             for other in list(self._workers):
                 if other is not source:
@@ -121,8 +123,15 @@ class _Team:
                 self.notes.append(f"a part of the portfolio failed: {values[0].strip().splitlines()[-1]}")
         if kind in ("done", "failed"):
             source.settled = True
-        if kind != "say":
+        if kind not in ("say", "prepared"):
             self.news.set()
+
+    def _extend(self, source: _Worker, seconds: float) -> None:
+        """Give all the time that *source* has prepared code for, unless another has taken as long meanwhile."""
+        with self._lock:
+            most = max((worker.prepared for worker in self._workers), default=0.0)
+            source.prepared = seconds
+            PREPARING.add(max(0.0, seconds - most))
 
     def wait(self) -> None:
         """Return when nothing is left to wait for."""
@@ -159,6 +168,7 @@ class _Worker:
         self._outbox: SimpleQueue[object] = SimpleQueue()
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.settled = False
+        self.prepared = 0.0
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", MODULE],  # -P: nothing in the working folder is taken for a module

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.result import Bound
 from mtpp_dsl.solvers.portfolio.lane import run_lane
 from mtpp_dsl.solvers.portfolio.wire import receive, send
@@ -74,15 +75,16 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source = sys.stdin.buffer
-    problem, tasks, limits, plan, cost, bound = receive(source)
+    problem, tasks, limits, seconds, plan, cost, bound = receive(source)
     relay = _Relay(out)
+    PREPARING.told = lambda spent: relay.tell("prepared", spent)
     if plan is not None:
         Progress.report_plan(relay, plan, cost)
     if bound is not None:
         Progress.report_bound(relay, bound)
     Thread(target=relay.follow, args=(source,), daemon=True).start()
     try:
-        relay.tell("done", run_lane(problem, tasks, Limits(**limits), relay))
+        relay.tell("done", run_lane(problem, tasks, Limits(**limits).within(seconds), relay))
     except Exception:
         relay.tell("failed", format_exc())
     out.flush()

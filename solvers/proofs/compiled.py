@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Generic, ParamSpec, TypeVar
 
+from mtpp_dsl.preparation import numba
+
 __all__ = ["Loop"]
 
 P = ParamSpec("P")
@@ -25,10 +27,8 @@ class Loop(Generic[P, R]):
     @cached_property
     def fast(self) -> Callable[P, R]:
         """The function compiled, and kept on disk where a folder can be written to."""
-        import numba
-
         try:
-            compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(self.plain)
+            compiled: Callable[P, R] = numba().njit(cache=True, nogil=True)(self.plain)
         except RuntimeError:
-            compiled = numba.njit(nogil=True)(self.plain)
+            compiled = numba().njit(nogil=True)(self.plain)
         return compiled

@@ -1,0 +1,83 @@
+"""Preparing compiled code is charged to no share of a time limit, and to the whole of it."""
+
+from __future__ import annotations
+
+from threading import Thread
+from time import monotonic, sleep
+
+import pytest
+
+from mtpp_dsl import preparation
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.preparation import PREPARING, Preparing
+from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.proofs.compiled import Loop
+
+
+def triangle(n: int) -> int:
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+
+def square(n: int) -> int:
+    return n * n
+
+
+def test_a_share_does_not_pay() -> None:
+    """A share goes on for as long as code is prepared, and so do shares of it."""
+    whole = Limits(time=100.0)
+    share = whole.within(5.0)
+    inner = share.within(2.0)
+    PREPARING.add(30.0)
+    assert inner.remaining == pytest.approx(32.0, abs=1.0)
+    assert share.remaining == pytest.approx(35.0, abs=1.0)
+    assert share.within(1.0).remaining == pytest.approx(1.0, abs=0.5)
+
+
+def test_the_whole_pays() -> None:
+    """The time limit itself counts every second, and no share outlives it."""
+    whole = Limits(time=10.0)
+    share = whole.within(5.0)
+    PREPARING.add(30.0)
+    assert whole.remaining == pytest.approx(10.0, abs=1.0)
+    assert share.remaining == pytest.approx(10.0, abs=1.0)
+    assert Limits().within(float("inf")).remaining == float("inf")
+
+
+def test_threads_and_nested_blocks_count_once() -> None:
+    """The stopwatch runs while anybody prepares anything, and shows the present seconds too."""
+    watch, told = Preparing(), list[float]()
+    watch.told = told.append
+
+    def work() -> None:
+        with watch:
+            sleep(0.2)
+
+    began = monotonic()
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    with watch, watch:
+        sleep(0.1)
+        assert watch.seconds > 0.05
+    for thread in threads:
+        thread.join()
+    assert 0.15 < watch.seconds <= monotonic() - began
+    assert told[-1] == watch.seconds
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: Kernel(triangle, 0.0).compiled(lambda _: None)(9), lambda: Loop(square).fast(6)]
+)
+def test_compiling_is_measured(call: object) -> None:
+    """The first call of a compiled kernel, of a search or of a check, prepares it; its share is as long as before."""
+    assert callable(call)
+    preparation.numba()
+    share, before, began = Limits(time=100.0).within(10.0), PREPARING.seconds, monotonic()
+    assert call() == 36
+    took = monotonic() - began
+    prepared = PREPARING.seconds - before
+    assert prepared > 0.5 * took
+    assert share.remaining > 10.0 - (took - prepared) - 0.05
