@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pyomo.core.base.constraint as pyomo_constraint
-import pyomo.environ as pyo
+from mtpp_dsl.lazy import pyo
 
 __all__ = ["constrain", "impossible"]
 
@@ -46,6 +45,8 @@ def impossible(block: Any, name: str) -> None:
 @contextmanager
 def _templates(on: bool) -> Iterator[None]:
     """Turn templates on or off; on, silence Pyomo's log of the rules it cannot template."""
+    import pyomo.core.base.constraint as pyomo_constraint
+
     old = pyomo_constraint.TEMPLATIZE_CONSTRAINTS
     logs = [logging.getLogger(name) for name in LOGS]
     disabled = [log.disabled for log in logs]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tree import files
+from tests.tree import ROOT, files
 
 MODULES = {name: path for path, name in files().items()}
 DATA = {
@@ -47,6 +47,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "subgraph_check": set(),
     "verification": {"batch_check", "schedule_check", "subgraph_check"},
     "infeasible": {"verification"},
+    "lazy": set(),
     "report": {"registry", "verification"},
     "formats": {"registry"},
     "generators": {"registry"},
@@ -114,22 +115,24 @@ def test_core_imports_downward(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in MODULES if part(name) not in ("models", "solvers")])
 def test_core_reaches_models_and_solvers_by_name_only(name: str) -> None:
     """The core and the command line import no model, no solver, no Pyomo: the registry does, when asked."""
-    assert not {"models", "solvers"} & set(ours(name))
-    assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
+    assert not {"models", "solvers", "lazy"} & (set(ours(name)) - {part(name)})
+    packages = SOLVER_PACKAGES if name == "mtpp_dsl.lazy" else {"pyomo"} | SOLVER_PACKAGES
+    assert not packages & {other.split(".")[0] for other in IMPORTS[name]}
 
 
 @pytest.mark.parametrize("name", of("models"))
 def test_models_import_no_solver(name: str) -> None:
     """Models are built from the core and Pyomo; no solver is in sight."""
-    assert set(ours(name)) <= DATA | {"models", "registry"}
+    assert set(ours(name)) <= DATA | {"models", "registry", "lazy"}
     assert not SOLVER_PACKAGES & {other.split(".")[0] for other in IMPORTS[name]}
 
 
 @pytest.mark.parametrize("name", of("solvers"))
 def test_solvers_import_no_model(name: str) -> None:
     """Solvers take any formulation by contract; Pyomo and MIP packages appear in solvers/mip alone."""
-    assert set(ours(name)) <= DATA | {"solvers", "registry", "verification", "infeasible"}
+    assert set(ours(name)) <= DATA | {"solvers", "registry", "verification", "infeasible", "lazy"}
     if not name.startswith("mtpp_dsl.solvers.mip") and name not in CP_SAT:
+        assert "pyo" not in MODULES[name].read_text(encoding="utf-8").split()
         assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
 
 
@@ -157,6 +160,35 @@ def test_core_starts_light() -> None:
         f"import importlib, sys\nfor name in {names!r}: importlib.import_module(name)\n"
         "heavy = {'pyomo', 'highspy', 'numba', 'scipy', 'networkx', 'pyscipopt', 'gurobipy'} & set(sys.modules)\n"
         "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["solve", "quickstart"], ["solve", "unequal"], ["check", "quickstart"], ["methods"]]
+)
+def test_commands_start_light(command: list[str]) -> None:
+    """What needs no MIP loads no Pyomo, and what needs it none of what Pyomo does not use of scipy."""
+    name, *example = command
+    specs = [str(ROOT / "examples" / f"{spec}.mtpp") for spec in example]
+    code = (
+        "import sys\nfrom mtpp_dsl.cli import main\n"
+        f"sys.argv = ['mtpp', *{[name, *specs]!r}]\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = {'pyomo.environ', 'scipy.stats._stats_py', 'ortools', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_pyomo_loads_no_statistics() -> None:
+    """Pyomo's import of scipy.stats, which takes longer than its own, is put off until somebody needs it."""
+    code = (
+        "import sys\nimport scipy.sparse\nfrom mtpp_dsl.lazy import pyo\npyo.ConcreteModel()\n"
+        "assert 'scipy.stats._stats_py' not in sys.modules\n"
+        "import scipy.stats\nassert scipy.stats.norm.cdf(0.0) == 0.5"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

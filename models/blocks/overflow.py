@@ -7,9 +7,9 @@ from math import fsum
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.graph import Floats
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.problem import Problem

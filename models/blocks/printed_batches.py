@@ -6,9 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.graph import Bools, Floats, Graph
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 

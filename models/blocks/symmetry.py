@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.symmetry import Measure, rankings

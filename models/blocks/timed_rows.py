@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Start
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.bottleneck import exactly
 from mtpp_dsl.models.blocks.linear import add_rows, pushed_up
 from mtpp_dsl.models.blocks.rows import Row, rows_of

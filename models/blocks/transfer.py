@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.graph import Graph, Ints
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.facts.times import Times
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.graph import Floats
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 
 __all__ = ["Work", "work"]

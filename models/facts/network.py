@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from math import floor
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
+
+from mtpp_dsl.lazy import csgraph, sparse
 
 __all__ = ["Network"]
 
@@ -36,7 +36,7 @@ class Network:
         self._source, self._gate, self._sink = nodes, nodes + 1, nodes + 2
         self._unit = most / FINE
         self._arcs: dict[tuple[int, int], int] = {(self._gate, self._sink): FINE}
-        self._matrix: csr_array | None = None
+        self._matrix: sparse.csr_array | None = None
 
     def vertex(self) -> int:
         """Return a vertex that is no node."""
@@ -59,14 +59,14 @@ class Network:
         row = slice(matrix.indptr[self._source], matrix.indptr[self._source + 1])
         matrix.data[row] = 0
         matrix.data[row][list(held)] = ENDLESS
-        return float(maximum_flow(matrix, self._source, self._sink).flow_value * self._unit)
+        return float(csgraph.maximum_flow(matrix, self._source, self._sink).flow_value * self._unit)
 
-    def _compiled(self) -> csr_array:
+    def _compiled(self) -> sparse.csr_array:
         """Return the capacities, with the arcs from the source to node 0, 1, … as the first of its row."""
         if self._matrix is None:
             arcs = {**self._arcs, **{(self._source, v): 1 for v in range(self._nodes)}}
             tails, heads = np.array(list(arcs), np.int32).T
             shape = (self._vertices, self._vertices)
-            self._matrix = csr_array((np.array(list(arcs.values()), np.int32), (tails, heads)), shape=shape)
+            self._matrix = sparse.csr_array((np.array(list(arcs.values()), np.int32), (tails, heads)), shape=shape)
             self._matrix.sort_indices()
         return self._matrix

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan, chunk_classes, sorted_chunks
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.contracts import Role
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.memory import memory

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -21,6 +20,7 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.graph import Ints
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.disjunction import disjunction

@@ -6,11 +6,15 @@ A text that parses is parsed once. One that does not is cut at the words that be
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
+from importlib.resources import files
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any, cast
 
 from lark import Lark, TextSlice, Token
@@ -71,7 +75,21 @@ def _parser() -> Lark:
         start=list(_STARTS),
         propagate_positions=True,
         maybe_placeholders=True,
+        cache=_cache() or False,
     )
+
+
+def _cache() -> str | None:
+    """Return the file that keeps the parser's tables, beside the compiled modules; None where none can be written.
+
+    Lark makes it, and makes it again when the grammar, Lark or Python have changed.
+    """
+    folder = Path(str(files("mtpp_dsl.grammars"))) / "__pycache__"
+    writable = os.access(folder if folder.is_dir() else folder.parent, os.W_OK)
+    if sys.dont_write_bytecode or not writable:
+        return None
+    folder.mkdir(exist_ok=True)
+    return str(folder / "mtpp.lark.tables")
 
 
 def _parse(source: Source, start: str, begin: int, end: int) -> object:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from mtpp_dsl.graph import Bools, Floats
+from mtpp_dsl.lazy import sparse
 from mtpp_dsl.solvers.bounds.convex import Convexity
 from mtpp_dsl.solvers.bounds.groups import Groups, Sizes
 from mtpp_dsl.solvers.mip.matrix import CoveringProgramme
@@ -37,7 +37,9 @@ class Columns:
         pins = [g for group, _ in groups.tensors for g in group]
         rows = np.repeat(np.arange(len(groups.tensors)), [len(group) for group, _ in groups.tensors])
         shape = (len(groups.tensors), groups.n)
-        self._incidence = csr_array((np.ones(len(pins), np.int64), (rows, np.array(pins, np.int64))), shape=shape)
+        self._incidence = sparse.csr_array(
+            (np.ones(len(pins), np.int64), (rows, np.array(pins, np.int64))), shape=shape
+        )
         self._pins = np.array([len(group) for group, _ in groups.tensors], np.int64)
 
     def add(self, kind: int, held: Bools) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.lazy import csgraph, sparse
 from mtpp_dsl.solvers.bounds.groups import Groups
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 
@@ -69,8 +68,8 @@ def _arcs(groups: Groups) -> Ints:
     choices = [np.concatenate((forward, part[:, ::way])) for part in parts[1:] for way in (-1, 1)]
     for choice in [*choices, forward]:
         arcs: Ints = np.unique(choice[choice[:, 0] != choice[:, 1]], axis=0)
-        graph = coo_array((np.ones(len(arcs)), (arcs[:, 0], arcs[:, 1])), shape=(groups.n, groups.n))
-        if connected_components(graph, directed=True, connection="strong")[0] == groups.n:
+        graph = sparse.coo_array((np.ones(len(arcs)), (arcs[:, 0], arcs[:, 1])), shape=(groups.n, groups.n))
+        if csgraph.connected_components(graph, directed=True, connection="strong")[0] == groups.n:
             break
     return arcs
 

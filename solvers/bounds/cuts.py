@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.lazy import csgraph, sparse
 from mtpp_dsl.solvers.bounds.groups import Groups, Sizes
 
 __all__ = ["CutNetwork"]
@@ -71,7 +70,7 @@ class CutNetwork:
                 arcs.add(v, into, ENDLESS)
                 arcs.add(out, v, ENDLESS)
         shape = (vertices, vertices)
-        self._capacity = csr_array((np.array(arcs.capacities, np.int32), (arcs.tails, arcs.heads)), shape=shape)
+        self._capacity = sparse.csr_array((np.array(arcs.capacities, np.int32), (arcs.tails, arcs.heads)), shape=shape)
         self._capacity.eliminate_zeros()
 
     def alone(self, group: int) -> float:
@@ -88,12 +87,12 @@ class CutNetwork:
         if self._alone[group] >= ENDLESS:  # might leave 32 bits
             value = int(self._capacity[group, self._sink])
             return min(value * self._unit, self._target), np.arange(self._n) == group
-        found = maximum_flow(self._capacity, group, self._sink)
+        found = csgraph.maximum_flow(self._capacity, group, self._sink)
         value = _checked(self._capacity, found.flow, group, self._sink)
-        residual = csr_array(self._capacity - found.flow)
+        residual = sparse.csr_array(self._capacity - found.flow)
         residual.eliminate_zeros()
         side = np.zeros(residual.shape[0], np.bool_)
-        side[breadth_first_order(residual, group, return_predecessors=False)] = True
+        side[csgraph.breadth_first_order(residual, group, return_predecessors=False)] = True
         return min(value * self._unit, self._target), side[: self._n]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.lazy import sparse
 from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units
 
 __all__ = ["Pool"]
@@ -27,7 +27,7 @@ class Pool:
         self._ordered = ordered
         n, many = ordered.groups.n, len(ordered.starts) - 1
         rows = np.repeat(np.arange(many), np.diff(ordered.starts))
-        self._incidence = csr_array((np.ones(len(rows), np.int64), (rows, ordered.pins)), shape=(many, n))
+        self._incidence = sparse.csr_array((np.ones(len(rows), np.int64), (rows, ordered.pins)), shape=(many, n))
         self._reach: Floats = ordered.reach.astype(np.float32)
         self._seen: dict[bytes, int] = {}
         self._room = np.zeros((1024, n), np.bool_)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.lazy import csgraph, sparse
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.loose import take_out
@@ -26,6 +28,9 @@ reversed, as the artificial nodes of tarnawski2020's program make it do. ``mirro
 edges count too, reversed or as they are, so that the backward part has an acyclic quotient as well. ``relaxed``: the
 edges between forward nodes and nothing else; classes without a forward node are taken out.
 """
+
+FEW_PAIRS = 1_000
+"""Up to so many edges are looked through here for a cycle; for more, scipy is worth the time of its import."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +111,23 @@ def _to_take_out(problem: Problem, group: Ints, nets: Nets, weights: _Weights, k
 
 def _components(n: int, pairs: Sequence[tuple[int, int]], connection: Literal["weak", "strong"]) -> Ints:
     """Return [n] the number of each vertex's connected component."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    if n == 0:
-        return np.zeros(0, np.int64)
+    if not pairs or (connection == "strong" and len(pairs) <= FEW_PAIRS and _is_acyclic(pairs)):
+        return np.arange(n)
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    matrix = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
-    return np.asarray(connected_components(matrix, directed=True, connection=connection)[1], np.int64)
+    matrix = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    return np.asarray(csgraph.connected_components(matrix, directed=True, connection=connection)[1], np.int64)
+
+
+def _is_acyclic(pairs: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a graph has no directed cycle."""
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for tail, head in pairs:
+        sorter.add(head, tail)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return False
+    return True
 
 
 def _ordered(problem: Problem, group: Ints) -> Bools:

@@ -12,13 +12,13 @@ from typing import Any
 
 import highspy
 import numpy as np
-import pyomo.environ as pyo
 from pyomo.common.errors import InfeasibleConstraintException
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.graph import Bools
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.solvers.mip.write import expand
 
 __all__ = ["Bridge", "TriviallyInfeasible"]

@@ -1,0 +1,52 @@
+"""Third-party modules that take long to import, imported when something of them is first used.
+
+Import them from here by name: ``from mtpp_dsl.lazy import pyo`` in place of ``import pyomo.environ as pyo``. Whether a
+method accepts a problem is then known without them; most problems are solved without Pyomo.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["before_pyomo", "csgraph", "pyo", "sparse"]
+
+UNUSED = ("scipy.stats", "scipy.spatial", "scipy.integrate")
+"""What Pyomo imports of scipy and does not use here: some 0.5 s."""
+
+
+class Lazy(ModuleType):
+    """A stand-in for the module *name*, which is imported when an attribute is first read."""
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Return what the module has under that name, and keep it."""
+        if attribute.startswith("__"):  # somebody looks at modules, and wants nothing of this one
+            raise AttributeError(attribute)
+        if self.__name__.startswith("pyomo"):
+            before_pyomo()
+        found = getattr(import_module(self.__name__), attribute)
+        setattr(self, attribute, found)
+        return found
+
+
+def before_pyomo() -> None:
+    """Make Pyomo's imports of :data:`UNUSED` take no time: each is loaded when an attribute of it is first read."""
+    for name in UNUSED:
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+            sys.modules[name] = module_from_spec(spec)
+            spec.loader.exec_module(sys.modules[name])
+
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+    import scipy.sparse as sparse
+    import scipy.sparse.csgraph as csgraph
+else:
+    pyo = Lazy("pyomo.environ")
+    sparse = Lazy("scipy.sparse")
+    csgraph = Lazy("scipy.sparse.csgraph")
