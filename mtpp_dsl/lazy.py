@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.util import LazyLoader, find_spec, module_from_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +22,21 @@ class Lazy(ModuleType):
 
     def __getattr__(self, attribute: str) -> Any:
         """Return what the module has under that name, and keep it."""
-        if attribute.startswith("__"):  # somebody looks at modules, and wants nothing of this one
+        if attribute.startswith("__") and attribute != "__path__":  # somebody looks at what modules there are
             raise AttributeError(attribute)
         if self.__name__.startswith("pyomo"):
             before_pyomo()
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
         found = getattr(import_module(self.__name__), attribute)
         setattr(self, attribute, found)
         return found
 
 
 def before_pyomo() -> None:
-    """Make Pyomo's imports of :data:`UNUSED` take no time: each is loaded when an attribute of it is first read."""
+    """Make Pyomo's imports of :data:`UNUSED` take no time: each is imported when an attribute of it is first read."""
     for name in UNUSED:
-        spec = None if name in sys.modules else find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
-            sys.modules[name] = module_from_spec(spec)
-            spec.loader.exec_module(sys.modules[name])
+        sys.modules.setdefault(name, Lazy(name))
 
 
 if TYPE_CHECKING:

@@ -188,7 +188,8 @@ def test_pyomo_loads_no_statistics() -> None:
     code = (
         "import sys\nimport scipy.sparse\nfrom mtpp_dsl.lazy import pyo\npyo.ConcreteModel()\n"
         "assert 'scipy.stats._stats_py' not in sys.modules\n"
-        "import scipy.stats\nassert scipy.stats.norm.cdf(0.0) == 0.5"
+        "from scipy.stats import qmc\nimport scipy.stats\nassert scipy.stats.norm.cdf(0.0) == 0.5\n"
+        "assert sys.modules['scipy.stats'] is scipy.stats and qmc.Halton"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

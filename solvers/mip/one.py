@@ -8,10 +8,8 @@ from math import inf, isfinite
 from time import monotonic
 from typing import Any
 
-from pyomo.contrib.fbbt.expression_bounds_walker import ExpressionBoundsVisitor
-from pyomo.environ import Block, Constraint, Objective
-
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress
+from mtpp_dsl.lazy import pyo
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.mip.write import write_model
@@ -122,9 +120,9 @@ def _above(model: Any, scale: float, margin: float, known: float) -> None:
     Exact where the model's optimum is the problem's. The cost of a plan is no row beside it: of an objective held
     between two bounds HiGHS has called feasible models infeasible.
     """
-    objective = next(model.component_data_objects(Objective, active=True, descend_into=True))
-    model.known = Block(concrete=True)
-    model.known.least = Constraint(expr=objective.expr >= known / scale - margin)
+    objective = next(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    model.known = pyo.Block(concrete=True)
+    model.known.least = pyo.Constraint(expr=objective.expr >= known / scale - margin)
 
 
 def _proven(bound: float | None, scale: float, margin: float, floor: Proven | None) -> Proven | None:
@@ -137,6 +135,8 @@ def _proven(bound: float | None, scale: float, margin: float, floor: Proven | No
 
 def _floor(model: Any, scale: float) -> Proven | None:
     """Return what the bounds of the variables say of the objective."""
-    objective = next(model.component_data_objects(Objective, active=True, descend_into=True))
+    from pyomo.contrib.fbbt.expression_bounds_walker import ExpressionBoundsVisitor
+
+    objective = next(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
     low, _ = ExpressionBoundsVisitor().walk_expression(objective.expr)
     return Proven(float(low) * scale, False) if isfinite(low) else None

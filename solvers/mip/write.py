@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pyomo.environ import Constraint
-from pyomo.opt import ProblemFormat
-
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.lazy import pyo
 
 __all__ = ["expand", "member_path", "write_model"]
 
-FORMATS = {".lp": ProblemFormat.cpxlp, ".mps": ProblemFormat.mps}
+FORMATS = {".lp": "cpxlp", ".mps": "mps"}
+"""By the suffix of a file, what Pyomo calls its format."""
 
 
 def write_model(model: Any, path: Path) -> None:
@@ -33,7 +32,7 @@ def write_model(model: Any, path: Path) -> None:
 
 def expand(model: Any) -> None:
     """Turn constraints that are kept as templates into rows, which is all that Pyomo's writers know."""
-    for constraint in model.component_data_objects(Constraint, active=True, descend_into=True):
+    for constraint in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
         constraint.expr  # noqa: B018  the access replaces a template
 
 
