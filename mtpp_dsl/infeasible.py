@@ -23,7 +23,7 @@ from mtpp_dsl.graph import Bools, Floats
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.together import colocated, cycle, together
-from mtpp_dsl.units import format_quantity
+from mtpp_dsl.units import counted
 from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
@@ -129,10 +129,10 @@ def _too_large(problem: Problem) -> Iterator[Finding]:
             best = int(np.flatnonzero(allowed)[limit[allowed].argmax()])
             heavy = [v for v in group if need[v] > 0]
             one = len(heavy) == 1
-            room = _size(problem, float(problem.memory_limit[best]))
+            room = problem.size(float(problem.memory_limit[best]))
             held = " together" if not one else ""
             reason = (
-                f"{_names(problem, heavy)} {'takes' if one else 'take'} {_size(problem, together)}{held}"
+                f"{_names(problem, heavy)} {'takes' if one else 'take'} {problem.size(together)}{held}"
                 f"{_why(problem, group)}; the largest device for {'it' if one else 'them'}, "
                 f"{problem.devices[best].name}, has {room}"
             )
@@ -151,18 +151,16 @@ def _too_much(problem: Problem) -> Iterator[Finding]:
         total = float(memory[inside].sum())
         if total > float(room[where].sum()):
             nodes = [v for group, within in zip(groups, inside.tolist(), strict=True) if within for v in group]
-            exact = _size(problem, float(problem.memory_limit[where].sum()))
+            exact = problem.size(float(problem.memory_limit[where].sum()))
             if where.all():
                 yield (
-                    f"all nodes take {_size(problem, total)}; all devices together have {exact}",
+                    f"all nodes take {problem.size(total)}; all devices together have {exact}",
                     list(problem.of(Memory)),
                 )
                 continue
             devices = [problem.devices[d].name for d in np.flatnonzero(where).tolist()]
             heavy = _names(problem, [v for v in nodes if need[v] > 0])
-            reason = (
-                f"{heavy} take {_size(problem, total)}; the devices they may be on, {_listed(devices)}, have {exact}"
-            )
+            reason = f"{heavy} take {problem.size(total)}; the devices they may be on, {_listed(devices)}, have {exact}"
             yield reason, [*problem.of(Memory), *problem.of(Acyclic), *_placing(problem, nodes)]
 
 
@@ -181,8 +179,9 @@ def _unbatched(problem: Problem) -> Iterator[Finding]:
         if batching.count not in reached:
             devices = _listed([problem.devices[d].name for d in np.flatnonzero(where).tolist()])
             sizes = list(problem.of(BatchSizes))
+            inputs = counted(batching.inputs, "input")
             yield (
-                f"no batches of {_names(problem, group)}, one on each of {devices}, add up to {batching.inputs} inputs",
+                f"no batches of {_names(problem, group)}, one on each of {devices}, add up to {inputs}",
                 [*sizes, *_placing(problem, group)],
             )
 
@@ -228,7 +227,8 @@ def _too_many_apart(problem: Problem) -> Iterator[Finding]:
         nodes = sorted(set(apart.nodes))
         usable = int(problem.allowed[nodes].any(axis=0).sum())
         if len(nodes) > usable:
-            where = f"there are {usable} devices" if usable == problem.k else f"they may use {usable} devices"
+            devices = counted(usable, "device")
+            where = f"the spec has {devices}" if usable == problem.k else f"they may use {devices}"
             yield (
                 f"{_names(problem, nodes)} are to be on {len(nodes)} devices; {where}",
                 [
@@ -328,10 +328,6 @@ def _listed(names: Sequence[str]) -> str:
     if len(names) > 4:
         return f"{', '.join(names[:3])} and {len(names) - 3} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _size(problem: Problem, value: float) -> str:
-    return format_quantity(value, problem.graph.memory_unit)
 
 
 FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (

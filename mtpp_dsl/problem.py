@@ -26,6 +26,7 @@ from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.replication import check_groups, check_replicas
 from mtpp_dsl.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
 from mtpp_dsl.transfers import Transfers, transfers
+from mtpp_dsl.units import format_quantity
 from mtpp_dsl.unread import unread
 
 __all__ = [
@@ -171,11 +172,15 @@ class Objective:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a problem came from, for results: path, digest of the text, parameters used."""
+    """Where a problem came from, for results: path, digest of the text, parameters used.
+
+    ``decimal``: whether its sizes are written in kB, MB and GB, rather than in KiB, MiB and GiB.
+    """
 
     path: str | None = None
     sha256: str | None = None
     params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    decimal: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,6 +264,10 @@ class Problem:
     def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
         """Return the same problem under other constraints."""
         return replace(self, constraints=tuple(constraints))
+
+    def size(self, value: float) -> str:
+        """Return a size for people, in the family of units that the spec uses."""
+        return format_quantity(value, self.graph.memory_unit, decimal=self.origin.decimal)
 
     @property
     def k(self) -> int:

@@ -16,7 +16,9 @@ __all__ = [
     "UNITS",
     "WORK",
     "Dimension",
+    "counted",
     "format_exact",
+    "format_gap",
     "format_quantity",
     "format_value",
 ]
@@ -53,6 +55,9 @@ WORK = Dimension(operations=1)
 RATE = Dimension(time=-1, size=1)
 COMPUTE = Dimension(time=-1, operations=1)
 
+_ROUNDING, _LEAST_GAP = 1e-12, 1e-6
+"""A relative gap that rounding alone may leave, and the smallest that is told by its size."""
+
 _WORDS = {
     NONE: "a number without a unit",
     TIME: "a time",
@@ -82,13 +87,18 @@ UNITS = _table()
 """Factor to the base unit and dimension, by unit as written."""
 
 
-def format_quantity(value: float, unit: str) -> str:
-    """Return a value in base units for people: the unit that fits, three digits.
+def format_quantity(value: float, unit: str, *, decimal: bool = False) -> str:
+    """Return a value in base units for people: the unit that fits, five digits.
+
+    Args:
+        value: in the base unit.
+        unit: its base unit, such as "s", "B" or "" for none.
+        decimal: whether sizes are said in kB, MB and GB in place of KiB, MiB and GiB.
 
     >>> format_quantity(0.0152, "s")
     '15.2 ms'
-    >>> format_quantity(268435456, "B")
-    '256 MiB'
+    >>> format_quantity(268435456, "B"), format_quantity(3e8, "B", decimal=True)
+    ('256 MiB', '300 MB')
     >>> format_quantity(27.186, "")
     '27.186'
     """
@@ -97,7 +107,7 @@ def format_quantity(value: float, unit: str) -> str:
             if abs(value) >= factor or name == "ns":
                 return f"{format_value(value / factor)} {name}" if value else "0 s"
     if unit == "B":
-        for name in ("TiB", "GiB", "MiB", "KiB", "B"):
+        for name in ("TB", "GB", "MB", "kB", "B") if decimal else ("TiB", "GiB", "MiB", "KiB", "B"):
             factor = UNITS[name][0]
             if abs(value) >= factor or name == "B":
                 return f"{format_value(value / factor)} {name}"
@@ -130,3 +140,24 @@ def format_value(value: float) -> str:
     ('27.186', '1.2346e+06')
     """
     return f"{value:.5g}"
+
+
+def format_gap(gap: float) -> str:
+    """Return the relative gap between a plan and a bound for people, as a percentage.
+
+    >>> format_gap(0.0125), format_gap(3.3e-16), format_gap(2e-8)
+    ('1.2 %', '0 %', 'below 0.0001 %')
+    """
+    if gap <= _ROUNDING:
+        return "0 %"
+    return "below 0.0001 %" if gap < _LEAST_GAP else f"{100 * gap:.2g} %"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things, in the singular for one.
+
+    >>> counted(1, "edge"), counted(1200, "batch")
+    ('1 edge', '1,200 batches')
+    """
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number:,} {what}{plural if number != 1 else ''}"

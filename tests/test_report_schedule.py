@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from mtpp_dsl.brute_force import plans
 from mtpp_dsl.errors import UsageError
@@ -30,10 +29,8 @@ from tests.test_schedule import fork, split
 
 
 def shown(problem: Problem, plan: Plan) -> str:
-    console = Console(width=120)
-    with console.capture() as captured:
-        console.print(summary(problem, Result("complete", plan=plan, evaluation=evaluate(problem, plan))))
-    return captured.get()
+    result = Result("complete", plan=plan, evaluation=evaluate(problem, plan))
+    return "\n".join(line.plain for line in summary(problem, result, 120))
 
 
 def test_chart() -> None:

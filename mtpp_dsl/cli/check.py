@@ -52,7 +52,7 @@ def _facts(problem: Problem) -> list[str]:
 
 
 def _devices(problem: Problem) -> str:
-    from mtpp_dsl.report.terminal import fold_names
+    from mtpp_dsl.report.names import fold_names
 
     return fold_names([device.name for device in problem.devices])
 

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from mtpp_dsl.result import relative_gap
-from mtpp_dsl.units import format_quantity
+from mtpp_dsl.units import format_gap, format_quantity
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -112,7 +112,7 @@ class Watcher:
         if progress.bound is not None:
             parts.append(f"bound {format_quantity(objective.value(progress.bound.cost), unit)}")
         if progress.incumbent is not None and progress.bound is not None:
-            parts.append(f"gap {100 * relative_gap(progress.incumbent, progress.bound.cost):.2g} %")
+            parts.append(f"gap {format_gap(relative_gap(progress.incumbent, progress.bound.cost))}")
         return "  ".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -16,6 +16,7 @@ from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE
+from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.contracts import Method, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.files import read_json
@@ -175,15 +176,9 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> N
             if path is not None:
                 print(f"{path} was not written: there is no plan to show", file=sys.stderr)
     if not call.quiet and not to_stdout:
-        from rich.console import Console
-
         from mtpp_dsl.report.terminal import summary
 
-        console = Console(markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 120)
-        with nullcontext() if sys.stdout.isatty() else console.capture() as captured:
-            console.print(summary(problem, result))
-        if captured is not None:
-            sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
+        show(summary(problem, result, screen_width()))
 
 
 def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> None:

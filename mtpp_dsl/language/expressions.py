@@ -12,7 +12,7 @@ from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS, decision
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 from mtpp_dsl.source import Span
-from mtpp_dsl.units import NONE, UNITS
+from mtpp_dsl.units import NONE, SIZE, UNITS
 
 __all__ = ["Locals", "evaluate", "iterate", "number", "truth", "whole"]
 
@@ -132,6 +132,8 @@ class _Evaluator:
             factor, dimension = 1.0, NONE
         elif node.unit.text in UNITS:
             factor, dimension = UNITS[node.unit.text]
+            if dimension == SIZE:
+                self.scope.sizes.add(node.unit.text)
         else:
             known = [unit for unit in UNITS if unit.lower() == node.unit.text.lower()] or UNITS
             raise Complaint(f"there is no unit {node.unit.text!r}{did_you_mean(node.unit.text, known)}", node.unit.span)

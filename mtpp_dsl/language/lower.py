@@ -374,7 +374,9 @@ class _Lowering:
         sources = dict.fromkeys([self.source, *(statement.span.source for statement, _ in self.statements)])
         digest = hashlib.sha256("".join(source.text for source in sources).encode()).hexdigest()
         params = {name: _plain(value) for name, value in self.scope.params.items()}
-        return Origin(None if self.path is None else str(self.path), digest, MappingProxyType(params))
+        return Origin(
+            None if self.path is None else str(self.path), digest, MappingProxyType(params), self.scope.decimal
+        )
 
 
 def _plain(value: Value) -> object:

@@ -39,6 +39,7 @@ class Scope:
         lets: definitions, evaluated when first used.
         graph, devices: None until they have been read.
         time_unit: "s" or "", the dimension of loads and times.
+        sizes: the units that sizes have been written in.
         steps: how many items comprehensions have stepped through.
         values_of_lets: of those evaluated so far.
         pending: the lets being evaluated, outermost first.
@@ -49,6 +50,7 @@ class Scope:
     graph: Graph | None = None
     devices: tuple[Device, ...] | None = None
     time_unit: str = ""
+    sizes: set[str] = field(default_factory=set)
     steps: int = 0
     values_of_lets: dict[str, Value] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
@@ -78,6 +80,12 @@ class Scope:
         self.steps += 1
         if self.steps > MAX_ITEMS:
             raise Complaint(f"the spec's comprehensions step through more than {MAX_ITEMS:,} items", span)
+
+    @property
+    def decimal(self) -> bool:
+        """Whether sizes are written in kB, MB and GB, and none in KiB, MiB and GiB."""
+        binary = any(unit[1:2] == "i" for unit in self.sizes)
+        return not binary and any(unit[0] in "kMGTP" for unit in self.sizes)
 
     def node(self, name: str) -> NodeRef | None:
         """Return the node of that name."""

@@ -3,60 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from rich.table import Table
 from rich.text import Text
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Step, Timeline
-from mtpp_dsl.units import format_quantity
+from mtpp_dsl.report.columns import Row, table, wrapped
+from mtpp_dsl.report.loads import busiest
+from mtpp_dsl.units import counted, format_quantity
 
 __all__ = ["critical_path", "gantt"]
 
-WIDTH = 64
+WIDTH, LEAST_WIDTH = 64, 24
+"""Cells of the chart: no more, and no fewer while there is another way to fit a terminal."""
 MOST_LINKS = 8
 MOST_STEPS = 12
 _SHADES = "·░▒▓█"
 
 
-def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str]) -> Table:
+def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str], width: int | None) -> list[Text]:
     """Return the chart: every column is a share of the makespan, the darker the busier, red on the critical path.
 
     Args:
         problem: what was asked.
         timeline: of the plan.
         memory: [devices] in words what each device's nodes take; shown where a device has a memory.
+        width: of the terminal; None shows every device and every link.
     """
     with_memory = any(device.memory is not None for device in problem.devices)
     critical = {id(step.activity) for step in timeline.critical}
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, expand=False)
-    table.add_column(no_wrap=True, overflow="ellipsis", max_width=24)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True, style="dim")
+
+    shown, others = busiest([_covered(timeline.on[device]) for device in timeline.devices], width)
+    links = timeline.links if width is None else timeline.links[:MOST_LINKS]
+
+    def row(track: str, name: str, colour: str, holds: str) -> Row:
+        on = timeline.on[track]
+        figures = (Text(_share(_covered(on), timeline)), Text(holds, "dim"))
+        return Row(Text(track, name), partial(_row, timeline, on, critical, colour), figures, Text())
+
+    rows = []
     for d, device in enumerate(timeline.devices):
-        on = timeline.on[device]
-        nodes = _count(sum(a.kind == "node" for a in on), timeline.runs)
-        holds = f"{nodes}, {memory[d]}" if with_memory else nodes
-        table.add_row(device, _row(timeline, on, critical, "green"), _share(_covered(on), timeline), holds)
-    for link in timeline.links[:MOST_LINKS]:
-        on = timeline.on[link]
-        busy = _covered(on)
-        table.add_row(
-            Text(link, "dim"),
-            _row(timeline, on, critical, "yellow"),
-            _share(busy, timeline),
-            _count(len(on), "transfer"),
-        )
-    if len(timeline.links) > MOST_LINKS:
-        table.add_row("", Text(f"and {len(timeline.links) - MOST_LINKS} more links, less busy", "dim"), "", "")
+        if d in shown:
+            nodes = counted(sum(a.kind == "node" for a in timeline.on[device]), timeline.runs)
+            rows.append(row(device, "", "green", f"{nodes}, {memory[d]}" if with_memory else nodes))
+    rows += [row(link, "dim", "yellow", counted(len(timeline.on[link]), "transfer")) for link in links]
     end = format_quantity(timeline.makespan, problem.time_unit)
-    table.add_row("", Text(f"0{end:>{WIDTH - 1}}", "dim"), "", "")
-    return table
+    rows.append(Row(Text(), lambda cells: Text(f"0{end:>{cells - 1}}", "dim"), (Text(), Text()), Text()))
+    lines = table(rows, width, WIDTH, LEAST_WIDTH)
+    if len(links) < len(timeline.links):
+        more = f"{counted(len(timeline.links) - len(links), 'link')} with less to do"
+        others = f"{others} and {more}" if others else f"and {more}"
+    return lines + wrapped(Text(others, "dim"), width)
 
 
-def critical_path(problem: Problem, timeline: Timeline) -> Text:
-    """Return what the critical path consists of, in numbers and by name."""
+def critical_path(problem: Problem, timeline: Timeline, *, whole: bool) -> Text:
+    """Return what the critical path consists of, in numbers and by name; of a long one *whole* names every step."""
     steps = timeline.critical
     if timeline.makespan == 0:
         return Text("nothing takes any time")
@@ -69,11 +71,11 @@ def critical_path(problem: Problem, timeline: Timeline) -> Text:
             parts.append(f"{what} {format_quantity(sum(times), problem.time_unit)} ({share:.0%})")
     waits = [step for step in nodes if step.waited == "device"]
     if waits:
-        parts.append(f"{len(waits)} of {_count(len(nodes), timeline.runs)} wait for their device")
-    return Text.assemble("; ".join(parts), "\n", (_names(steps), "dim"))
+        parts.append(f"{len(waits)} of {counted(len(nodes), timeline.runs)} wait for their device")
+    return Text.assemble("; ".join(parts), "\n", (_names(steps, whole), "dim"))
 
 
-def _names(steps: Sequence[Step]) -> str:
+def _names(steps: Sequence[Step], whole: bool) -> str:
     """Return the steps as ``node (device) -> node -> …``: the device where it changes, the middle left out if long."""
     words, device = [], ""
     for step in steps:
@@ -81,20 +83,20 @@ def _names(steps: Sequence[Step]) -> str:
         if activity.kind == "node":
             words.append(activity.name if activity.track == device else f"{activity.name} ({activity.track})")
             device = activity.track
-    if len(words) > MOST_STEPS:
+    if len(words) > MOST_STEPS and not whole:
         half = MOST_STEPS // 2
         words = [*words[:half], f"… {len(words) - 2 * half} more …", *words[-half:]]
     return " -> ".join(words)
 
 
-def _row(timeline: Timeline, activities: Sequence[Activity], critical: set[int], style: str) -> Text:
-    """Return one track: how much of each column is busy; bold where the critical path passes."""
+def _row(timeline: Timeline, activities: Sequence[Activity], critical: set[int], style: str, width: int) -> Text:
+    """Return one track in *width* columns: how much of each is busy; bold where the critical path passes."""
     row = Text()
-    scale = WIDTH / timeline.makespan if timeline.makespan > 0 else 0.0
-    busy, hot = [0.0] * WIDTH, [False] * WIDTH
+    scale = width / timeline.makespan if timeline.makespan > 0 else 0.0
+    busy, hot = [0.0] * width, [False] * width
     for a in activities:
         first, last = a.start * scale, a.end * scale
-        for column in range(min(int(first), WIDTH - 1), min(int(last), WIDTH - 1) + 1):
+        for column in range(min(int(first), width - 1), min(int(last), width - 1) + 1):
             part = min(last, column + 1) - max(first, column)
             if part > 0:
                 busy[column] += part
@@ -116,8 +118,3 @@ def _covered(activities: Sequence[Activity]) -> float:
 
 def _share(busy: float, timeline: Timeline) -> str:
     return f"{busy / timeline.makespan:.0%}" if timeline.makespan > 0 else "0%"
-
-
-def _count(number: int, what: str) -> str:
-    plural = "es" if what.endswith("ch") else "s"
-    return f"{number} {what}{plural if number != 1 else ''}"

@@ -35,7 +35,8 @@ def drawn() -> str:
     with chdir(ROOT):
         problem = mtpp_dsl.load(SPEC)
     console.print(Text.assemble(("$ ", "dim"), f"mtpp solve {SPEC}"))
-    console.print(summary(problem, mtpp_dsl.solve(problem)))
+    for line in summary(problem, mtpp_dsl.solve(problem), COLUMNS):
+        console.print(line, soft_wrap=True)
     return tidied(console.export_svg(title="", code_format=tidied_template(), unique_id="mtpp"))
 
 

@@ -1,0 +1,120 @@
+"""What every device of a plan holds, and the bar of what its load consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from rich.text import Text
+
+from mtpp_dsl.evaluation import Evaluation
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.columns import Row, table, wrapped
+from mtpp_dsl.report.names import fold_names
+from mtpp_dsl.units import counted, format_quantity
+
+__all__ = ["busiest", "loads", "memory"]
+
+MOST_DEVICES = 64
+"""A terminal shows the busiest of more devices."""
+MOST_IDLE = 8
+"""A terminal shows devices that do nothing where there are no more of them."""
+MOST_NAMES = 6
+"""A terminal shows so many nodes of a device, or families of them."""
+_BAR, _LEAST_BAR = 28, 10
+_PARTS = (("work", "█", "green"), ("input", "▓", "yellow"), ("output", "▒", "magenta"), ("overflow", "░", "red"))
+_SYNC = ("▚", "cyan")
+
+
+def loads(problem: Problem, plan: Plan, evaluation: Evaluation, width: int | None) -> list[Text]:
+    """Return a row a device, in the plan's order: its load as a bar and in figures, its memory, its nodes; a legend.
+
+    Args:
+        problem: what was asked.
+        plan: without a schedule.
+        evaluation: of the plan.
+        width: of the terminal; None shows every device and every node, each device in one line.
+    """
+    shown, others = busiest(evaluation.load.tolist(), width)
+    names = None if width is None else MOST_NAMES
+    leads = plan.leads(problem.k).tolist()
+    with_memory = any(device.memory is not None for device in problem.devices)
+    rows = []
+    for d in (d for d in plan.order or range(problem.k) if d in shown):
+        peak = "bold" if evaluation.load[d] >= evaluation.bottleneck * (1 - 1e-9) > 0 else ""
+        load = Text(format_quantity(float(evaluation.load[d]), problem.time_unit), peak)
+        used = Text(memory(problem, evaluation, d) if with_memory else "", "dim")
+        nodes = Text(_placed(problem, plan, leads, d, names), "dim")
+        rows.append(Row(Text(problem.devices[d].name, peak), partial(_bar, evaluation, d), (load, used), nodes))
+    lines = table(rows, width, _BAR, _LEAST_BAR)
+    return [*lines, *wrapped(Text(others, "dim"), width), *wrapped(_legend(evaluation), width)]
+
+
+def busiest(busy: Sequence[float], width: int | None) -> tuple[set[int], str]:
+    """Return the devices to show, and what to say of the others: a terminal has no room for hundreds.
+
+    Args:
+        busy: [devices] how much each does.
+        width: of the terminal; None shows all.
+
+    >>> busiest([2.0, 1.0, *[0.0] * 20], 80)
+    ({0, 1}, 'and 20 devices that do nothing')
+    """
+    order = sorted(range(len(busy)), key=lambda d: -busy[d])
+    if width is None:
+        return set(order), ""
+    working = sum(share > 0 for share in busy)
+    kept = working if len(busy) - working > MOST_IDLE else len(busy)
+    shown = order[: min(kept, MOST_DEVICES)]
+    told = [f"{counted(kept - len(shown), 'device')} with less to do"] if len(shown) < kept else []
+    told += [f"{len(order) - kept:,} devices that do nothing"] if kept < len(order) else []
+    return set(shown), f"and {' and '.join(told)}" if told else ""
+
+
+def memory(problem: Problem, evaluation: Evaluation, d: int) -> str:
+    """Return what the nodes of device *d* take, what is kept free, and what there is."""
+    limit, reserve = problem.devices[d].memory, problem.devices[d].reserve
+    used = problem.size(float(evaluation.memory[d]))
+    if reserve:
+        used += f" + {problem.size(reserve)}"
+    return used if limit is None else f"{used} of {problem.size(limit)}"
+
+
+def _placed(problem: Problem, plan: Plan, leads: Sequence[int], d: int, most: int | None) -> str:
+    """Return the nodes of a device, and the further devices that run them, or whose replica it is."""
+    if leads[d] != d:
+        return f"replica of {problem.devices[leads[d]].name}"
+    nodes = fold_names([problem.graph.names[v] for v in (plan.assignment == d).nonzero()[0]], most)
+    further = fold_names([problem.devices[e].name for e in plan.replicas.get(d, (d,))[1:]], most)
+    return f"{nodes}; also on {further}" if further else nodes
+
+
+def _bar(evaluation: Evaluation, d: int, width: int) -> Text:
+    """Return a bar in proportion to the bottleneck, coloured by what the load consists of."""
+    bar = Text()
+    scale = width / evaluation.bottleneck if evaluation.bottleneck > 0 else 0.0
+    total, drawn = 0.0, 0
+    for name, glyph, style in _PARTS:
+        total += float(getattr(evaluation, name)[d]) * scale
+        cells = round(total) - drawn
+        bar.append(glyph * cells, style)
+        drawn += cells
+    waiting = max(0, round(float(evaluation.load[d]) * scale) - drawn)
+    bar.append(_SYNC[0] * waiting, _SYNC[1])
+    drawn += waiting
+    bar.append("·" * (width - drawn), "dim")
+    return bar
+
+
+def _legend(evaluation: Evaluation) -> Text:
+    """Return what the colours of the bars in use stand for."""
+    legend = Text("", "dim")
+    for name, glyph, style in _PARTS:
+        if name == "work" or getattr(evaluation, name).any():
+            legend.append(f"{glyph} ", style)
+            legend.append(f"{name}  ")
+    if (evaluation.sync >= evaluation.load).any() and evaluation.sync.any():
+        legend.append(f"{_SYNC[0]} ", _SYNC[1])
+        legend.append("sync beside all that  ")
+    return legend
