@@ -61,6 +61,22 @@ class _Scanner(NamedTuple):
     keywords: Mapping[str, Mapping[str, str]]
 
 
+class _Scanners(dict[int, _Scanner]):
+    """The scanner of each state, made when it is first used: most specs need few of them."""
+
+    def __init__(self, lexers: Mapping[int, Any]) -> None:
+        super().__init__()
+        self.lexers = lexers
+        self.made: dict[int, _Scanner] = {}  # by the lexer, which states share
+
+    def __missing__(self, state: int) -> _Scanner:
+        lexer = self.lexers[state]
+        if id(lexer) not in self.made:
+            self.made[id(lexer)] = _scanner(lexer)
+        self[state] = self.made[id(lexer)]
+        return self[state]
+
+
 @dataclass
 class Failure(Exception):
     """A text that does not parse.
@@ -99,12 +115,8 @@ class Tables:
                 str(name): argument if action.name == "Shift" else rules.setdefault(argument, _rule(argument))
                 for name, (action, argument) in row.items()
             }
-        known: dict[int, _Scanner] = {}
-        self.scanners = {
-            state: known.setdefault(id(basic), _scanner(basic)) if id(basic) not in known else known[id(basic)]
-            for state, basic in lexer.lexers.items()
-        }
-        self.root = _scanner(lexer.root_lexer)
+        self.scanners = _Scanners(lexer.lexers)
+        self.root = lexer.root_lexer
         self.chains: dict[tuple[int, int, str], int] = {}
 
     def run(self, text: str, start: str, begin: int, end: int, build: Builder, most: int) -> tuple[Any, int]:
@@ -187,11 +199,12 @@ class Tables:
         self, text: str, at: int, end: int, states: list[int], values: list[Any], begins: list[int]
     ) -> Failure:
         """Return the failure where no word that may come here follows."""
-        match = self.root.match(text, at, end)
+        root = _scanner(self.root)  # takes every word, wherever it may stand
+        match = root.match(text, at, end)
         if match is not None:
             group = cast("int", match.lastindex)
-            kind, word = self.root.kinds[group], match[group]
-            kind = self.root.keywords.get(kind, {}).get(word, kind)
+            kind, word = root.kinds[group], match[group]
+            kind = root.keywords.get(kind, {}).get(word, kind)
             return self._failed_at(Token(word, kind, *match.span(group)), states, values, begins)
         ignored = re.compile(_IGNORED).match(text, at, end)
         bad = ignored.end() if ignored is not None else at
