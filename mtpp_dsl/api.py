@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress
-from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plan import Plan
@@ -110,7 +110,8 @@ def solve(
 
     Raises:
         Refused: the method cannot honour this problem; says why and names one that can.
-        SolverError: the solver is missing or failed.
+        SolverError: the solver is missing, or failed before anything was found. What was found before is returned,
+            with termination "error".
         VerificationError: a plan or bound is wrong: a bug of ours.
     """
     if not 0 <= gap < 1:
@@ -150,7 +151,7 @@ def solve(
     if impossible is not None:
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
     else:
-        result = chosen.solve(problem, limits, progress)
+        result = _solved(chosen, problem, limits, progress)
     forced = forced_together(problem)
     notes = notes if forced is None else (*notes, forced)
     result = replace(result, time={**result.time, "total": monotonic() - began}, notes=(*notes, *result.notes))
@@ -159,6 +160,21 @@ def solve(
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
         raise
+
+
+def _solved(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Solve by *method*; where its solver fails, keep what it has reported until then.
+
+    Raises:
+        SolverError: it has reported nothing.
+    """
+    given = progress.plan
+    try:
+        return method.solve(problem, limits, progress)
+    except SolverError as error:
+        if progress.bound is None and progress.plan is given:
+            raise
+        return Result("error", method=method.name, seed=limits.seed, notes=(f"{method.name!r} failed: {error}",))
 
 
 def _check_given(problem: Problem, method: Method, start: Plan | None) -> None:

@@ -18,7 +18,7 @@ from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE
 from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.contracts import Method, Progress
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import SolverError, UsageError
 from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -88,6 +88,8 @@ def solve_and_report(call: SolveCall) -> int:
             progress=progress,
         )
     _report(call, problem, result, read)
+    if result.termination == "error":
+        print(f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", file=sys.stderr)
     return _exit_code(result, progress, only_bounds=method.gives == "bound")
 
 
@@ -198,5 +200,7 @@ def _exit_code(result: Result, progress: Progress, *, only_bounds: bool) -> int:
         return INTERRUPTED
     if result.infeasibility is not None:
         return PROVEN_INFEASIBLE
+    if result.termination == "error":
+        return SolverError.exit_code
     found = result.bound if only_bounds else result.plan
     return NOTHING_FOUND if found is None else 0

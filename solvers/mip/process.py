@@ -12,6 +12,7 @@ from threading import Thread
 from time import monotonic
 
 from mtpp_dsl.contracts import Progress
+from mtpp_dsl.solvers.portfolio.words import last_words
 
 __all__ = ["Finished", "run"]
 
@@ -30,6 +31,11 @@ class Finished:
     def has(self, text: str) -> bool:
         """Return whether some line of the output contains *text*."""
         return any(text in line for line in self.lines)
+
+    @property
+    def last_words(self) -> str:
+        """Why it ended: the signal that killed it, else its last line."""
+        return last_words(self.returned or 0, "\n".join(self.lines))
 
 
 def run(
