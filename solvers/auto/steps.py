@@ -91,7 +91,7 @@ class Steps:
             time={**(ended.time if ended is not None else {}), "total": progress.elapsed},
             log=tuple(progress.log),
             infeasibility=ended.infeasibility if ended is not None else None,
-            notes=tuple(self.notes),
+            notes=tuple(dict.fromkeys(self.notes)),
         )
 
     def termination(self, plan: Plan | None, bound: Bound | None) -> Termination:
