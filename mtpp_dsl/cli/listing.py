@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from mtpp_dsl import registry
 from mtpp_dsl.api import method_names
+from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.contracts import Availability, Backend, Engine
 from mtpp_dsl.errors import PluginError
+from mtpp_dsl.report.columns import Row, table
 
 __all__ = ["list_methods", "list_solvers"]
 
 
-def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> int:
-    """Print a table whose last column is folded where the terminal is narrow; elsewhere nothing is."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column, no_wrap=column != columns[-1])
-    for row in rows:
-        table.add_row(*row)
-    width = None if sys.stdout.isatty() else 200
-    console = Console(markup=False, emoji=False, highlight=False, width=width)
-    with console.capture() as captured:
-        console.print(table)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+def _print(columns: tuple[str, str, str], rows: list[tuple[str, str, str]], *, quiet: bool) -> int:
+    """Print a table whose last column is broken where the terminal is narrow; where *quiet*, the first column alone."""
+    if quiet:
+        for row in rows:
+            print(row[0])
+        return 0
+    styled = [(columns, "bold"), *((row, "") for row in rows)]
+    show(
+        table(
+            [
+                Row(Text(a, style), lambda _: Text(), (Text(), Text(b, style)), Text(c, style))
+                for (a, b, c), style in styled
+            ],
+            screen_width(),
+            most=0,
+            least=0,
+        )
+    )
     return 0
 
 
-def list_methods() -> int:
-    """Print every method with what it gives; a broken plug-in is listed as such."""
-    rows: list[tuple[str, ...]] = []
+def list_methods(*, quiet: bool = False) -> int:
+    """Print every method with what it gives, or where *quiet* their names; a broken plug-in is listed as such."""
+    rows: list[tuple[str, str, str]] = []
     for name, kind in method_names().items():
         group = registry.METHODS if kind == "method" else registry.FORMULATIONS
         try:
@@ -42,7 +48,7 @@ def list_methods() -> int:
             rows.append((name, "", f"broken: {error}"))
             continue
         rows.append((name, _gives(plugin), plugin.summary + _absent(plugin)))
-    return _print(("method", "gives", "what it is"), rows)
+    return _print(("method", "gives", "what it is"), rows, quiet=quiet)
 
 
 def _absent(plugin: Any) -> str:
@@ -56,9 +62,9 @@ def _gives(plugin: object) -> str:
     return roles.get(getattr(plugin, "role", ""), getattr(plugin, "gives", "?"))
 
 
-def list_solvers() -> int:
-    """Print every MIP solver, whether it is installed, and how to install it."""
-    rows: list[tuple[str, ...]] = []
+def list_solvers(*, quiet: bool = False) -> int:
+    """Print every solver, whether it is installed, and how to install it; where *quiet* the names of those there."""
+    rows: list[tuple[str, str, str]] = []
     groups = [(group, name) for group in (registry.BACKENDS, registry.ENGINES) for name in registry.available(group)]
     for group, name in groups:
         try:
@@ -72,4 +78,5 @@ def list_solvers() -> int:
         honours = "honours " + ", ".join(sorted(backend.features)).replace("_", " ")
         solves = f"models of its own for {', '.join(backend.formulations)}" if isinstance(backend, Engine) else ""
         rows.append((name, installed, "; ".join(part for part in (note, solves, honours) if part)))
-    return _print(("solver", "installed", "notes"), rows)
+    shown = [row for row in rows if row[1] not in ("no", "broken")] if quiet else rows
+    return _print(("solver", "installed", "notes"), shown, quiet=quiet)

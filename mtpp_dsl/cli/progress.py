@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from mtpp_dsl.cli.plain import encodes
+from mtpp_dsl.cli.screen import console
 from mtpp_dsl.result import relative_gap
 from mtpp_dsl.units import format_gap, format_quantity
 
@@ -52,13 +54,13 @@ class Watcher:
         if self.quiet or not sys.stderr.isatty():
             yield
             return
-        from rich.console import Console
         from rich.live import Live
         from rich.spinner import Spinner
 
-        self.spinner = Spinner("dots")
-        console = Console(stderr=True, markup=False, emoji=False, highlight=False)
-        with Live(get_renderable=self.picture, console=console, refresh_per_second=8, transient=True) as self.live:
+        self.spinner = Spinner("dots" if encodes(sys.stderr, "⠋") else "line")
+        with Live(
+            get_renderable=self.picture, console=console(stderr=True), refresh_per_second=8, transient=True
+        ) as self.live:
             yield
         self.live = None
 

@@ -22,6 +22,9 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from mtpp_dsl.cli.app import app
+    from mtpp_dsl.cli.plain import be_plain
+
+    be_plain()
 
     try:
         code = app(args=list(arguments), prog_name="mtpp", standalone_mode=False)

@@ -168,7 +168,7 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> N
     data["time"] = {"read": read, **data["time"], "total": read + data["time"]["total"]}
     to_stdout = call.json is not None and str(call.json) == "-"
     if to_stdout:
-        sys.stdout.write(dumps(data))
+        sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
     elif call.json is not None:
         call.json.write_text(dumps(data), encoding="utf-8")
     if result.plan is not None and result.plan.timed:

@@ -22,9 +22,14 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def dumps(data: object) -> str:
-    """Return JSON text for people and programs: indented, no NaN or infinity."""
-    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+def dumps(data: object, encoding: str = "utf-8") -> str:
+    """Return JSON text for people and programs: indented, no NaN or infinity; ASCII where *encoding* has no more."""
+    text = json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return json.dumps(data, indent=2, allow_nan=False) + "\n"
+    return text
 
 
 def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
