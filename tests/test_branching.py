@@ -16,7 +16,7 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.graph import Graph, Ints
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.result import Result
-from mtpp_dsl.solvers.branching import holding, method, run, weights
+from mtpp_dsl.solvers.branching import halves_run, holding, method, run, weights
 from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, Ask, walk_of
 from mtpp_dsl.solvers.branching.instance import Instance, instance_of, unit_of
 from mtpp_dsl.solvers.branching.method import Branching
@@ -104,7 +104,7 @@ def test_two_devices_are_searched_in_two_ways(monkeypatch: pytest.MonkeyPatch) -
     problems = [stages(random_problem(seed).graph, 2) for seed in range(2000, 2060)]
     for problem in problems:
         check(problem)
-    monkeypatch.setattr(method, "halved", lambda _: False)
+    monkeypatch.setattr(halves_run, "halved", lambda _: False)
     for problem in problems[:30]:
         check(problem)
 

@@ -6,11 +6,7 @@ from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, F
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
-from mtpp_dsl.solvers.annealing.run import Run
-from mtpp_dsl.solvers.batched.annealing import BatchSchedules
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
-from mtpp_dsl.solvers.makespan.annealing import Schedules
-from mtpp_dsl.solvers.ordered.run import OrderedRun
 from mtpp_dsl.solvers.scheduling.instance import why_not
 
 __all__ = ["Annealing"]
@@ -68,6 +64,11 @@ class Annealing:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        from mtpp_dsl.solvers.annealing.run import Run
+        from mtpp_dsl.solvers.batched.annealing import BatchSchedules
+        from mtpp_dsl.solvers.makespan.annealing import Schedules
+        from mtpp_dsl.solvers.ordered.run import OrderedRun
+
         if problem.objective.batch is not None:
             return BatchSchedules(problem, limits, progress, self.patience, self.moves).result()
         if problem.objective.quantity == "makespan":

@@ -8,14 +8,8 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.registry import BACKENDS, FORMULATIONS, METHODS, load
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
-from mtpp_dsl.solvers.auto.batches import BatchRun
-from mtpp_dsl.solvers.auto.latency import LatencyRun
-from mtpp_dsl.solvers.auto.run import Run
-from mtpp_dsl.solvers.auto.schedule import ScheduleRun
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
-from mtpp_dsl.solvers.cpsat.limits import check as check_engine
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.mip.limits import check
 
 __all__ = ["Auto"]
 
@@ -64,6 +58,13 @@ class Auto:
         Raises:
             SolverError: the MIP solver is missing or failed.
         """
+        from mtpp_dsl.solvers.auto.batches import BatchRun
+        from mtpp_dsl.solvers.auto.latency import LatencyRun
+        from mtpp_dsl.solvers.auto.run import Run
+        from mtpp_dsl.solvers.auto.schedule import ScheduleRun
+        from mtpp_dsl.solvers.cpsat.limits import check as check_engine
+        from mtpp_dsl.solvers.mip.limits import check
+
         run: type[Run | ScheduleRun | BatchRun | LatencyRun] = Run
         if problem.objective.batch is not None:
             run = BatchRun

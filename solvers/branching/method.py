@@ -12,11 +12,7 @@ from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Bound, Result
-from mtpp_dsl.solvers.bounds.simple import Simple
-from mtpp_dsl.solvers.branching.halves_run import HalvesRun, halved
-from mtpp_dsl.solvers.branching.holding import FEW
 from mtpp_dsl.solvers.branching.instance import MOST_NODES
-from mtpp_dsl.solvers.branching.run import Run
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
@@ -83,6 +79,8 @@ class Branching:
                 time={"total": progress.elapsed},
                 infeasibility=infeasibility,
             )
+        from mtpp_dsl.solvers.bounds.simple import Simple
+
         known = Simple().solve(problem, limits, progress).bound
         small, lift = _reduced(problem)
         if lift is identity:
@@ -102,6 +100,10 @@ class Branching:
 
 def _run(problem: Problem, limits: Limits, progress: Progress, known: Bound | None) -> Result:
     """Return the result for a problem that is as small as it gets, and the bound *known*."""
+    from mtpp_dsl.solvers.branching.halves_run import HalvesRun, halved
+    from mtpp_dsl.solvers.branching.holding import FEW
+    from mtpp_dsl.solvers.branching.run import Run
+
     n = problem.graph.n
     if n > MOST_NODES or halved(problem):
         return HalvesRun(problem, limits, progress).result(known)

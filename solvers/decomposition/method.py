@@ -14,11 +14,9 @@ from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.cpsat.engine import availability
-from mtpp_dsl.solvers.cpsat.limits import check
 from mtpp_dsl.solvers.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.decomposition.cuts import NONE, modules
 from mtpp_dsl.solvers.decomposition.parts import Parts
-from mtpp_dsl.solvers.decomposition.run import Run
 from mtpp_dsl.solvers.scheduling.instance import why_not
 
 __all__ = ["ChainRelaxation", "Decomposition"]
@@ -50,6 +48,9 @@ class _ByParts(ABC):
             SolverError: ortools is missing, or a process of it died.
             UsageError: an option that CP-SAT does not have.
         """
+        from mtpp_dsl.solvers.cpsat.limits import check
+        from mtpp_dsl.solvers.decomposition.run import Run
+
         reason = self.accepts(problem)
         if reason is not None:
             raise Refused(reason)

@@ -10,8 +10,6 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.ideals.levels import one_level, unlike
-from mtpp_dsl.solvers.ideals.nested_run import NestedRun
-from mtpp_dsl.solvers.ideals.run import Run
 
 __all__ = ["Ideals"]
 
@@ -68,6 +66,9 @@ class Ideals:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
+        from mtpp_dsl.solvers.ideals.nested_run import NestedRun
+        from mtpp_dsl.solvers.ideals.run import Run
+
         run = NestedRun if problem.hierarchical else Run
         return run(problem, limits, progress, self.most_bytes).result()
 

@@ -7,9 +7,7 @@ from dataclasses import replace
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
-from mtpp_dsl.solvers.latency.bound import PathHull
 from mtpp_dsl.solvers.latency.instance import why_not
-from mtpp_dsl.solvers.latency.run import Run
 
 __all__ = ["LatencySearch"]
 
@@ -43,6 +41,9 @@ class LatencySearch:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any, and a bound."""
+        from mtpp_dsl.solvers.latency.bound import PathHull
+        from mtpp_dsl.solvers.latency.run import Run
+
         bound = progress.bound
         if bound is None or bound.method != PathHull.name:
             share = limits.within(min(BOUND_SHARE * limits.remaining, BOUND_SECONDS))

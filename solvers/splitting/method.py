@@ -19,7 +19,6 @@ from mtpp_dsl.solvers.cpsat.limits import check
 from mtpp_dsl.solvers.portfolio.run import cores
 from mtpp_dsl.solvers.scheduling.instance import HONOURS, why_not
 from mtpp_dsl.solvers.splitting.engines import ByCpSat, ByMethod, Engine
-from mtpp_dsl.solvers.splitting.run import Run
 
 __all__ = ["MilpSplit"]
 
@@ -72,6 +71,8 @@ class MilpSplit:
             UsageError: an option that the solver does not have.
             PluginError: there is no such method for modules.
         """
+        from mtpp_dsl.solvers.splitting.run import Run
+
         reason = self.accepts(problem)
         if reason is not None:
             raise Refused(reason)

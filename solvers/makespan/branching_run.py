@@ -1,0 +1,132 @@
+"""One run of method ``branch-and-bound``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Bound, Infeasibility, Result
+from mtpp_dsl.solvers.bounds.interval import Interval
+from mtpp_dsl.solvers.bounds.shortest import share_of
+from mtpp_dsl.solvers.bounds.tighten import Stopped, Tightening
+from mtpp_dsl.solvers.makespan.annealing import Schedules
+from mtpp_dsl.solvers.makespan.holding import Holding
+from mtpp_dsl.solvers.makespan.tree import BRANCH, CLOSER, Found, tree_of
+from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.solvers.scheduling.timing import timed
+from mtpp_dsl.verification import TOLERANCE
+
+__all__ = ["NAME", "Run"]
+
+NAME = "branch-and-bound"
+CHUNK = 5_000
+FIRST_BUDGET = 50_000
+EASY, HARD = 1.5, 0.5
+PATIENCE, MOVES = 2, 100
+SHARE = 0.2
+COUNT = 256
+"""How many nodes count where edges meet, in the bound on what follows a node."""
+WHY = "every schedule that ends earlier was excluded; ghannane2023, 3.1"
+
+
+class Run(Holding):
+    """One call: a bound, annealing, then the search of the tree for longer and longer."""
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+        super().__init__(NAME, problem, limits, progress)
+        self._bound: Bound | None = None
+        self._proved_none: Infeasibility | None = None
+
+    def result(self) -> Result:
+        """Search until done or stopped."""
+        self.begin()
+        found = Interval().solve(self._problem, self._part(), Aside(self._progress))
+        if found.infeasibility is not None:
+            return replace(found, method=NAME)
+        self._raise(found.bound)
+        if self.plan is not None and not self.done:
+            quick_search = Schedules(self._problem, self._part(), Aside(self._progress), PATIENCE, MOVES)
+            better = quick_search.result().plan
+            if better is not None:
+                self.keep(better)
+        if self._instance.n and not self.done:
+            self._climb()
+        answer = self.answer()
+        if self._proved_none is not None:
+            return replace(answer, termination="infeasible", infeasibility=self._proved_none, plan=None)
+        return replace(answer, bound=self._bound, log=tuple(self._progress.log))
+
+    def _part(self) -> Limits:
+        return self._limits.within(SHARE * self._limits.remaining, start=self.plan)
+
+    def _raise(self, bound: Bound | None) -> None:
+        if bound is not None and (self._bound is None or bound.cost > self._bound.cost):
+            self._bound = bound
+            self._progress.report_bound(bound)
+
+    def _climb(self) -> None:
+        """Search below the best makespan, and in turn below smaller ones, for longer and longer."""
+        try:
+            tightening = Tightening(self._problem, COUNT, self._progress.say, self._stopped)
+            tail = tightening.side(tightening.back, tightening.time).times
+        except Stopped:
+            return
+        self._field = self._field._replace(tail=np.where(np.isfinite(tail), np.maximum(tail, self._field.tail), 0.0))
+        self._weights = share_of(tightening.time)[1]
+        self._tree = tree_of(self._field)
+        budget, step = FIRST_BUDGET, 0.25
+        while not self.done:
+            if self._search(self.cost, budget):
+                return
+            low = 0.0 if self._bound is None else self._bound.cost
+            if self.plan is not None and not self.done:
+                step = min(
+                    0.9, max(1e-3, step * (EASY if self._search(low + step * (self.cost - low), budget) else HARD))
+                )
+            budget *= 2
+
+    def _search(self, cut: float, budget: int) -> bool:
+        """Look for schedules shorter than *cut*; return whether all were looked at."""
+        instance, tree = self._instance, self._tree
+        tree.depth[0] = 0
+        tree.children[0] = -1
+        tree.key[:] = -1
+        found = Found(
+            cut=np.full(1, cut),
+            best=np.full(1, np.inf),
+            loose=np.full(1, np.inf),
+            device=np.zeros(instance.n, np.int64),
+            start=np.zeros(instance.n),
+            sent=np.full(instance.m, -1.0),
+        )
+        room = instance.limit * (1 + TOLERANCE * (1 + 1e-6))
+        order = instance.graph.topological_order
+        run = BRANCH.pick(budget * instance.n * instance.k, self._progress.say)
+        known = np.inf
+        while tree.depth[0] >= 0 and budget > 0 and not self._stopped():
+            budget -= run(self._field, order, room, self._weights, tree, found, min(CHUNK, budget))
+            if found.best[0] < known:
+                known = float(found.best[0])
+                if not self.keep(self._plan(found)):
+                    found.loose[0] = min(found.loose[0], known)
+        if tree.depth[0] >= 0:
+            return False
+        cost = min(float(found.cut[0]), float(found.loose[0]))
+        if cost < np.inf:
+            cost *= 1 - CLOSER * (1 + 1e-3)
+            self._raise(Bound(cost, NAME, "checked", "mtpp", WHY))
+        else:
+            reason = "every choice of devices was looked at: none satisfies all constraints"
+            self._proved_none = Infeasibility(reason, tuple(str(c) for c in self._problem.constraints))
+        return True
+
+    def _plan(self, found: Found) -> Plan:
+        sending = np.where(found.sent >= 0, found.sent, found.start[self._instance.graph.heads])
+        return timed(self._instance, found.device, found.start, sending)
+
+    def _stopped(self) -> bool:
+        return self._progress.stopped or self._limits.remaining <= 0
