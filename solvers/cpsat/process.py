@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.portfolio.words import last_words
 
 __all__ = ["Process", "availability"]
 
-INSTALL = "pip install 'mtpp-dsl[cp-sat]'"
+INSTALL = "pip install ortools"
 MODULE = "mtpp_dsl.solvers.cpsat.worker"
 
 
