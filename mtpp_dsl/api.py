@@ -9,9 +9,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl import registry
+from mtpp_dsl import registry, supervision
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress
-from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plan import Plan
@@ -24,6 +24,10 @@ __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 DEFAULT_SOLVER = "highs"
 DEFAULT_TIME = 60.0
 """Seconds that ``solve`` takes at most unless told otherwise."""
+CHECK_SECONDS = 3e-5
+"""What it takes, about, to evaluate and check a plan, per node and edge (and chunk of a batch)."""
+LEAST_TIME = 0.1
+"""What a method is given of a time limit that is over before it begins."""
 
 
 def load(spec: str | os.PathLike[str], *, search: Sequence[Path] = (), **params: object) -> Problem:
@@ -96,7 +100,8 @@ def solve(
         problem: what is asked.
         method: a name (``mtpp methods`` lists them) or a method of your own.
         solver: MIP back end, for the methods that use one.
-        time_limit: seconds; None for no limit.
+        time_limit: seconds, counted from the call, checks of the answer included; None for no limit. A method that is
+            then within a step that cannot be interrupted is left behind, and what it has reported counts.
         gap: stop when ``(cost - bound) / cost`` is at most this.
         threads: of the solver, and processes of ``auto``; None leaves it to the solver and to the cores there are.
         seed: of everything random: the same seed gives the same answer, time limits aside.
@@ -110,8 +115,7 @@ def solve(
 
     Raises:
         Refused: the method cannot honour this problem; says why and names one that can.
-        SolverError: the solver is missing, or failed before anything was found. What was found before is returned,
-            with termination "error".
+        SolverError: the solver is missing or failed.
         VerificationError: a plan or bound is wrong: a bug of ours.
     """
     if not 0 <= gap < 1:
@@ -122,8 +126,8 @@ def solve(
         raise UsageError(f"threads is {threads}; it must be one or more")
     if seed < 0:
         raise UsageError(f"the seed is {seed}; it must be zero or more")
-    _check_solver(solver)
     began = monotonic()
+    _check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
     if not getattr(chosen, "uses_solver", False):
         _refuse_solver_options(chosen, solver, solver_options, write_model, threads)
@@ -137,8 +141,9 @@ def solve(
     if getattr(chosen, "needs_start", False):
         _check_given(problem, chosen, start)
     start, notes = _take_start(problem, start, progress)
+    forced = forced_together(problem)
     limits = Limits(
-        time=time_limit,
+        time=None if time_limit is None else _time_for(problem, began + time_limit - monotonic()),
         gap=gap,
         threads=threads,
         seed=seed,
@@ -151,30 +156,22 @@ def solve(
     if impossible is not None:
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
     else:
-        result = _solved(chosen, problem, limits, progress)
-    forced = forced_together(problem)
+        result = supervision.run(chosen, problem, limits, progress)
     notes = notes if forced is None else (*notes, forced)
-    result = replace(result, time={**result.time, "total": monotonic() - began}, notes=(*notes, *result.notes))
+    result = replace(result, notes=(*notes, *result.notes))
     try:
-        return _honest(finish(problem, result, progress), gap)
+        finished = finish(problem, result, progress, limits)
+        return _honest(replace(finished, time={**result.time, "total": monotonic() - began}), gap)
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
         raise
 
 
-def _solved(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
-    """Solve by *method*; where its solver fails, keep what it has reported until then.
-
-    Raises:
-        SolverError: it has reported nothing.
-    """
-    given = progress.plan
-    try:
-        return method.solve(problem, limits, progress)
-    except SolverError as error:
-        if progress.bound is None and progress.plan is given:
-            raise
-        return Result("error", method=method.name, seed=limits.seed, notes=(f"{method.name!r} failed: {error}",))
+def _time_for(problem: Problem, seconds: float) -> float:
+    """Return what a method may take of *seconds*: the answer has to be evaluated and checked in them as well."""
+    chunks = 1 if problem.objective.batch is None else problem.batching.count
+    checks = CHECK_SECONDS * (problem.graph.n + problem.graph.m) * chunks
+    return max(seconds - checks, LEAST_TIME, 0.0) if seconds > 0 else 0.0
 
 
 def _check_given(problem: Problem, method: Method, start: Plan | None) -> None:
@@ -274,17 +271,18 @@ def _evidence(problem: Problem, result: Result) -> dict[str, Any]:
     }
 
 
-def finish(problem: Problem, result: Result, progress: Progress) -> Result:
+def finish(problem: Problem, result: Result, progress: Progress, limits: Limits | None = None) -> Result:
     """Re-evaluate a method's plan, settle its bound, and check the two.
 
-    What the method reported on the way counts too: an interrupt loses nothing.
+    What the method reported on the way counts too: an interrupt loses nothing. The bound of ``simple`` is added unless
+    it takes longer than what is left of *limits*.
     """
     if result.infeasibility is not None:
         if progress.plan is not None:
             raise VerificationError(f"{result.method!r} calls the problem infeasible and has reported a plan for it")
         return replace(result, bound=None, log=result.log or tuple(progress.log))
     plan = _best_plan(problem, [result.plan, progress.plan])
-    bound = _best_bound([result.bound, progress.bound, _simple(problem)])
+    bound = _best_bound([result.bound, progress.bound, _simple(problem, progress, limits or Limits())])
     evaluation = None if plan is None else evaluate(problem, plan)
     if evaluation is not None and bound is not None:
         bound = _settled(bound, evaluation.cost)
@@ -303,12 +301,15 @@ def _best_bound(bounds: Sequence[Bound | None]) -> Bound | None:
     return max((bound for bound in bounds if bound is not None), key=lambda bound: bound.cost, default=None)
 
 
-def _simple(problem: Problem) -> Bound | None:
-    """Return the combinatorial bound that every answer can be held against."""
+def _simple(problem: Problem, progress: Progress, limits: Limits) -> Bound | None:
+    """Return the combinatorial bound that every answer can be held against; None if there is no time, or too little."""
     simple: Method = registry.load(registry.METHODS, "simple")()
     if simple.accepts(problem) is not None:
         return None
-    return simple.solve(problem, Limits(), Progress()).bound
+    if limits.remaining <= 0 and progress.bound is not None:
+        return None
+    left = None if limits.time is None else max(limits.remaining, LEAST_TIME)
+    return supervision.run(simple, problem, Limits(time=left), Progress()).bound
 
 
 def _settled(bound: Bound, cost: float) -> Bound:

@@ -130,6 +130,7 @@ class Progress:
         self._listener = listener
         self._solver_log = solver_log
         self._stop = Event()
+        self._closed = False
         self._lock = RLock()
 
     @property
@@ -146,30 +147,35 @@ class Progress:
         """Ask the method to return what it has."""
         self._stop.set()
 
+    def close(self) -> None:
+        """Take no more reports: whoever waited for the method has gone on with what was reported until now."""
+        with self._lock:
+            self._closed = True
+
     def report_plan(self, plan: Plan, cost: float) -> None:
         """Report a plan; kept if it is the best so far."""
         with self._lock:
-            if self.cost is None or cost < self.cost:
+            if not self._closed and (self.cost is None or cost < self.cost):
                 self.plan, self.cost = plan, cost
                 self._changed()
 
     def report_cost(self, cost: float) -> None:
         """Report the cost of a plan that a solver holds; :meth:`report_plan` follows when it stops."""
         with self._lock:
-            if self.held is None or cost < self.held:
+            if not self._closed and (self.held is None or cost < self.held):
                 self.held = cost
                 self._changed()
 
     def report_bound(self, bound: Bound) -> None:
         """Report a bound; kept if it is the best so far."""
         with self._lock:
-            if self.bound is None or bound.cost > self.bound.cost:
+            if not self._closed and (self.bound is None or bound.cost > self.bound.cost):
                 self.bound = bound
                 self._changed()
 
     def say(self, message: str) -> None:
         """Tell the user what is being done."""
-        if self._listener is not None:
+        if self._listener is not None and not self._closed:
             self._listener(self, message)
 
     @property
@@ -179,7 +185,7 @@ class Progress:
 
     def solver_says(self, line: str) -> None:
         """Pass on a line of a solver's own log."""
-        if self._solver_log is not None:
+        if self._solver_log is not None and not self._closed:
             self._solver_log(line)
 
     @property

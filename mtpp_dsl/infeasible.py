@@ -19,7 +19,7 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Separate,
 )
-from mtpp_dsl.graph import Bools, Floats
+from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.together import colocated, cycle, together
@@ -82,9 +82,13 @@ def _groups(problem: Problem) -> list[list[int]]:
     return list(members.values())
 
 
-def closed_cycle(problem: Problem, nodes: Sequence[int]) -> str:
-    """Return in words the cycle that puts *nodes* on one device, where no colocation alone does; else ""."""
-    walk = cycle(problem, nodes) if len(set(colocated(problem)[list(nodes)].tolist())) > 1 else []
+def closed_cycle(problem: Problem, nodes: Sequence[int], home: Ints | None = None) -> str:
+    """Return in words the cycle that puts *nodes* on one device, where no colocation alone does; else "".
+
+    *home* is ``colocated(problem)``, for a caller that asks of many nodes.
+    """
+    home = colocated(problem) if home is None else home
+    walk = cycle(problem, nodes) if len(set(home[list(nodes)].tolist())) > 1 else []
     if len(walk) > LONGEST:
         walk = [*walk[: LONGEST - 1], walk[-1]]
         return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk[:-1])} -> …"
@@ -94,7 +98,8 @@ def closed_cycle(problem: Problem, nodes: Sequence[int]) -> str:
 def forced_together(problem: Problem) -> str | None:
     """Return what to tell of nodes that colocation and ``constraint acyclic`` leave only one device, or None."""
     groups = [group for group in _groups(problem) if len(group) > 1]
-    found = [(group, why) for group in groups if (why := closed_cycle(problem, group))]
+    home = colocated(problem) if groups else None
+    found = [(group, why) for group in groups if (why := closed_cycle(problem, group, home))]
     if not found:
         return None
     group, why = found[0]

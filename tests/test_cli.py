@@ -48,7 +48,7 @@ def test_solve(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "bottleneck  7" in out
     assert "optimal" in out
     assert "d[0]" in out
-    assert "plan 7" in err or "bound" in err
+    assert "plan" in err or "bound" in err
 
 
 @pytest.mark.parametrize("method", ["auto", "exact", "slicegraph", "simple", "superblock", "guess"])

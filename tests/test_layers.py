@@ -53,6 +53,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "generators": {"registry"},
     "brute_force": {"batch_check", "schedule_check", "verification"},
     "samples": {"brute_force", "generators", "verification"},
+    "supervision": set(),
     "testing": {"registry", "formats", "generators", "samples", "verification"},
     "language": {"registry", "formats", "generators"},
 }

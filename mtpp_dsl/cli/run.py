@@ -7,18 +7,28 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from time import monotonic
 
 from mtpp_dsl.errors import MtppError, SpecError, VerificationError
 
-__all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "run"]
+__all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "elapsed", "run"]
 
 PROVEN_INFEASIBLE = 3
 NOTHING_FOUND = 4
 INTERRUPTED = 130
 
+_began = monotonic()
+
+
+def elapsed() -> float:
+    """Return the seconds since the command began: its imports and the reading of files count."""
+    return monotonic() - _began
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run ``mtpp`` with *arguments* and return the exit code."""
+    global _began
+    _began = monotonic()
     import typer
 
     from mtpp_dsl.cli.app import app

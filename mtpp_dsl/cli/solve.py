@@ -15,10 +15,10 @@ from types import FrameType
 from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.progress import Watcher
-from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE
+from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.contracts import Method, Progress
-from mtpp_dsl.errors import SolverError, UsageError
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -27,6 +27,12 @@ from mtpp_dsl.report.json import dumps, result_to_json
 from mtpp_dsl.result import Result
 
 __all__ = ["SolveCall", "solve_and_report"]
+
+
+OUTPUT_SECONDS = 0.1
+"""Of the time limit, what is kept for writing the answer."""
+LEAST_SECONDS = 0.2
+"""What solving gets of a time limit that reading the spec has used up."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ def solve_and_report(call: SolveCall) -> int:
             problem,
             method,
             solver=call.solver,
-            time_limit=limit,
+            time_limit=None if limit is None else max(limit - elapsed() - OUTPUT_SECONDS, min(limit, LEAST_SECONDS)),
             gap=max(gap, 1e-6),
             threads=call.threads,
             seed=call.seed,
@@ -88,8 +94,6 @@ def solve_and_report(call: SolveCall) -> int:
             progress=progress,
         )
     _report(call, problem, result, read)
-    if result.termination == "error":
-        print(f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", file=sys.stderr)
     return _exit_code(result, progress, only_bounds=method.gives == "bound")
 
 
@@ -200,7 +204,5 @@ def _exit_code(result: Result, progress: Progress, *, only_bounds: bool) -> int:
         return INTERRUPTED
     if result.infeasibility is not None:
         return PROVEN_INFEASIBLE
-    if result.termination == "error":
-        return SolverError.exit_code
     found = result.bound if only_bounds else result.plan
     return NOTHING_FOUND if found is None else 0

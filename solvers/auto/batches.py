@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.portfolio.run import cores
 
 __all__ = ["BatchRun"]
 
-QUICK = ("simple", "critical-path", "single-device", "met", "greedy", "heft")
+QUICK = ("single-device", "simple", "critical-path", "met", "greedy", "heft")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 SMALL = 120

@@ -47,9 +47,9 @@ class Auto:
         if not isinstance(problem.interconnect, Links):
             search: Method = load(METHODS, "latency-search")()
             return search.accepts(problem)
-        formulation: Formulation = load(FORMULATIONS, "moirai" if problem.objective.batch is None else "batched")()
         if Annealing().accepts(problem) is None:
             return None
+        formulation: Formulation = load(FORMULATIONS, "moirai" if problem.objective.batch is None else "batched")()
         return formulation.accepts(problem)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.splitting.modules import split
 
 __all__ = ["ScheduleRun"]
 
-QUICK = ("simple", "critical-path", "single-device", "greedy", "heft", "peft", "cpop", "etf", "interval")
+QUICK = ("single-device", "simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf", "interval")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0

@@ -20,8 +20,8 @@ LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
 AGAIN = 0.5
 """Seconds between words to CP-SAT that it should stop."""
-GRACE = 5.0
-"""Seconds that CP-SAT may go on after its time, or after it was asked to stop."""
+GRACE, STOP_GRACE = 0.1, 1.0
+"""Seconds that CP-SAT may go on after its time, or after it was asked to stop; it tells solutions as it finds them."""
 
 S = TypeVar("S")
 News: TypeAlias = Callable[[int | None, S | None, int | None], None]
@@ -120,7 +120,7 @@ class _Wait(Generic[S]):
                 if found is not None:
                     return found
             if again == inf and self._stopped():
-                again, self._until = monotonic(), min(self._until, monotonic() + GRACE)
+                again, self._until = monotonic(), min(self._until, monotonic() + STOP_GRACE)
             if monotonic() >= again:  # more than once: one that comes while CP-SAT is about to begin is lost
                 again = monotonic() + AGAIN
                 self._process.tell("stop", self._number)

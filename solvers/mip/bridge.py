@@ -17,7 +17,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.graph import Bools
+from mtpp_dsl.graph import Bools, Floats
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.solvers.mip.write import expand
 
@@ -64,9 +64,9 @@ class Bridge:
         self.highs.setSolution(len(index), np.array(index, np.int32), np.array(value, np.float64))
         return len(values) < int(self.integer.sum())
 
-    def load(self) -> None:
-        """Write the solution into the model's variables, integers rounded."""
-        values = self.highs.getSolution().col_value
+    def load(self, values: Floats | None = None) -> None:
+        """Write the solution, or *values*, into the model's variables, integers rounded."""
+        values = self.highs.getSolution().col_value if values is None else values.tolist()
         StaleFlagManager.mark_all_as_stale(delayed=True)
         for variable, value, whole in zip(self.columns, values, self.integer, strict=True):
             variable.set_value(round(value) if whole else value, skip_validation=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import ceil
 from pathlib import Path
 from shutil import which
 from typing import Any, ClassVar
@@ -28,6 +27,8 @@ FOUND = re.compile(r"Integer solution of (\S+) found")
 VERSION = re.compile(r"^Version: (\S+)")
 DIGITS = 6  # what CBC prints of a bound, at least
 NONE_YET = 1e49
+HAND_OVER = 0.2
+"""Of the time, in seconds, what CBC has to write its solution, and we to read it."""
 
 
 class Cbc:
@@ -52,7 +53,7 @@ class Cbc:
         with model_file(model) as file:
             command = [_program() or "cbc", file.path.name, *_settings(limits), *_start(file)]
             command += ["-solve", "-solu", "solution.txt"]
-            done = run(command, file.path.parent, limits.remaining, progress, watch.hear, can_stop=True)
+            done = run(command, file.path.parent, limits.remaining - HAND_OVER / 2, progress, watch.hear, can_stop=True)
             unknown = next((line for line in done.lines if line.startswith("No match for")), None)
             if unknown is not None:
                 raise UsageError(f"cbc has no option {unknown.split()[3]!r} (see: cbc '-?')")
@@ -96,7 +97,7 @@ def _settings(limits: Limits) -> list[str]:
     seed = str(1 + limits.seed % (2**31 - 1))  # to CBC 0 means the time of day
     settings = ["-ratioGap", repr(limits.gap), "-randomSeed", seed, "-randomCbcSeed", seed]
     if limits.time is not None:
-        settings += ["-timeMode", "elapsed", "-seconds", str(max(1, ceil(limits.remaining)))]
+        settings += ["-timeMode", "elapsed", "-seconds", f"{max(HAND_OVER, limits.remaining - HAND_OVER):.2f}"]
     if limits.threads is not None and limits.threads > 1:
         settings += ["-threads", str(limits.threads)]
     for name, value in limits.solver_options.items():
@@ -119,7 +120,8 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
     if not path.exists():
         if done.killed or progress.stopped:
             return Outcome(stopped, None, watch.bound, by=watch.by)
-        raise SolverError(f"cbc failed: {done.last_words}")
+        last = next((line for line in reversed(done.lines) if line.strip()), "nothing")
+        raise SolverError(f"cbc failed; its last words: {last}")
     status, objective, values = _read(path)
     if status.startswith(("Infeasible", "Integer infeasible")):
         return Outcome("infeasible", None, None, by=watch.by)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import ceil
+from math import floor
 from pathlib import Path
 from shutil import which
 from typing import Any, ClassVar
@@ -91,7 +91,7 @@ class _Watch:
 def _settings(limits: Limits) -> list[str]:
     settings = ["--mipgap", repr(limits.gap), "--seed", str(limits.seed % 2**31)]
     if limits.time is not None:
-        settings += ["--tmlim", str(max(1, ceil(limits.remaining)))]
+        settings += ["--tmlim", str(max(1, floor(limits.remaining)))]  # whole seconds
     for name, value in limits.solver_options.items():
         settings += [f"--{name}", *([str(value)] if value not in (None, "") else [])]
     return settings
@@ -110,7 +110,8 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
             )
         return Outcome("infeasible", None, None, by=watch.by)
     if not path.exists():
-        raise SolverError(f"glpk failed: {done.last_words}")
+        last = next((line for line in reversed(done.lines) if line.strip()), "nothing")
+        raise SolverError(f"glpk failed; its last words: {last}")
     status, objective, values = _read(path)
     if status not in ("INTEGER OPTIMAL", "OPTIMAL", "INTEGER NON-OPTIMAL"):
         return Outcome("time_limit", None, watch.bound, by=watch.by)

@@ -10,9 +10,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import highspy
+import numpy as np
 
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError
+from mtpp_dsl.graph import Floats
 from mtpp_dsl.result import Termination
 from mtpp_dsl.solvers.mip.highs_options import set_options
 from mtpp_dsl.solvers.mip.limits import check, package, refuse_reserved
@@ -25,8 +27,8 @@ __all__ = ["Highs", "enter_run", "leave_run"]
 RESERVED = frozenset(
     {"log_to_console", "mip_rel_gap", "objective_bound", "output_flag", "random_seed", "threads", "time_limit"}
 )
-GRACE = 5.0
-"""Seconds after an interrupt before a run that does not answer, as in presolve, is left behind."""
+GRACE, STOP_GRACE = 0.1, 1.0
+"""Seconds after the time limit, or after an interrupt, before a run that does not answer, as in presolve, is left."""
 
 TERMINATION: dict[Any, Termination] = {
     highspy.HighsModelStatus.kOptimal: "gap",
@@ -90,7 +92,11 @@ class Highs:
         partial = bridge.set_start()
         run = _Run(bridge, progress, on_bound, hear_bounds=not partial)
         if not run.finish(limits):
-            return Outcome(run.stopped_by, None, run.bound, by=by)
+            held = run.solution
+            if held is None:
+                return Outcome(run.stopped_by, None, run.bound, by=by)
+            bridge.load(held[1])
+            return Outcome(run.stopped_by, held[0], run.bound, by=by)
         return _outcome(bridge, by)
 
 
@@ -110,11 +116,13 @@ class _Run:
         hear_bounds: bool,
     ) -> None:
         self.highs = bridge.highs
+        self.columns = len(bridge.columns)
         self.hear_bounds = hear_bounds
         self.progress = progress
         self.on_bound = on_bound
         self.incumbent: float | None = None
         self.bound: float | None = None
+        self.solution: tuple[float, Floats] | None = None
         self.lines = SimpleQueue[str]()
         self.interrupt = False
         self.stopped_by: Termination = "interrupted"
@@ -142,7 +150,7 @@ class _Run:
                 self.on_bound(*known)
             if self.progress.stopped and not self.interrupt:
                 self.interrupt = True
-                deadline = monotonic() + GRACE
+                deadline = min(deadline, monotonic() + STOP_GRACE)
             if monotonic() > deadline:
                 self.stopped_by = "interrupted" if self.progress.stopped else "time_limit"
                 return False
@@ -162,6 +170,9 @@ class _Run:
 
     def _listen(self) -> None:
         def improved(event: Any) -> None:
+            values = np.array(event.data_out.mip_solution, np.float64)  # a copy: it is HiGHS's own
+            if len(values) == self.columns:
+                self.solution = float(event.data_out.objective_function_value), values
             self._note(event.data_out.objective_function_value, event.data_out.mip_dual_bound)
 
         def poll(event: Any) -> None:

@@ -12,11 +12,10 @@ from threading import Thread
 from time import monotonic
 
 from mtpp_dsl.contracts import Progress
-from mtpp_dsl.solvers.portfolio.words import last_words
 
 __all__ = ["Finished", "run"]
 
-GRACE = 5.0
+GRACE, STOP_GRACE = 0.1, 1.0
 """Seconds that a program may go on after its time, or after it was asked to stop."""
 
 
@@ -31,11 +30,6 @@ class Finished:
     def has(self, text: str) -> bool:
         """Return whether some line of the output contains *text*."""
         return any(text in line for line in self.lines)
-
-    @property
-    def last_words(self) -> str:
-        """Why it ended: the signal that killed it, else its last line."""
-        return last_words(self.returned or 0, "\n".join(self.lines))
 
 
 def run(
@@ -54,7 +48,7 @@ def run(
     Args:
         command: program and arguments.
         folder: where it runs.
-        seconds: when it should have ended by itself; it is killed a little later.
+        seconds: when it should have ended by itself; one that can stop is asked to, and it is killed a little later.
         progress: asked whether to stop.
         on_line: hears every line of its output.
         can_stop: whether it answers an interrupt by writing what it has.
@@ -73,9 +67,10 @@ def run(
                 finished.lines.append(line)
                 progress.solver_says(line)
                 on_line(line)
-            if progress.stopped and not asked:
+            late = can_stop and monotonic() > deadline - GRACE
+            if (progress.stopped or late) and not asked:
                 asked = True
-                deadline = min(deadline, monotonic() + (GRACE if can_stop else 0.0))
+                deadline = min(deadline, monotonic() + (STOP_GRACE if can_stop else 0.0))
                 process.send_signal(signal.SIGINT)
             if monotonic() > deadline and not finished.killed:
                 finished.killed = True

@@ -21,14 +21,17 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane
 from mtpp_dsl.solvers.portfolio.wire import receive, send
-from mtpp_dsl.solvers.portfolio.words import last_words
 
 __all__ = ["cores", "run_together"]
 
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
-GRACE = 3.0
-"""Seconds that a process is given to stop by itself."""
+GRACE = 0.1
+"""Seconds beyond the time limit, or after the end of the others, that a process is given to stop by itself."""
+STOP_GRACE = 1.0
+"""The same after a request to stop, so that solvers hand over the plan that they hold."""
+MARGIN, MARGIN_SHARE = 0.2, 0.05
+"""By how much, and by which share of the time, processes end before the limit: what they hold has to arrive in it."""
 MODULE = "mtpp_dsl.solvers.portfolio.worker"
 
 
@@ -45,8 +48,8 @@ def run_together(
 ) -> tuple[list[Result], tuple[str, ...]]:
     """Run every lane in a process of its own until plan and bound meet, all have ended, or the limits end it.
 
-    Where a process cannot be started, its lane runs here, after the others. A process that dies, or is killed, is
-    started once more with the task that it was at; where that dies too, or raises, the lane goes on with the next.
+    Where a process cannot be started, its lane runs here, after the others. A process that dies takes its lane with
+    it, not the run.
 
     Args:
         problem: what is asked; must be picklable.
@@ -55,14 +58,13 @@ def run_together(
         progress: told of all plans and bounds, from several threads; what it knows already is told to the lanes.
 
     Returns:
-        What the tasks said at their ends, of those that failed with termination "error"; notes on processes that were
-        started again.
+        What the tasks said at their ends; notes on lanes that failed.
     """
     team = _Team(problem, limits, progress)
     try:
         here = [lane for lane in lanes if lane and not team.start(lane)]
         for lane in here:
-            team.add(run_lane(problem, lane, limits, progress))
+            team.results += run_lane(problem, lane, limits, progress)
         team.wait()
     finally:
         team.end()
@@ -75,25 +77,17 @@ class _Team:
     def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
         self._problem, self._limits, self._progress = problem, limits, progress
         self._workers: list[_Worker] = []
-        self._lock, self._starting = Lock(), Lock()
-        self._ending = False
+        self._lock = Lock()
         self.news = Event()
         self.results: list[Result] = []
         self.notes: list[str] = []
 
-    def add(self, results: Sequence[Result]) -> None:
-        """Keep what tasks said at their ends."""
-        with self._lock:
-            self.results += results
-
-    def start(self, tasks: Sequence[Task], *, again: bool = False) -> bool:
-        """Start a process for a lane; return False if that is not possible.
-
-        With *again*, a process has died in the first task before.
-        """
+    def start(self, tasks: Sequence[Task]) -> bool:
+        """Start a process for a lane; return False if that is not possible."""
         limits, progress = self._limits, self._progress
+        margin = min(MARGIN, MARGIN_SHARE * limits.remaining)
         given = {
-            "time": None if limits.time is None else limits.end - monotonic(),
+            "until": limits.end - margin,
             "gap": limits.gap,
             "threads": 1,
             "seed": limits.seed,
@@ -101,9 +95,10 @@ class _Team:
             "solver_options": dict(limits.solver_options),
             "start": limits.start,
         }
-        job = (self._problem, list(tasks), given, limits.remaining, progress.plan, progress.cost, progress.bound)
+        share = monotonic() + limits.remaining - margin
+        job = (self._problem, list(tasks), given, share, progress.plan, progress.cost, progress.bound)
         try:
-            worker = _Worker(self, job, tasks, again=again)
+            worker = _Worker(self, job)
         except (OSError, ValueError, PicklingError, TypeError, AttributeError) as error:
             progress.say(f"no process could be started ({error}): the methods run one after another")
             return False
@@ -123,37 +118,19 @@ class _Team:
             progress.say(*values)
         elif kind == "prepared":
             self._extend(source, *values)
-        elif kind == "task":
-            source.at = values[0]
-        elif kind == "done":
-            self.add(values[0])
-        elif kind == "failed":
-            self._lost(source, values[0].strip().splitlines()[-1], died=False)
-        elif kind == "died":
-            self._lost(source, values[0], died=True)
         if kind in ("plan", "cost", "bound"):
             for other in list(self._workers):
                 if other is not source:
                     other.tell(kind, *values)
-        if kind in ("done", "failed", "died"):
+        with self._lock:
+            if kind == "done":
+                self.results += values[0]
+            elif kind == "failed":
+                self.notes.append(f"a part of the portfolio failed: {values[0].strip().splitlines()[-1]}")
+        if kind in ("done", "failed"):
             source.settled = True
-        if kind not in ("say", "prepared", "task"):
+        if kind not in ("say", "prepared"):
             self.news.set()
-
-    def _lost(self, source: _Worker, why: str, *, died: bool) -> None:
-        """Go on with the lane of a process that ended too early, and keep what is to be said of it."""
-        once_more = died and not (source.again and source.at == 0)
-        rest = source.tasks[source.at + (0 if once_more else 1) :]
-        with self._starting:
-            if self._ending:
-                return
-            started = bool(rest) and self.start(rest, again=once_more)
-        name = source.tasks[source.at].method.name
-        if started and once_more:
-            with self._lock:
-                self.notes.append(f"the process of {name!r} was started again: {why}")
-        else:
-            self.add([Result("error", method=name, seed=self._limits.seed, notes=(f"{name!r} failed: {why}",))])
 
     def _extend(self, source: _Worker, seconds: float) -> None:
         """Give all the time that *source* has prepared code for, unless another has taken as long meanwhile."""
@@ -177,11 +154,9 @@ class _Team:
 
     def end(self) -> None:
         """Stop all processes; those that do not listen are killed."""
-        with self._starting:
-            self._ending = True
         for worker in self._workers:
             worker.tell("stop")
-        until = monotonic() + GRACE
+        until = monotonic() + (STOP_GRACE if self._progress.stopped else GRACE)
         for worker in self._workers:
             worker.end(max(until - monotonic(), 0.0))
 
@@ -189,21 +164,13 @@ class _Team:
 class _Worker:
     """One process.
 
-    Attributes:
-        tasks: of its lane.
-        at: the number of the task that it is at.
-        again: whether a process has died in the first task before.
-        settled: whether nothing more is to be heard of it.
-        prepared: seconds that it has prepared compiled code for.
-
     Raises:
         OSError: it cannot be started.
         PicklingError, TypeError, AttributeError: the job cannot be sent.
     """
 
-    def __init__(self, team: _Team, job: object, tasks: Sequence[Task], *, again: bool) -> None:
+    def __init__(self, team: _Team, job: object) -> None:
         self._team = team
-        self.tasks, self.at, self.again = tasks, 0, again
         self._outbox: SimpleQueue[object] = SimpleQueue()
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.settled = False
@@ -257,9 +224,13 @@ class _Worker:
         except (EOFError, OSError):
             pass
         if not self.settled:
-            code = self._process.wait()
-            self._errors.seek(0)
-            self._team.hear(self, "died", last_words(code, self._errors.read().decode(errors="replace")))
+            self._team.hear(self, "failed", self._last_words())
+
+    def _last_words(self) -> str:
+        code = self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip()
+        return said or f"its process ended with code {code}"
 
     def end(self, seconds: float) -> None:
         """Wait for the end, and bring it about after *seconds*."""

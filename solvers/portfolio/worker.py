@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from math import inf
 from threading import Lock, Thread
+from time import monotonic
 from traceback import format_exc
 from typing import Any, BinaryIO
 
@@ -69,13 +71,18 @@ class _Relay(Progress):
             os._exit(0)  # whoever started us has gone
 
 
+def _limits(until: float, **given: Any) -> Limits:
+    """Return limits that end at a time of the clock that all processes share; the time to start this one counts."""
+    return Limits(time=None if until == inf else max(until - monotonic(), 0.0), **given)
+
+
 def main() -> None:
     """Run the lane that standard input describes; what is printed on the way goes to the standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the process that started us, which tells us
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source = sys.stdin.buffer
-    problem, tasks, limits, seconds, plan, cost, bound = receive(source)
+    problem, tasks, given, share, plan, cost, bound = receive(source)
     relay = _Relay(out)
     PREPARING.told = lambda spent: relay.tell("prepared", spent)
     if plan is not None:
@@ -84,8 +91,7 @@ def main() -> None:
         Progress.report_bound(relay, bound)
     Thread(target=relay.follow, args=(source,), daemon=True).start()
     try:
-        own = Limits(**limits).within(seconds)
-        relay.tell("done", run_lane(problem, tasks, own, relay, began=lambda number: relay.tell("task", number)))
+        relay.tell("done", run_lane(problem, tasks, _limits(**given).within(max(share - monotonic(), 0.0)), relay))
     except Exception:
         relay.tell("failed", format_exc())
     out.flush()

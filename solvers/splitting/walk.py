@@ -39,8 +39,10 @@ LARGEST = 2_000
 """Larger modules are scheduled by lists alone: a solver would get nowhere."""
 ROUNDS = 2
 """How often modules are solved, many at once, at one boundary, more or less; of batches, once."""
-GRACE, LATE = 3.0, 0.2
-"""Seconds, and a share of the time, for which modules are still scheduled by lists when time is up."""
+LATE, LATE_SECONDS = 0.25, 8.0
+"""A share of the time, and at most so many seconds of it, in which the modules left are scheduled by lists."""
+STOP_GRACE = 1.0
+"""The same, in seconds, after a request to stop."""
 WORTH = 0.3
 """Seconds of solving a module below which rather fewer states are looked at."""
 LIST = 0.02
@@ -103,7 +105,7 @@ class Walk:
         self.bounds: list[dict[State, float] | None] = [{(): 0.0}]
         self.asked = self.listed = self.unproven = 0
         self.stranded = False
-        self._grace = GRACE + (0.0 if limits.remaining == inf else LATE * limits.remaining)
+        self._reserve = 0.0 if limits.remaining == inf else min(LATE * limits.remaining, LATE_SECONDS)
 
     def run(self, begun: Callable[[int], None], needed: bool = True) -> Step | None:
         """Return the last step of the shortest way, or None if none is found.
@@ -112,12 +114,14 @@ class Walk:
             begun: told of every module that is begun.
             needed: whether to begin, by lists, when there is no time at all.
         """
-        steps, late = [Step((), 0.0, None, None)], inf
+        steps = [Step((), 0.0, None, None)]
+        stopped = inf
         for i in range(len(self._split.modules)):
             begun(i)
             if self._hurried:
-                late = monotonic() if late == inf else late
-                if (not needed and i == 0) or monotonic() > late + self._grace:
+                stopped = min(stopped, monotonic()) if self._stopped() else inf
+                over = self._limits.remaining <= 0 or monotonic() > stopped + STOP_GRACE
+                if over or (not needed and i == 0):
                     self.stranded = True
                     return None
                 steps = self._through(i, steps[:1], None)
@@ -136,7 +140,7 @@ class Walk:
     @property
     def _hurried(self) -> bool:
         """Whether there is time for nothing but one schedule by lists of every module."""
-        return self._stopped() or self._limits.remaining <= 0
+        return self._stopped() or self._limits.remaining <= self._reserve
 
     def _states(self, i: int) -> list[State] | None:
         """Return all states of the boundary behind module *i*, or None if not all are to be looked at."""
@@ -232,7 +236,7 @@ class Walk:
 
     def _share(self, i: int, count: int) -> float:
         """Return the seconds for each of so many solves of module *i*: a fair share of what is left, or as was said."""
-        left = self._limits.remaining
+        left = max(self._limits.remaining - self._reserve, 0.0)
         if left == inf or not count:
             return self._seconds
         rounds = (1 if self._batched else ROUNDS) * (len(self._split.modules) - i)

@@ -1,0 +1,103 @@
+"""Run a method, and take what it has reported when its time is up, whatever it is doing.
+
+A method looks at the clock between its steps. Some steps cannot be interrupted: the compilation of a kernel, the
+building of a model, the presolve of a solver. So the method runs on a thread of its own, which is left behind when it
+does not end in time. What it has reported until then is its answer; what it reports later is not heard.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from threading import Event, Thread
+from time import monotonic
+
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result
+
+__all__ = ["GRACE", "STOP_GRACE", "left_behind", "run"]
+
+GRACE = 0.15
+"""Seconds beyond its time limit in which a method may still end by itself."""
+STOP_GRACE = 1.5
+"""The same after a request to stop: solvers hand over the plan that they hold."""
+LOOK = 0.05
+"""Seconds between looks at the clock and at whether somebody asked to stop."""
+LATE = "the time was up within a step that cannot be interrupted: the best plan and bound reported before it count"
+
+_threads: list[Thread] = []
+
+
+def run(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the result of ``method.solve``, or what it has reported when its time is up or somebody asks to stop.
+
+    A method that has no time limit and is not asked to stop is waited for.
+
+    Raises:
+        Whatever the method raises.
+    """
+    call = _Call(method, problem, limits, progress)
+    call.start()
+    try:
+        call.wait()
+    except BaseException:  # a second Ctrl-C
+        progress.stop()
+        progress.close()
+        raise
+    return call.result()
+
+
+def left_behind() -> bool:
+    """Return whether some method that was left behind is still at work."""
+    _threads[:] = [thread for thread in _threads if thread.is_alive()]
+    return bool(_threads)
+
+
+class _Call:
+    """One call of a method on a thread of its own."""
+
+    def __init__(self, method: Method, problem: Problem, limits: Limits, progress: Progress) -> None:
+        self._method, self._problem, self._limits, self._progress = method, problem, limits, progress
+        self._done = Event()
+        self._result: Result | None = None
+        self._error: BaseException | None = None
+        context = contextvars.copy_context()
+        self._thread = Thread(target=context.run, args=(self._solve,), name=f"method {method.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _solve(self) -> None:
+        try:
+            self._result = self._method.solve(self._problem, self._limits, self._progress)
+        except BaseException as error:  # raised again where the call is waited for
+            self._error = error
+        finally:
+            self._done.set()
+
+    def wait(self) -> None:
+        """Return when the method has ended, or has had its time."""
+        until, asked = self._limits.end + GRACE, False
+        while not self._done.wait(min(LOOK, max(until - monotonic(), 0.0))) and monotonic() < until:
+            if self._progress.stopped and not asked:
+                until, asked = min(until, monotonic() + STOP_GRACE), True
+
+    def result(self) -> Result:
+        """Return the result, or what is known without it."""
+        if self._error is not None:
+            raise self._error
+        if self._result is not None:
+            return self._result
+        progress = self._progress
+        progress.close()
+        _threads.append(self._thread)
+        return Result(
+            termination="interrupted" if progress.stopped else "time_limit",
+            plan=progress.plan,
+            bound=progress.bound,
+            method=self._method.name,
+            seed=self._limits.seed,
+            time={"total": progress.elapsed},
+            log=tuple(progress.log),
+            notes=(LATE,),
+        )
