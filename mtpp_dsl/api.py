@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl import registry, supervision
-from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress
+from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import forced_together, quick
@@ -129,7 +129,8 @@ def solve(
     began = monotonic()
     _check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
-    if not getattr(chosen, "uses_solver", False):
+    traits = method_traits(chosen)
+    if not traits.uses_solver:
         _refuse_solver_options(chosen, solver, solver_options, write_model, threads)
     _refuse_solver(chosen, solver)
     reason = chosen.accepts(problem)
@@ -138,9 +139,13 @@ def solve(
     progress = progress or Progress()
     if start is not None and not start.timed and problem.objective.quantity == "makespan":
         start = _timed(problem, start)
-    if getattr(chosen, "needs_start", False):
+    if traits.needs_start:
         _check_given(problem, chosen, start)
-    start, notes = _take_start(problem, start, progress)
+    if traits.own_rows and progress.plan is not None:
+        raise UsageError(
+            f"method {chosen.name!r} may not allow the plan that is in the progress given: give it as start"
+        )
+    start, notes = _take_start(problem, start, None if traits.own_rows else progress)
     forced = forced_together(problem)
     limits = Limits(
         time=None if time_limit is None else _time_for(problem, began + time_limit - monotonic()),
@@ -160,7 +165,7 @@ def solve(
     notes = notes if forced is None else (*notes, forced)
     result = replace(result, notes=(*notes, *result.notes))
     try:
-        finished = finish(problem, result, progress, limits)
+        finished = finish(problem, result, progress, limits, own_rows=traits.own_rows)
         return _honest(replace(finished, time={**result.time, "total": monotonic() - began}), gap)
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
@@ -183,14 +188,18 @@ def _check_given(problem: Problem, method: Method, start: Plan | None) -> None:
         raise UsageError(f"the plan given to method {method.name!r} is none:\n" + "\n".join(f"  {b}" for b in broken))
 
 
-def _take_start(problem: Problem, start: Plan | None, progress: Progress) -> tuple[Plan | None, tuple[str, ...]]:
-    """Report the plan to start from, whatever the method makes of it; drop it, with a note, if it is none."""
+def _take_start(problem: Problem, start: Plan | None, progress: Progress | None) -> tuple[Plan | None, tuple[str, ...]]:
+    """Report the plan to start from, whatever the method makes of it; drop it, with a note, if it is none.
+
+    Without *progress* it is for the method to say whether its own rows allow it.
+    """
     if start is None:
         return None, ()
     broken = verify(problem, start)
     if broken:
         return None, (f"the start was dropped, it is no plan: {broken[0]}",)
-    progress.report_plan(start, evaluate(problem, start).cost)
+    if progress is not None:
+        progress.report_plan(start, evaluate(problem, start).cost)
     return start, ()
 
 
@@ -221,8 +230,9 @@ def _check_solver(solver: str) -> None:
 
 def _refuse_solver(method: Method, solver: str) -> None:
     """Refuse a solver that the method would not use: the default one stands for none."""
-    engines = getattr(method, "engines", ())
-    if engines and not getattr(method, "backends", False) and solver not in (*engines, DEFAULT_SOLVER):
+    traits = method_traits(method)
+    engines = traits.engines
+    if engines and not traits.backends and solver not in (*engines, DEFAULT_SOLVER):
         raise Refused(f"method {method.name!r} uses {' and '.join(engines)}, not {solver}")
     known = registry.available(registry.ENGINES)
     if solver in known and solver not in engines:
@@ -252,7 +262,7 @@ def _refuse_solver_options(
 def _instead(problem: Problem, refused: Method) -> str:
     """Return which methods can solve *problem* in place of the one that refused."""
     others = [find_method(name) for name in method_names() if name != refused.name]
-    others = [other for other in others if "plan" in other.gives and not getattr(other, "baseline", False)]
+    others = [other for other in others if "plan" in other.gives and not method_traits(other).baseline]
     can = [other.name for other in others if other.accepts(problem) is None]
     return f"; {' and '.join([', '.join(can[:-1]), *can[-1:]] if can[1:] else can)} can" if can else ""
 
@@ -271,17 +281,21 @@ def _evidence(problem: Problem, result: Result) -> dict[str, Any]:
     }
 
 
-def finish(problem: Problem, result: Result, progress: Progress, limits: Limits | None = None) -> Result:
+def finish(
+    problem: Problem, result: Result, progress: Progress, limits: Limits | None = None, *, own_rows: bool = False
+) -> Result:
     """Re-evaluate a method's plan, settle its bound, and check the two.
 
     What the method reported on the way counts too: an interrupt loses nothing. The bound of ``simple`` is added unless
-    it takes longer than what is left of *limits*.
+    it takes longer than what is left of *limits*. Of a method with rows of its own only the plan that it returns
+    counts: another one may break them, whoever has reported it.
     """
+    reported = None if own_rows else progress.plan
     if result.infeasibility is not None:
-        if progress.plan is not None:
+        if reported is not None:
             raise VerificationError(f"{result.method!r} calls the problem infeasible and has reported a plan for it")
         return replace(result, bound=None, log=result.log or tuple(progress.log))
-    plan = _best_plan(problem, [result.plan, progress.plan])
+    plan = _best_plan(problem, [result.plan, reported])
     bound = _best_bound([result.bound, progress.bound, _simple(problem, progress, limits or Limits())])
     evaluation = None if plan is None else evaluate(problem, plan)
     if evaluation is not None and bound is not None:

@@ -12,35 +12,59 @@ from pathlib import Path
 from threading import Event, RLock
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, LogEntry, Result, Termination
+from mtpp_dsl.traits import (
+    BackendBase,
+    FormulationBase,
+    MethodBase,
+    ModelTraits,
+    backend_traits,
+    formulation_traits,
+    method_traits,
+    model_traits,
+)
 
 __all__ = [
+    "GIVES",
     "Availability",
     "Backend",
+    "BackendBase",
     "Checker",
     "Engine",
     "Feature",
     "Format",
     "Formulation",
+    "FormulationBase",
     "FormulationFamily",
     "Generator",
     "Gives",
+    "Installed",
     "Limits",
     "Method",
+    "MethodBase",
+    "ModelTraits",
     "Outcome",
     "Progress",
     "Reduction",
     "Role",
+    "Strengthened",
+    "backend_traits",
+    "formulation_traits",
+    "method_traits",
+    "model_traits",
 ]
 
 Role = Literal["exact", "relaxation", "restriction"]
 Gives = Literal["plan", "bound", "plan and bound"]
+GIVES: dict[Role, Gives] = {"exact": "plan and bound", "relaxation": "bound", "restriction": "plan"}
+"""What a formulation of each role gives."""
+
 Feature = Literal["time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"]
 
 
@@ -202,9 +226,8 @@ class Progress:
 class Formulation(Protocol):
     """A mathematical programme for a problem, as a Pyomo model.
 
-    One that is stronger where a plan is known has ``below(cost)``, which returns the formulation of the plans that cost
-    no more; so may a family. One with ``baseline = True`` is there to be compared with. One with ``floor`` says in
-    words what the lower bound of its objective is.
+    What it may say beside, and what holds where it does not, is in :class:`FormulationBase`, to inherit or to imitate;
+    one that is stronger where a plan is known is :class:`Strengthened` too.
 
     Attributes:
         name: how ``--method`` calls it.
@@ -226,8 +249,7 @@ class Formulation(Protocol):
     def build(self, problem: Problem) -> Any:
         """Return a ``pyomo.environ.ConcreteModel`` with one active objective to minimise.
 
-        Its attribute ``cost_scale`` (a float, 1.0 when absent) times its objective is the problem's cost;
-        ``cost_margin`` (1e-6 when absent) is what a solver's dual bound may be too high by, in the model's unit.
+        Its attributes say in which unit: see :class:`ModelTraits`.
         """
         ...
 
@@ -259,6 +281,19 @@ class FormulationFamily(Protocol):
 
 
 @runtime_checkable
+class Strengthened(Protocol):
+    """A formulation, or a family, that is stronger where a plan is known."""
+
+    def below(self, cost: float) -> Self:
+        """Return the formulation of the plans that cost at most *cost*, in the problem's unit; some plan does.
+
+        It is of the same class, with the same name and role, and keeps all that a derived class has added: a copy of
+        this one that remembers the cost, or this one.
+        """
+        ...
+
+
+@runtime_checkable
 class Method(Protocol):
     """Anything that turns a problem into a result.
 
@@ -267,12 +302,8 @@ class Method(Protocol):
         summary: one line for ``mtpp methods``.
         gives: what a successful run returns.
 
-    A method that honours the solver, its options, ``threads`` and ``write_model`` of the limits says so with
-    ``uses_solver = True``; whoever asks another one for them is told. One with ``needs_start = True`` works on a plan
-    that it is given, and is not asked without one. One with ``baseline = True`` is there to be compared with, and not
-    recommended to those whom another method refuses. One that is a program of its own has ``available``, as a
-    :class:`Backend` does. One that uses a solver with models of its own, and no other, names
-    it in ``engines``.
+    What it may say beside, and what holds where it does not, is in :class:`MethodBase`, to inherit or to imitate; one
+    that is a program of its own is :class:`Installed` too.
     """
 
     name: str
@@ -305,6 +336,15 @@ class Availability:
     note: str = ""
 
 
+@runtime_checkable
+class Installed(Protocol):
+    """A method that is a program of its own, which may not be there."""
+
+    def available(self) -> Availability:
+        """Return whether it is installed. Never raises."""
+        ...
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a MIP solver says of one model, in the model's own scale.
@@ -332,8 +372,7 @@ class Backend(Protocol):
         name: how ``--solver`` calls it.
         features: what it honours; asking for another is refused, not ignored.
 
-    One whose bounds may be above the optimum by a share of themselves, whatever gap is asked for, says so with
-    ``slack``, which is taken off them.
+    What it may say beside is in :class:`BackendBase`.
     """
 
     name: str

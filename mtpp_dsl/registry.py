@@ -21,6 +21,8 @@ __all__ = [
     "PROOFS",
     "available",
     "built_in",
+    "derives_from",
+    "is_built_in",
     "load",
 ]
 
@@ -172,3 +174,33 @@ def load(group: str, name: str) -> Any:
 def built_in(name: str) -> Any:
     """Import ``module:object`` of our own: how the core reaches models and solvers without importing them."""
     return EntryPoint(name, name, "").load()
+
+
+def is_built_in(plugin: object) -> bool:
+    """Return whether *plugin* is an instance of a class in the table of built-ins, not of one derived from it.
+
+    >>> is_built_in(load(FORMATS, "msr")())
+    True
+    >>> is_built_in(type("Mine", (load(FORMATS, "msr"),), {})())
+    False
+    """
+    return _place(type(plugin)) in _built_in_places()
+
+
+def derives_from(plugin: object) -> str | None:
+    """Return the name of the built-in plug-in that the class of *plugin* is derived from, or None.
+
+    >>> derives_from(type("Mine", (load(FORMATS, "msr"),), {})())
+    'msr'
+    """
+    places = _built_in_places()
+    return next((places[_place(base)] for base in type(plugin).__mro__[1:] if _place(base) in places), None)
+
+
+def _place(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+@cache
+def _built_in_places() -> dict[str, str]:
+    return {place: name for group in BUILTIN.values() for name, place in group.items()}

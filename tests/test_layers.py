@@ -36,6 +36,7 @@ DATA = {
     "subgraphs",
     "symmetry",
     "together",
+    "traits",
     "transfers",
     "units",
     "unread",

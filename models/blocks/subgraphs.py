@@ -31,12 +31,14 @@ class Slots:
         pieces: how many slots are subgraphs.
         alike: [devices] which device stands for each: of equal ones with ``io = free`` and no limit, the first, unless
             nodes have to be apart.
+        classes: devices that can be swapped in every plan.
     """
 
     home: tuple[int, ...]
     number: tuple[int, ...]
     pieces: int
     alike: tuple[int, ...]
+    classes: tuple[tuple[int, ...], ...]
 
     def of(self, d: int) -> list[int]:
         """Return the slots of a device."""
@@ -48,18 +50,26 @@ class Slots:
         return [(s, s + 1) for s in range(self.pieces - 1) if self.home[s] == self.home[s + 1]]
 
 
-def slots_of(problem: Problem) -> Slots:
-    """Return the slots of a latency problem."""
+def slots_of(problem: Problem, *, merge: bool = True, symmetric: bool = True) -> Slots:
+    """Return the slots of a latency problem.
+
+    Args:
+        problem: what is asked.
+        merge: whether one device may stand for equal ones with ``io = free``, as nothing counts what is on each.
+        symmetric: whether equal devices can be swapped.
+    """
     most, pays = most_subgraphs(problem), paying(problem)
     pieces = [(d, j) for d in range(problem.k) for j in range(min(int(most[d]), problem.graph.n))]
     alike = list(range(problem.k))
-    for members in interchangeable(problem):
+    classes = [members for members in interchangeable(problem) if symmetric]
+    for members in classes if merge else ():
         if not pays[members[0]] and np.isinf(problem.memory_limit[members[0]]) and not any(problem.of(Separate)):
             for d in members:
                 alike[d] = members[0]
     free = [(d, 0) for d in range(problem.k) if not pays[d] and alike[d] == d]
     every = [*pieces, *free]
-    return Slots(tuple(d for d, _ in every), tuple(j for _, j in every), len(pieces), tuple(alike))
+    home, number = tuple(d for d, _ in every), tuple(j for _, j in every)
+    return Slots(home, number, len(pieces), tuple(alike), tuple(classes))
 
 
 def in_slots(model: Any, problem: Problem, slots: Slots, may: Bools) -> On:
@@ -97,7 +107,7 @@ def in_slots(model: Any, problem: Problem, slots: Slots, may: Bools) -> On:
 def _by_first_use(model: Any, problem: Problem, slots: Slots) -> None:
     order = problem.graph.topological_order.tolist()
     pays = paying(problem)
-    for members in interchangeable(problem):
+    for members in slots.classes:
         for i, d in enumerate(members if pays[members[0]] else ()):
             for v in order[:i]:
                 for s in slots.of(d):

@@ -105,13 +105,14 @@ def _growing(problem: Problem) -> Floats:
     return np.where(np.isfinite(sent), sent, 0.0) * batching.chunk * (1.0 - np.eye(problem.k))
 
 
-def batch_horizon(problem: Problem) -> float:
+def batch_horizon(problem: Problem, *, free: bool = True) -> float:
     """Return what the least makespan is not above, if there is a schedule at all.
 
     Everything in one batch each on one device that may have it; else all batches one after the other, as many of each
     node as there can be, and each at its longest, with a transfer at its longest behind it. In the earliest schedule of
     a choice of batches and orders every start is the length of a path through different batches, which leaves each of
-    them by at most one transfer.
+    them by at most one transfer. That holds of any choice of batches, also of one that rows of somebody's own make,
+    where it is not *free*.
     """
     batching, graph = problem.batching, problem.graph
     takes = np.where(problem.allowed[:, :, None], batching.time, np.inf)
@@ -123,7 +124,7 @@ def batch_horizon(problem: Problem) -> float:
     total = float(np.sort(longest_batch, axis=1)[:, -batches:].sum() + batches * sent.sum())
     whole = takes[:, :, batching.count].sum(axis=0)
     whole[(batching.weights + batching.share * batching.count).sum() > problem.memory_limit] = np.inf
-    free = not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(PinChunks))
+    free &= not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(PinChunks))
     return min(total, float(whole.min()) if free else np.inf) * (1 + 1e-9)
 
 

@@ -126,13 +126,14 @@ def tails_of(graph: Graph, time: Floats, carry: Floats) -> Floats:
     return tail
 
 
-def horizon(problem: Problem) -> float:
+def horizon(problem: Problem, *, free: bool = True) -> float:
     """Return what the least makespan is not above, if there is a schedule at all.
 
     Without labelled constraints: everything on one device that may have everything; else, and with them where
     :func:`mtpp_dsl.models.facts.lags.without_horizon` has no objection, everything one after the other, each node and
     transfer at its longest, and every lag asked for. In the earliest schedule of a choice of devices and orders every
-    start is the length of a path through different nodes, transfers and lags, so it is no later.
+    start is the length of a path through different nodes, transfers and lags, so it is no later. That holds of any
+    choice of devices, also of one that rows of somebody's own make, where it is not *free*.
     """
     graph = problem.graph
     with np.errstate(invalid="ignore"):
@@ -141,7 +142,7 @@ def horizon(problem: Problem) -> float:
     total = float(longest + np.where(np.isfinite(carry), carry, 0.0).max(axis=(1, 2), initial=0.0).sum())
     total += longest_lags(problem)
     fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
-    free = not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(Linear))
+    free &= not any(len(set(apart.nodes)) > 1 for apart in problem.of(Separate)) and not any(problem.of(Linear))
     if free and fits.any():
         total = min(total, float(problem.time[:, fits].sum(axis=0).min()))
     return total * (1 + 1e-9)

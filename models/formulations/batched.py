@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import FormulationBase, Role
 from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan, chunk_classes, sorted_chunks
@@ -30,6 +31,7 @@ from mtpp_dsl.models.facts.batches import (
 )
 from mtpp_dsl.models.facts.clashes import clashes
 from mtpp_dsl.models.merged import Merged, merged
+from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -43,7 +45,7 @@ MOST = 5_000_000
 """Orders of batches and ways of chunks; larger models take gigabytes before any solver sees them."""
 
 
-class Batched:
+class Batched(FormulationBase):
     """Every batched schedule, and nothing else: a chunk waits for itself, not for the batches of other chunks.
 
     Beside the correction of (3.3): chunks in place of inputs, and these sorted; batch sizes without any M; precedence
@@ -61,18 +63,23 @@ class Batched:
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
 
-    def below(self, cost: float) -> Batched:
+    def below(self, cost: float) -> Self:
         """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        return Batched(cost)
+        known = copy(self)
+        known.cost = cost
+        return known
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
         return batch_refusal(self.name, problem)
 
     def build(self, problem: Problem) -> Any:
-        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        """Return the model; ``cost_scale`` times its objective is the problem's cost.
+
+        ``model.on(v, d, c)`` is 1 where chunk c of node v is on device d, by the problem's own numbers, else 0.
+        """
         view = merged(problem)
-        scale = scale_of(problem, view, self.cost)
+        scale = scale_of(problem, view, self.cost, free=not extended(self))
         found = batch_times(problem, view, scale.ceiling, scale.unit)
         count, chunks = view.count, problem.batching.count
         model = pyo.ConcreteModel(name=self.name)
@@ -86,6 +93,8 @@ class Batched:
             impossible(model, "nowhere")
             return model
         on = assignment.assigned(model, np.tile(may, (chunks, 1)))
+        model.on = lambda v, d, c: on(int(view.home[v]) + c * count, d)
+        model.symmetric = keeps_symmetry(self)
         for v, c in np.argwhere(model.pins >= 0).tolist():
             _settle(model, int(view.home[v]) + c * count, int(model.pins[v, c]))
         runs = batch_sizes(model, found, view, on)
@@ -138,8 +147,9 @@ class Batched:
             np.add.at(total, view.home, found.takes)
             return [(float(total[h, d, p]), b) for (h, f, p), b in terms if f == d and total[h, d, p] > 0]
 
-        devices_in_order(model, problem, does)
-        model.leader = leading(may, model.pins)
+        if model.symmetric:
+            devices_in_order(model, problem, does)
+        model.leader = leading(may, model.pins) if model.symmetric else None
         if model.leader is not None:
             first = int(view.home[model.leader])
             devices = np.flatnonzero(may[model.leader]).tolist()
@@ -150,7 +160,7 @@ class Batched:
         if plan.batches is None or model.component("x") is None:
             return
         view: Merged = model.view
-        plan = ordered(problem, plan)
+        plan = ordered(problem, plan) if model.symmetric else plan
         batches = plan.batches
         assert batches is not None
         where = batches.device[:, :: problem.batching.chunk]
@@ -191,9 +201,12 @@ def batch_refusal(name: str, problem: Problem) -> str | None:
     return None
 
 
-def scale_of(problem: Problem, view: Merged, cost: float | None) -> Scale:
-    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above."""
-    ceiling = batch_horizon(problem) if cost is None else cost
+def scale_of(problem: Problem, view: Merged, cost: float | None, *, free: bool = True) -> Scale:
+    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above.
+
+    Where they are not *free*, rows of somebody's own may say where chunks run.
+    """
+    ceiling = batch_horizon(problem, free=free) if cost is None else cost
     found = batch_times(problem, view, ceiling, 1.0)
     times = found.times
     path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)

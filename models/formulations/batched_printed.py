@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import FormulationBase, Role
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan
 from mtpp_dsl.models.blocks import assignment
@@ -20,6 +20,7 @@ from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.formulations.batched import batch_refusal, chunks_of, scale_of
 from mtpp_dsl.models.merged import merged
+from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.symmetry import Measure, ordered
@@ -28,7 +29,7 @@ from mtpp_dsl.together import colocated
 __all__ = ["BatchedPrinted"]
 
 
-class BatchedPrinted:
+class BatchedPrinted(FormulationBase):
     """Equations 3.1 to 3.8 with their large constants, over chunks in place of inputs.
 
     (3.3) is a barrier: a batch waits for all batches of what its node reads, also for those whose inputs it does not
@@ -55,7 +56,7 @@ class BatchedPrinted:
         """Return the model; ``cost_scale`` times its objective is the cost of a plan."""
         graph, batching = problem.graph, problem.batching
         n, chunks = graph.n, batching.count
-        scale = scale_of(problem, merged(problem), None)
+        scale = scale_of(problem, merged(problem), None, free=not extended(self))
         takes = np.where(problem.allowed[:, :, None], batching.time, np.inf) / scale.unit
         takes[:, :, 0] = 0.0
         takes[takes > scale.most] = np.inf
@@ -66,6 +67,8 @@ class BatchedPrinted:
         model.V, model.D = pyo.RangeSet(0, n * chunks - 1), pyo.RangeSet(0, problem.k - 1)
         may = np.isfinite(takes[:, :, 1:]).any(axis=2)
         on = assignment.assigned(model, np.tile(may, (chunks, 1)))
+        model.on = lambda v, d, c: on(v + c * n, d)
+        model.symmetric = keeps_symmetry(self)
         printed_sizes(model, takes, on)
         printed_barrier(model, graph, takes, carry, on)
         after = reach(n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
@@ -105,13 +108,14 @@ class BatchedPrinted:
             each = {"tasks": np.ones_like(takes), "batches": np.broadcast_to(size, takes.shape), "time": takes}[by]
             return [(float(each[v, d, p]), b) for (v, f, p), b in model.b.items() if f == d and each[v, d, p] > 0]
 
-        devices_in_order(model, problem, does)
+        if model.symmetric:
+            devices_in_order(model, problem, does)
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries from *plan*, which may be one that the barrier forbids."""
         if plan.batches is None:
             return
-        batches = ordered(problem, plan).batches
+        batches = (ordered(problem, plan) if model.symmetric else plan).batches
         assert batches is not None
         n, where = problem.graph.n, batches.device[:, :: problem.batching.chunk]
         for (i, d), variable in model.x.items():

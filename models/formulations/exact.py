@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from mtpp_dsl.constraints import (
     Separate,
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import FormulationBase, Role
 from mtpp_dsl.evaluation import Evaluation, evaluate
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.lazy import pyo
@@ -42,6 +44,7 @@ from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.merged import Merged, Net, merged
+from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.plan import Plan, quotient_order
 from mtpp_dsl.problem import Links, Problem, Shared
@@ -53,25 +56,29 @@ __all__ = ["Exact", "Layout", "layout_of"]
 HONOURED = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
-class Exact:
+class Exact(FormulationBase):
     """Every plan, and nothing else: devices of any speeds and memories on ``shared`` or ``host``.
 
     Interchangeable devices under ``acyclic`` are numbered in the order of the quotient graph, as in Figure 3.
     Devices that can be told apart get a linear order of their own, one for each part of a training graph; without
-    ``acyclic`` there is none.
+    ``acyclic`` there is none. In a class derived from this one, which may add rows that tell devices apart, all can be
+    told apart unless it says that it is ``symmetric``.
     """
 
     name = "exact"
     exact = True
     role: Role = "exact"
     summary = "the optimal plan and its proof, by mixed-integer programming (archer2024, Figure 3, strengthened)"
+    floor = "archer2024, Lemma 3.3"
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
 
-    def below(self, cost: float) -> Exact:
+    def below(self, cost: float) -> Self:
         """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        return Exact(cost)
+        known = copy(self)
+        known.cost = cost
+        return known
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
@@ -96,18 +103,22 @@ class Exact:
         return linear.unreadable(problem, scale, most)
 
     def build(self, problem: Problem) -> Any:
-        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        """Return the model; ``cost_scale`` times its objective is the problem's cost.
+
+        ``model.on(v, d)`` is 1 where node v is on device d, and 0 elsewhere, by the problem's own numbers.
+        """
         view = merged(problem)
-        scale = scale_of(problem, view.least_work)
+        scale = scale_of(problem, view.least_work, self._ceiling())
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale, model.cost_margin = scale.unit, scale.margin
-        model.layout = layout = layout_of(problem, view)
+        model.layout = layout = layout_of(problem, view, symmetric=keeps_symmetry(self))
         graph = problem.graph
         nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
         nets = [net for net in nets if net.cost >= NOTHING]
         graph_data(model, view.count, problem.k, view.edges(graph.tails, graph.heads), nets)
-        facts = self._facts(problem, view, nets, scale)
+        facts = facts_below(problem, view, nets, scale.unit, self.cost) if layout.in_order else None
         on = self._assign(model, view, facts)
+        model.on = lambda v, d: on(layout.home[v], d)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         load = self._minimise(model, problem, view, nets, on, scale, facts)
         memory(model, problem, view.memory, on)
@@ -119,10 +130,11 @@ class Exact:
             linear.linear(model, problem, lambda v, d: on(layout.home[v], d), load, scale.unit, most)
         return model
 
-    def _facts(self, problem: Problem, view: Merged, nets: Sequence[Net], scale: Scale) -> Facts | None:
-        """Return what is true of plans that cost at most :attr:`cost`, where devices stand in order."""
-        in_order = layout_of(problem, view).in_order
-        return facts_below(problem, view, nets, scale.unit, self.cost) if in_order else None
+    def _ceiling(self) -> float | None:
+        """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""
+        if not extended(self):
+            return None
+        return 1.1 * self.cost if self.cost else inf
 
     def _assign(self, model: Any, view: Merged, facts: Facts | None) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""
@@ -279,12 +291,12 @@ class Layout:
     first: Ints
 
 
-def layout_of(problem: Problem, view: Merged) -> Layout:
-    """Return how the model of *problem* numbers its devices.
+def layout_of(problem: Problem, view: Merged, *, symmetric: bool = True) -> Layout:
+    """Return how the model of *problem* numbers its devices; no two can be swapped where it is not *symmetric*.
 
     Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
     """
-    classes = interchangeable(problem)
+    classes = interchangeable(problem) if symmetric else [(d,) for d in range(problem.k)]
     parts = [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
     whole = problem.acyclic and not problem.graph.backward.any()
     alike = len(classes) == 1 and bool(problem.allowed.all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.printed_cut import printed_cut
@@ -11,6 +11,7 @@ from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 from mtpp_dsl.models.merged import merged
+from mtpp_dsl.models.own_rows import keeps_symmetry
 from mtpp_dsl.problem import Problem, Shared
 
 __all__ = ["Fig3"]
@@ -26,7 +27,7 @@ class Fig3(Exact):
     def _cut(self, model: Any, on: On, exact: Sequence[int], paying: Sequence[int], split: Split | None) -> Cut:
         return printed_cut(model, on, range(len(model.D)), exact, paying, split)
 
-    def below(self, cost: float) -> Exact:
+    def below(self, cost: float) -> Self:
         """Return the formulation as it is: of a plan's cost it makes nothing."""
         del cost
         return self
@@ -36,7 +37,13 @@ class Fig3(Exact):
         reason = super().accepts(problem)
         if reason is not None:
             return reason
-        if not isinstance(problem.interconnect, Shared) or not layout_of(problem, merged(problem)).in_order:
+        if not keeps_symmetry(self):
+            return (
+                f"{self.name} is derived from fig3, which numbers equal devices, and does not say that its rows treat "
+                "them alike (symmetric = True)"
+            )
+        in_order = layout_of(problem, merged(problem)).in_order
+        if not isinstance(problem.interconnect, Shared) or not in_order:
             return (
                 "Figure 3 numbers two blocks or more in the order of the quotient graph: it needs devices on a shared "
                 "interconnect that cannot be told apart, and 'constraint acyclic' over a graph without a backward part"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import FormulationBase, Role
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.lazy import pyo
@@ -15,11 +17,11 @@ from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_of
+from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import TARGET
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.subgraphs import paying, scheduled, undefined
-from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Latency"]
 
@@ -28,7 +30,7 @@ ABOVE = 1 + 1e-6
 BELOW = 1 - 1e-9
 
 
-class Latency:
+class Latency(FormulationBase):
     """Every plan by subgraphs, and nothing else: up to q on each device that pays, on ``host`` or ``shared``.
 
     As the published code, but: M from the latency of a known plan and the longest paths into every node; any devices;
@@ -47,9 +49,11 @@ class Latency:
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
 
-    def below(self, cost: float) -> Latency:
+    def below(self, cost: float) -> Self:
         """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        return Latency(cost)
+        known = copy(self)
+        known.cost = cost
+        return known
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
@@ -69,7 +73,10 @@ class Latency:
         return None
 
     def build(self, problem: Problem) -> Any:
-        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        """Return the model; ``cost_scale`` times its objective is the problem's cost.
+
+        ``model.on(v, d)`` is 1 where node v is on device d, and 0 elsewhere, by the problem's own numbers.
+        """
         graph = problem.graph
         most = (_longest(problem) if self.cost is None else self.cost) * ABOVE
         unit = most / TARGET if most > 0 else 1.0
@@ -80,9 +87,10 @@ class Latency:
         least = np.where(np.isfinite(least), least, 0.0)
         model = pyo.ConcreteModel(name="latency")
         model.cost_scale = unit
-        model.slots = slots = slots_of(problem)
+        model.slots = slots = slots_of(problem, merge=not extended(self), symmetric=keeps_symmetry(self))
         model.V = pyo.RangeSet(0, graph.n - 1)
         on = in_slots(model, problem, slots, may)
+        model.on = on
         memory(model, problem, graph.memory, on)
         separate(model, problem, range(graph.n), on)
         convex_subgraphs(model, graph, range(slots.pieces))
@@ -95,7 +103,7 @@ class Latency:
         if plan.schedule is None or plan.schedule.piece is None:
             return
         slots = model.slots
-        to = _renamed(problem, plan)
+        to = _renamed(problem, plan, slots.classes)
         place = np.full(problem.graph.n, -1)
         for d in range(problem.k):
             on = np.flatnonzero(plan.assignment == d)
@@ -140,11 +148,11 @@ def _longest(problem: Problem) -> float:
     return float(time.max(axis=1, initial=0.0).sum() + (pieces + 1) * problem.tensor_time.sum())
 
 
-def _renamed(problem: Problem, plan: Plan) -> list[int]:
+def _renamed(problem: Problem, plan: Plan, classes: Sequence[tuple[int, ...]]) -> list[int]:
     """Return [devices] the devices to take in place of each, so that nodes first use equal ones in their order."""
     first = {int(plan.assignment[v]): i for i, v in reversed(list(enumerate(problem.graph.topological_order.tolist())))}
     to = list(range(problem.k))
-    for members in interchangeable(problem):
+    for members in classes:
         used = sorted(members, key=lambda d: (first.get(d, problem.graph.n), d))
         for d, name in zip(used, sorted(members), strict=True):
             to[d] = name

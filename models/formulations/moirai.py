@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import FormulationBase, Role
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
@@ -37,6 +38,7 @@ from mtpp_dsl.models.facts.lags import without_horizon
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import Times, horizon, times_of
 from mtpp_dsl.models.merged import Merged, merged
+from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.plan import Plan, quotient_order
@@ -52,7 +54,7 @@ MOST_PAIRS = 5_000_000
 """Pairs of nodes, and with exclusive links of edges, of larger graphs take gigabytes before any solver sees them."""
 
 
-class Moirai:
+class Moirai(FormulationBase):
     """Every schedule, and nothing else: devices of any speeds and memories on ``links``, exclusive or not.
 
     Beside zhang2023: windows of starts from a known plan and the longest paths into and out of every node, so that no M
@@ -69,9 +71,11 @@ class Moirai:
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
 
-    def below(self, cost: float) -> Moirai:
+    def below(self, cost: float) -> Self:
         """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        return Moirai(cost)
+        known = copy(self)
+        known.cost = cost
+        return known
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""
@@ -88,9 +92,12 @@ class Moirai:
         return unreadable_times(problem, scale.most, scale.unit)
 
     def build(self, problem: Problem) -> Any:
-        """Return the model; ``cost_scale`` times its objective is the problem's cost."""
+        """Return the model; ``cost_scale`` times its objective is the problem's cost.
+
+        ``model.on(v, d)`` is 1 where node v is on device d, and 0 elsewhere, by the problem's own numbers.
+        """
         view = merged(problem)
-        scale = scale_of(problem, view, self.cost)
+        scale = scale_of(problem, view, self.cost, free=not extended(self))
         times = times_of(problem, view, scale.ceiling, scale.unit)
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
@@ -103,12 +110,15 @@ class Moirai:
             return model
         on = assignment.assigned(model, times.may[view.first])
         home = view.home
+        model.on = lambda v, d: on(int(home[v]), d)
+        model.symmetric = keeps_symmetry(self)
         schedule(model, times, home, on, scale.floor / scale.unit)
         self._sequence(model, problem, times, on)
         memory(model, problem, view.memory, on)
         contiguity(model, problem, home.tolist(), on)
         separate(model, problem, home.tolist(), on)
-        devices_in_order(model, problem, does_nodes(times.time, home, on))
+        if model.symmetric:
+            devices_in_order(model, problem, does_nodes(times.time, home, on))
         for number, (tails, heads) in enumerate(ordered_edges(problem)):
             device_order(model, f"order_{number}", view.edges(tails, heads), on, [(d,) for d in range(problem.k)])
         if any(problem.of(Linear)):
@@ -140,7 +150,7 @@ class Moirai:
         if times is None or model.component("x") is None:
             return
         view: Merged = model.view
-        plan = ordered(problem, plan)
+        plan = ordered(problem, plan) if model.symmetric else plan
         where = plan.assignment[view.first]
         for (v, d), variable in model.x.items():
             if not variable.fixed:
@@ -190,9 +200,12 @@ def refusal(name: str, problem: Problem, honoured: tuple[type, ...]) -> str | No
     return None
 
 
-def scale_of(problem: Problem, view: Merged, cost: float | None) -> Scale:
-    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above."""
-    ceiling = horizon(problem) if cost is None else cost
+def scale_of(problem: Problem, view: Merged, cost: float | None, *, free: bool = True) -> Scale:
+    """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above.
+
+    Where they are not *free*, rows of somebody's own may say where nodes run.
+    """
+    ceiling = horizon(problem, free=free) if cost is None else cost
     times = times_of(problem, view, ceiling, 1.0)
     least = np.where(times.may, times.time, np.inf).min(axis=1, initial=np.inf)
     path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import FormulationBase, Role
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
@@ -24,6 +24,7 @@ from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries, horizon
 from mtpp_dsl.models.formulations.moirai import refusal
+from mtpp_dsl.models.own_rows import keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -35,7 +36,7 @@ __all__ = ["MoiraiPrinted"]
 HONOURED = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
 
 
-class MoiraiPrinted:
+class MoiraiPrinted(FormulationBase):
     """Equations 4 to 8 with M = 1e5, in the problem's own unit, and (4a) over all successors.
 
     Three things are added: links that are missing, colocated nodes and pins are fixed variables or rows; and what takes
@@ -67,7 +68,8 @@ class MoiraiPrinted:
         model = pyo.ConcreteModel(name=self.name)
         model.N, model.V = pyo.RangeSet(0, graph.n - 1), pyo.RangeSet(0, graph.n - 1)
         model.D = pyo.RangeSet(0, problem.k - 1)
-        on = assignment.assigned(model, problem.allowed)
+        on = model.on = assignment.assigned(model, problem.allowed)
+        model.symmetric = keeps_symmetry(self)
         time = np.where(problem.allowed, problem.time, np.inf)
         after = reach(graph.n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
         printed_times(model, graph, time, after, on)
@@ -78,7 +80,8 @@ class MoiraiPrinted:
             printed_congestion(model, graph, timed, after, on)
         memory(model, problem, graph.memory, on)
         separate(model, problem, list(range(graph.n)), on)
-        devices_in_order(model, problem, does_nodes(time, np.arange(graph.n), on))
+        if model.symmetric:
+            devices_in_order(model, problem, does_nodes(time, np.arange(graph.n), on))
         model.together = pyo.ConstraintList()
         for v, home in enumerate(_first(problem)):
             for d in range(problem.k) if v != home else ():
@@ -89,7 +92,7 @@ class MoiraiPrinted:
         """Set the binaries from *plan*."""
         if plan.schedule is None:
             return
-        plan = ordered(problem, plan)
+        plan = ordered(problem, plan) if model.symmetric else plan
         graph, times, where = problem.graph, plan.schedule, plan.assignment.tolist()
         assert times is not None
         for (v, d), variable in model.x.items():

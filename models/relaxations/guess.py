@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import FormulationBase, Role
 from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, refusal, three_superblocks
 from mtpp_dsl.problem import Problem
 
 __all__ = ["Guess", "GuessAt"]
 
 
-class Guess:
+class Guess(FormulationBase):
     """The bounds of all k guesses; a plan's heavy block stands somewhere, so the least is a bound."""
 
     name = "guess"
     exact = False
     role: Role = "relaxation"
     summary = "the least of k lower bounds, one for each place of the heavy block (archer2024, 3.3)"
+    floor = "archer2024, Lemma 3.3"
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
 
-    def below(self, cost: float) -> Guess:
+    def below(self, cost: float) -> Self:
         """Return the family for problems that have a plan of this *cost*, the best plan of which it bounds."""
-        return Guess(cost)
+        known = copy(self)
+        known.cost = cost
+        return known
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.graph import Floats
@@ -30,9 +31,11 @@ class Superblock(BoundOnly):
         self.cost = cost
         self.weights = weights
 
-    def below(self, cost: float) -> Superblock:
+    def below(self, cost: float) -> Self:
         """Return the formulation for problems that have a plan of this *cost*, the best plan of which it bounds."""
-        return Superblock(cost, self.weights)
+        known = copy(self)
+        known.cost = cost
+        return known
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why this problem cannot be formulated, or None."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
+from mtpp_dsl.contracts import FormulationBase
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.lazy import pyo
@@ -44,8 +45,10 @@ class Shares:
     after: int | None
 
 
-class BoundOnly:
+class BoundOnly(FormulationBase):
     """The half of the contract that a relaxation has no use for."""
+
+    floor = "archer2024, Lemma 3.3"
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Do nothing: the models are small."""

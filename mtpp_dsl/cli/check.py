@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.cli.arguments import read_problem
+from mtpp_dsl.contracts import method_traits
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.problem import Problem
@@ -73,7 +74,7 @@ def _methods(problem: Problem) -> None:
         kind = SOLVE
         try:
             method = find_method(name)
-            kind = COMPARE if getattr(method, "baseline", False) else KINDS[method.gives]
+            kind = COMPARE if method_traits(method).baseline else KINDS[method.gives]
             reason = method.accepts(problem)
         except MtppError as error:
             reason = str(error)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rich.text import Text
 
 from mtpp_dsl import registry
 from mtpp_dsl.api import method_names
 from mtpp_dsl.cli.screen import screen_width, show
-from mtpp_dsl.contracts import Availability, Backend, Engine
+from mtpp_dsl.contracts import GIVES, Backend, Engine, Installed, Method
 from mtpp_dsl.errors import PluginError
 from mtpp_dsl.report.columns import Row, table
 
@@ -47,19 +45,15 @@ def list_methods(*, quiet: bool = False) -> int:
         except PluginError as error:
             rows.append((name, "", f"broken: {error}"))
             continue
-        rows.append((name, _gives(plugin), plugin.summary + _absent(plugin)))
+        gives = plugin.gives if kind == "method" else GIVES[plugin.role]
+        rows.append((name, gives, plugin.summary + (_absent(plugin()) if kind == "method" else "")))
     return _print(("method", "gives", "what it is"), rows, quiet=quiet)
 
 
-def _absent(plugin: Any) -> str:
+def _absent(method: Method) -> str:
     """Return how to install a method that is a program of its own and is not there."""
-    found: Availability | None = plugin().available() if hasattr(plugin, "available") else None
+    found = method.available() if isinstance(method, Installed) else None
     return "" if found is None or found.ok else f"; not installed: {found.install}"
-
-
-def _gives(plugin: object) -> str:
-    roles = {"exact": "plan and bound", "relaxation": "bound", "restriction": "plan"}
-    return roles.get(getattr(plugin, "role", ""), getattr(plugin, "gives", "?"))
 
 
 def list_solvers(*, quiet: bool = False) -> int:

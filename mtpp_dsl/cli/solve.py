@@ -17,7 +17,7 @@ from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_value
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.screen import screen_width, show
-from mtpp_dsl.contracts import Method, Progress
+from mtpp_dsl.contracts import Method, Progress, method_traits
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
@@ -115,7 +115,7 @@ def _with_options(method: Method, call: SolveCall) -> Method:
     asked = {"channels": call.channels, "module_time_limit": limit, "module_method": call.module_method}
     given = {name: value for name, value in asked.items() if value is not None}
     for name in given:
-        if name not in getattr(method, "options", ()):
+        if name not in method_traits(method).options:
             takers = "milp-split and split-bound take it" if name == "channels" else "milp-split takes it"
             raise UsageError(f"--{name.replace('_', '-')} means nothing to method {method.name!r}; {takers}")
     return type(method)(**given) if given else method

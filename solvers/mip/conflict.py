@@ -23,13 +23,18 @@ EACH = 5.0
 
 
 def explain(
-    problem: Problem, formulation: Formulation, backend: Backend, limits: Limits, progress: Progress
+    problem: Problem,
+    formulation: Formulation,
+    backend: Backend,
+    limits: Limits,
+    progress: Progress,
+    beside: str = "",
 ) -> Infeasibility:
     """Return constraints of *problem*, known to be infeasible, that cannot hold together.
 
     Each is dropped in turn, and stays dropped if the rest is still infeasible. ``minimal`` is True if every
     question was answered in time: then the rest minus any one of them has a plan. Batch sizes stay: without them there
-    are other batches.
+    are other batches. Of a formulation with rows of its own, *beside* says which plans it speaks of.
 
     Raises:
         SolverError: the backend calls even the problem without constraints infeasible, wrongly.
@@ -48,6 +53,8 @@ def explain(
         if answer is False:
             kept = rest
         minimal &= answer is not None
+    if not kept and beside and _possible(problem):
+        return Infeasibility(f"there are none {beside}, whatever the constraints of the problem")
     if not kept and _possible(problem):
         raise SolverError(
             f"{backend.name} calls the model infeasible, and without its constraints there is a plan: a numerical "
@@ -60,7 +67,9 @@ def explain(
     if not kept:
         return Infeasibility("no plan exists, whatever the constraints: some node has no device that can run it")
     number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
-    return Infeasibility(f"{number} hold", tuple(_shown(group) for group in kept), minimal)
+    return Infeasibility(
+        f"{number} hold{beside and f' in any {beside}'}", tuple(_shown(group) for group in kept), minimal
+    )
 
 
 def items(constraints: Sequence[Constraint]) -> list[tuple[Constraint, ...]]:

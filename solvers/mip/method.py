@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
 
-from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Gives, Limits, Progress, Role
+from mtpp_dsl.contracts import (
+    GIVES,
+    Backend,
+    Formulation,
+    FormulationFamily,
+    Gives,
+    Limits,
+    MethodBase,
+    Progress,
+    Strengthened,
+    formulation_traits,
+)
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
@@ -16,30 +27,28 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, load
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.bounds.simple import Simple
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
-from mtpp_dsl.solvers.listing.methods import Etf, Greedy, Heft
 from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
+from mtpp_dsl.solvers.mip.known import Known
 from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.one import Proven, solve_one
+from mtpp_dsl.solvers.mip.own_rows import has_own_rows, scope, stronger, too_high
 from mtpp_dsl.solvers.mip.proof import certificate_of
-from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.verification import verify
 
 __all__ = ["MipMethod"]
 
+DEFAULT_SOLVER = Limits().solver
 PROOF_SECONDS = 2.0
-SLICE_SHARE, SLICE_SECONDS = 0.05, 2.0
-"""How long to look for a first plan, where nobody brings one."""
-LIST_SHARE = 0.5
-"""The same for schedules; lists are through in a moment, and what time there is only counts while they are compiled."""
-
-GIVES: dict[Role, Gives] = {"exact": "plan and bound", "relaxation": "bound", "restriction": "plan"}
+WORK_SHARE = 0.5
+"""For the work that devices must share; it takes a moment, and what time there is only counts while it is compiled."""
 
 
-class MipMethod:
+class MipMethod(MethodBase):
     """Solve a formulation, or a family of relaxations, with a MIP solver.
+
+    Plans of others count as plans of a formulation that is not built in only where its own rows allow them.
 
     Args:
         formulation: what to solve.
@@ -54,7 +63,8 @@ class MipMethod:
         self.name = formulation.name
         self.summary = formulation.summary
         self.gives: Gives = GIVES[formulation.role]
-        self.baseline = bool(getattr(formulation, "baseline", False))
+        self.baseline = formulation_traits(formulation).baseline
+        self.own_rows = has_own_rows(formulation)
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the formulation cannot honour *problem*, or None."""
@@ -71,6 +81,8 @@ class MipMethod:
         if reason is not None:
             raise Refused(reason)
         name = self.backend or limits.solver
+        if limits.solver not in (name, DEFAULT_SOLVER):
+            raise Refused(f"method {self.name!r} was made with solver {name!r}, not {limits.solver!r}")
         backend: Backend = load(BACKENDS, name)()
         check(backend, limits)
         run = _Run(self.formulation, backend, problem, limits, progress, seed=limits.seed)
@@ -101,31 +113,31 @@ class _Run:
         self.scale = 1.0
         gap = max(self.limits.gap - 3e-7, self.limits.gap / 2)  # what is taken off the bound must fit as well
         self.inner = self.limits.within(inf, gap=gap)
+        own = has_own_rows(self.formulation)
+        self.known = Known(self.formulation, self.backend, self.problem, self.limits, self.progress, own)
 
     def take_start(self) -> None:
         """Report the start, if it is a plan; else drop it, saying so."""
+        self.known.take_reported()
         start = self.limits.start
         if start is None:
             return
         broken = verify(self.problem, start)
         if broken:
             self.notes.append(f"the start was dropped, it is no plan: {broken[0]}")
-            self.inner = replace(self.inner, start=None)
-            return
-        if "warm_start" not in self.backend.features:
+        start = None if broken else self.known.take(start, "the start")
+        self.inner = replace(self.inner, start=start)
+        if start is not None and "warm_start" not in self.backend.features:
             self.notes.append(f"solver {self.backend.name!r} takes no start; the plan is kept beside it")
-        self.progress.report_plan(start, evaluate(self.problem, start).cost)
 
     def strengthen(self) -> None:
-        """Tell the formulation what a plan costs, if it can use that: of a plan reported, or of one sliced now."""
-        below = getattr(self.formulation, "below", None)
-        if below is None:
+        """Tell the formulation what a plan costs, if it can use that: of a plan reported, or of one found now."""
+        if not isinstance(self.formulation, Strengthened):
             return
-        makespan = self.problem.objective.quantity == "makespan"
-        plan = self.best() or (self.listed() if makespan else self.sliced())
+        plan = self.known.best or self.known.found()
         if plan is not None:
             self.cost = evaluate(self.problem, plan).cost
-            self.formulation = below(self.cost)
+            self.formulation = stronger(self.formulation, self.cost)
             self.inner = replace(self.inner, start=plan)
 
     def share_work(self) -> None:
@@ -134,31 +146,8 @@ class _Run:
             return
         simple = Simple()
         if simple.accepts(self.problem) is None:
-            share = self.limits.within(LIST_SHARE * self.limits.remaining, start=None)
+            share = self.limits.within(WORK_SHARE * self.limits.remaining, start=None)
             simple.solve(self.problem, share, self.progress)
-
-    def best(self) -> Plan | None:
-        """Return the best plan reported, if it is one."""
-        plan = self.progress.plan
-        return None if plan is None or verify(self.problem, plan) else plan
-
-    def sliced(self) -> Plan | None:
-        """Return a plan found in a small share of the time, and report it if plans are asked for."""
-        slicing = SliceGraph()
-        if slicing.accepts(self.problem) is not None:
-            return None
-        share = self.limits.within(min(SLICE_SHARE * self.limits.remaining, SLICE_SECONDS), start=None)
-        listener = Aside(self.progress) if self.formulation.role == "relaxation" else self.progress
-        plan = slicing.solve(self.problem, share, listener).plan
-        return None if plan is None or verify(self.problem, plan) else plan
-
-    def listed(self) -> Plan | None:
-        """Return the best plan of some list schedulers, and report it."""
-        for scheduler in (Heft(), Greedy(), Etf()):
-            if scheduler.accepts(self.problem) is None:
-                share = self.limits.within(LIST_SHARE * self.limits.remaining, start=None)
-                scheduler.solve(self.problem, share, self.progress)
-        return self.best()
 
     def single(self) -> Result:
         """Solve one formulation."""
@@ -170,7 +159,7 @@ class _Run:
             if proven is not None and form.role != "restriction":
                 self.progress.report_bound(self.bound(proven, self.backend.name))
 
-        known = self.known()
+        known = self.least()
         solved = solve_one(form, self.backend, self.problem, self.inner, self.progress, tell, known)
         self.scale = solved.scale
         self.written(solved.scale)
@@ -186,16 +175,17 @@ class _Run:
         self.coarse(solved.margin)
         bound = None
         if solved.proven is not None and form.role != "restriction":
+            self.compare(solved.proven)
             bound = self.bound(solved.proven, outcome.by)
         return self.result(outcome.termination, bound=bound, time=phases)
 
-    def known(self) -> float | None:
+    def least(self) -> float | None:
         """Return the bound that whoever calls has reported, for a row of an exact model that starts from a plan.
 
         Without a plan to start from it leaves the search without direction (measured: up to three times slower).
         """
         bound = self.progress.bound
-        if self.formulation.role != "exact" or bound is None or self.best() is None:
+        if self.formulation.role != "exact" or bound is None or self.known.best is None:
             return None
         self.given = bound
         return bound.cost
@@ -217,6 +207,7 @@ class _Run:
             return self.result(solved.termination, time=phases)
         if isinf(solved.proven.cost):
             return self.infeasible(phases)
+        self.compare(solved.proven)
         bound = self.bound(solved.proven, solved.by, f"{solved.note}: ")
         return self.result(solved.termination, bound=bound, time=phases)
 
@@ -224,8 +215,15 @@ class _Run:
         """Return *proven* with its certificate; no more than a plan costs, which only tolerances could make it."""
         if self.cost is not None and proven.cost > self.cost:
             proven = replace(proven, cost=self.cost)
-        floor = getattr(self.formulation, "floor", "archer2024, Lemma 3.3")
-        return bound_of(proven, self.formulation.name, by, self.scale, argument, self.given, self.cost, floor)
+        floor = formulation_traits(self.formulation).floor
+        bound = bound_of(proven, self.formulation.name, by, self.scale, argument, self.given, self.cost, floor)
+        return replace(bound, detail=f"{bound.detail}; it is one {self.scope} alone") if self.scope else bound
+
+    def compare(self, proven: Proven) -> None:
+        """Raise PluginError where a formulation that is not built in proves more than a plan that counts costs."""
+        plan = self.known.best
+        if plan is not None:
+            too_high(self.formulation, proven.cost, evaluate(self.problem, plan).cost)
 
     def certificate(self, cost: float) -> Certificate | None:
         """Return what proves the bound again, if it is found in a moment."""
@@ -247,7 +245,7 @@ class _Run:
                 f"does not ({broken[0]}); round the small numbers of that constraint"
             )
             return
-        self.progress.report_plan(plan, evaluate(self.problem, plan).cost)
+        self.known.hold(plan)
 
     def coarse(self, margin: float) -> None:
         """Note that the numbers of the problem lie too far apart for a closed gap, if they do."""
@@ -260,17 +258,25 @@ class _Run:
 
     def infeasible(self, phases: Mapping[str, float]) -> Result:
         """Say why there is no plan."""
-        if self.cost is not None or self.best() is not None:
+        if self.cost is not None or self.known.best is not None:
+            if self.formulation.role == "relaxation":
+                self.compare(Proven(inf, by_solver=True))
             self.notes.append("the solver called the model infeasible, and a plan is known: a numerical failure")
             return self.result("error", time=phases)
         if self.formulation.role != "exact":
-            reason = f"the relaxation {self.formulation.name!r} has no solution, so the problem has none"
+            lacks = f"there is no plan {self.scope}" if self.scope else "the problem has none"
+            reason = f"the relaxation {self.formulation.name!r} has no solution, so {lacks}"
             return self.result("infeasible", infeasibility=Infeasibility(reason), time=phases)
         return self.result("infeasible", infeasibility=self.clash(), time=phases)
 
     def clash(self) -> Infeasibility:
         """Return which constraints cannot hold together."""
-        return explain(self.problem, self.formulation, self.backend, self.limits, self.progress)
+        return explain(self.problem, self.formulation, self.backend, self.limits, self.progress, beside=self.scope)
+
+    @property
+    def scope(self) -> str:
+        """Of which plans alone the answer speaks; "" if of all of the problem."""
+        return scope(self.formulation, excluded=self.known.excluded)
 
     def result(
         self,
@@ -281,10 +287,13 @@ class _Run:
         time: Mapping[str, float] | None = None,
     ) -> Result:
         """Return the result with the best plan reported."""
+        if self.scope:
+            self.notes.append(f"plan and bound are {self.scope}")
         if bound is not None:
             bound = replace(bound, certificate=self.certificate(bound.cost))
             self.progress.report_bound(bound)
-        plan = None if infeasibility is not None else self.progress.plan
+        held = self.known.plan if self.known.own_rows else self.progress.plan
+        plan = None if infeasibility is not None else held
         return Result(
             termination=termination,
             plan=plan,
@@ -296,5 +305,5 @@ class _Run:
             time={**(time or {}), "total": self.progress.elapsed},
             log=tuple(self.progress.log),
             infeasibility=infeasibility,
-            notes=tuple(self.notes),
+            notes=(*self.known.notes, *self.notes),
         )

@@ -8,7 +8,7 @@ from math import inf, isfinite
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress
+from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress, backend_traits, model_traits
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -75,13 +75,13 @@ def solve_one(
     """
     began = monotonic()
     model = formulation.build(problem)
-    scale = float(getattr(model, "cost_scale", 1.0))
-    margin = PRUNED + max(FEASIBILITY, float(getattr(model, "cost_margin", FEASIBILITY)))
+    traits = model_traits(model)
+    scale, margin = traits.cost_scale, PRUNED + max(FEASIBILITY, traits.cost_margin)
     if limits.start is not None:
         formulation.start(problem, model, limits.start)
     if limits.write_model is not None:
         write_model(model, limits.write_model)
-    slack = float(getattr(backend, "slack", 0.0))
+    slack = backend_traits(backend).slack
     floor = _floor(model, scale)
     if known is not None:
         _above(model, scale, margin, known)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mtpp_dsl.contracts import Gives, Limits, Method, Progress
+from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, method_traits
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
@@ -28,7 +28,7 @@ def coarsened(method: Method, rules: str | Path) -> Coarse:
     return Coarse(method, read_rules(rules))
 
 
-class Coarse:
+class Coarse(MethodBase):
     """A method that solves the coarsened problem by another one, and gives plans of the problem itself.
 
     It gives no bound: those of the coarse problem are not the problem's. That the coarse problem has no plan says
@@ -44,18 +44,25 @@ class Coarse:
     def __init__(self, method: Method, rules: Rules) -> None:
         self.method, self.reduction = method, Gcof(rules)
         self.name, self.summary = method.name, f"{method.summary}, on a coarsened graph"
-        self.uses_solver = bool(getattr(method, "uses_solver", False))
-        self.engines = tuple(getattr(method, "engines", ()))
-        self.backends = bool(getattr(method, "backends", False))
+        self.traits = traits = method_traits(method)
+        self.uses_solver, self.writes_model = traits.uses_solver, traits.writes_model
+        self.engines, self.backends = traits.engines, traits.backends
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the problem cannot be coarsened, or the method cannot honour what is then left, or None."""
+        reason = self._refusal(problem)
+        return self.method.accepts(self.reduction.apply(problem)[0]) if reason is None else reason
+
+    def _refusal(self, problem: Problem) -> str | None:
+        """Return why the method is not to be put on the coarsened problem, whatever that is, or None."""
         reason = self.reduction.accepts(problem)
         if reason is None and "plan" not in self.method.gives:
             reason = f"{self.name} gives no plan, and bounds of a coarsened graph are none of the graph"
-        if reason is None and getattr(self.method, "needs_start", False):
+        if reason is None and self.traits.own_rows:
+            reason = f"{self.name} has rows of its own, and what they ask of operators may not hold of fused ones"
+        if reason is None and self.traits.needs_start:
             reason = f"{self.name} works on a given plan, which may have apart what is fused"
-        return self.method.accepts(self.reduction.apply(problem)[0]) if reason is None else reason
+        return reason
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found of the coarse problem, as one of *problem*.
@@ -63,7 +70,7 @@ class Coarse:
         Raises:
             Refused: the problem cannot be coarsened, or the method cannot honour it.
         """
-        reason = self.reduction.accepts(problem)
+        reason = self._refusal(problem)
         if reason is not None:
             raise Refused(reason)
         smaller, lift = self.reduction.apply(problem)

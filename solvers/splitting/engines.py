@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from types import TracebackType
 
-from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress, method_traits
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
@@ -154,7 +154,7 @@ class ByMethod(Engine):
     """
 
     def __init__(self, method: Method, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
-        solver = bool(getattr(method, "uses_solver", False))
+        solver = method_traits(method).uses_solver
         super().__init__(limits, 1 if solver else size, stopped)
         self._method = method
         self.solver = limits.solver if solver else None
@@ -163,7 +163,7 @@ class ByMethod(Engine):
         reason = self._method.accepts(problem)
         if reason is not None:
             raise Refused(f"the modules cannot be solved: {reason}")
-        solver = bool(getattr(self._method, "uses_solver", False))
+        solver = method_traits(self._method).uses_solver
         first = listed(problem, self._limits, self._stopped)
         threads = self._limits.threads if solver else None
         own = self._limits.within(seconds, start=first.plan if solver else None, threads=threads)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.constraints import BreakSymmetry, PinChunks
-from mtpp_dsl.contracts import Formulation, Gives, Limits, Method, Progress
+from mtpp_dsl.contracts import Formulation, Gives, Limits, Method, MethodBase, Progress, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
@@ -26,7 +26,7 @@ SECONDS = 10.0
 """For a module between given ends, where nobody says how many."""
 
 
-class MilpSplit:
+class MilpSplit(MethodBase):
     """Method ``milp-split``: the graph in modules, which are solved one by one (ghannane2023, 3.3).
 
     See :mod:`mtpp_dsl.solvers.splitting.modules` for the modules and :mod:`mtpp_dsl.solvers.splitting.walk` for the
@@ -122,10 +122,12 @@ def _method(name: str, limits: Limits) -> tuple[Method, str]:
             return engine.method(name), limits.solver
         formulation: Formulation = registry.load(registry.FORMULATIONS, name)()
         mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, limits.solver)
+        if method_traits(mip).own_rows:
+            raise Refused(f"{name} solves no modules: what rows of its own ask of a graph may not hold of its parts")
         return mip, f"{name} with {limits.solver}"
     method: Method = registry.load(registry.METHODS, name)()
     if "plan" not in method.gives or name == MilpSplit.name:
         raise Refused(f"{name} solves no modules")
-    if not getattr(method, "uses_solver", False) and (limits.solver != "highs" or limits.solver_options):
+    if not method_traits(method).uses_solver and (limits.solver != "highs" or limits.solver_options):
         raise Refused(f"{name}, which solves the modules, uses no solver")
     return method, name

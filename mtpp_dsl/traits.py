@@ -1,0 +1,172 @@
+"""What a plug-in may say beside what its contract asks for, with what holds where it says nothing.
+
+A plug-in inherits from the base class of its kind, or has attributes of these names, or does neither. Whoever needs to
+know reads them through :func:`formulation_traits`, :func:`method_traits`, :func:`backend_traits` and
+:func:`model_traits`, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, TypeVar, get_type_hints
+
+from mtpp_dsl.errors import PluginError
+
+__all__ = [
+    "BackendBase",
+    "FormulationBase",
+    "MethodBase",
+    "ModelTraits",
+    "backend_traits",
+    "formulation_traits",
+    "method_traits",
+    "model_traits",
+]
+
+
+class FormulationBase:
+    """What a formulation, or a family of them, may say of itself.
+
+    Attributes:
+        baseline: it is there to be compared with, and not recommended.
+        floor: what the lower bound of its objective is, which is known before any search, in words.
+        adds: what rows of its own ask for beyond the problem's constraints, in words; "" where it takes no plan away.
+            Its plan is then the best of those that keep them, and its bound is one on those alone.
+        symmetric: rows of its own treat devices that can be swapped alike, and so the chunks of a batch. A built-in
+            formulation breaks such symmetries in a class derived from it only if that class itself says so.
+    """
+
+    baseline: bool = False
+    floor: str = "the bounds of the model's own variables"
+    adds: str = ""
+    symmetric: bool = False
+
+
+class MethodBase:
+    """What a method may say of itself.
+
+    Attributes:
+        uses_solver: it honours the solver, its options and the threads of the limits; whoever asks another one for
+            them is told.
+        writes_model: it honours ``write_model`` of the limits, whatever becomes of the problem.
+        needs_start: it works on a plan that it is given, and is not asked without one.
+        baseline: it is there to be compared with, and not recommended to those whom another method refuses.
+        engines: the solvers with models of their own that it uses, and it uses no other...
+        backends: ...but for the MIP solvers, any of them.
+        options: names of the arguments of its class that the command line offers.
+        own_rows: its answers keep rows that the problem does not state. A plan from elsewhere is then no answer of it,
+            unless it says so itself, and it is not put on a graph other than the one asked about.
+    """
+
+    uses_solver: bool = False
+    writes_model: bool = False
+    needs_start: bool = False
+    baseline: bool = False
+    engines: tuple[str, ...] = ()
+    backends: bool = False
+    options: tuple[str, ...] = ()
+    own_rows: bool = False
+
+
+class BackendBase:
+    """What a MIP solver may say of itself.
+
+    Attributes:
+        slack: by which share of themselves its bounds may be above the optimum, whatever gap is asked for; it is taken
+            off them.
+    """
+
+    slack: float = 0.0
+
+
+class ModelTraits:
+    """What the model that a formulation builds may say of itself, as attributes of the Pyomo model.
+
+    Attributes:
+        cost_scale: this times its objective is the problem's cost.
+        cost_margin: what a solver's dual bound may be too high by, in the model's unit.
+    """
+
+    cost_scale: float = 1.0
+    cost_margin: float = 1e-6
+
+
+_Traits = TypeVar("_Traits", FormulationBase, MethodBase, BackendBase, ModelTraits)
+
+
+def formulation_traits(formulation: object) -> FormulationBase:
+    """Return what *formulation* says of itself.
+
+    Raises:
+        PluginError: an attribute is of another type.
+    """
+    return _read(FormulationBase, formulation, "formulation")
+
+
+def method_traits(method: object) -> MethodBase:
+    """Return what *method* says of itself.
+
+    Raises:
+        PluginError: an attribute is of another type.
+
+    >>> class Theirs:
+    ...     name, engines = "theirs", "cp-sat"
+    >>> method_traits(Theirs())
+    Traceback (most recent call last):
+    ...
+    mtpp_dsl.errors.PluginError: method 'theirs': engines is 'cp-sat', not a tuple of words
+    """
+    return _read(MethodBase, method, "method")
+
+
+def backend_traits(backend: object) -> BackendBase:
+    """Return what *backend* says of itself.
+
+    Raises:
+        PluginError: an attribute is of another type.
+    """
+    return _read(BackendBase, backend, "solver")
+
+
+def model_traits(model: object) -> ModelTraits:
+    """Return what *model*, of Pyomo, says of itself.
+
+    Raises:
+        PluginError: an attribute is of another type, or the scale is not positive.
+    """
+    found = _read(ModelTraits, model, "model")
+    if not found.cost_scale > 0:
+        raise PluginError(f"model {_name(model)!r}: cost_scale is {found.cost_scale!r}, not a positive number")
+    return found
+
+
+ATTRIBUTES: dict[type, dict[str, Any]] = {
+    base: get_type_hints(base) for base in (FormulationBase, MethodBase, BackendBase, ModelTraits)
+}
+WORDS = {bool: "True or False", str: "text", float: "a number, zero or more", tuple[str, ...]: "a tuple of words"}
+
+
+def _read(base: type[_Traits], plugin: object, kind: str) -> _Traits:
+    found = base()
+    for name, wanted in ATTRIBUTES[base].items():
+        value = getattr(plugin, name, getattr(base, name))
+        if not _fits(value, wanted):
+            raise PluginError(f"{kind} {_name(plugin)!r}: {name} is {value!r}, not {WORDS[wanted]}")
+        setattr(found, name, float(value) if wanted is float else value)
+    return found
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Return whether *value* is of the type *wanted*; any real number that is no bool is a float."""
+    if wanted is float:
+        try:
+            return not isinstance(value, (bool, str)) and isfinite(value) and value >= 0
+        except TypeError:
+            return False
+    if wanted == tuple[str, ...]:
+        return isinstance(value, tuple) and all(isinstance(word, str) for word in value)
+    return isinstance(value, wanted)
+
+
+def _name(plugin: object) -> str:
+    return str(getattr(plugin, "name", type(plugin).__name__))
