@@ -19,10 +19,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing's own would have to be imported, before mtpp can listen to a Ctrl-C
 if TYPE_CHECKING:
+    from typing import Any
+
     from mtpp_dsl.api import load, solve
     from mtpp_dsl.builder import Builder, graph_from_networkx
     from mtpp_dsl.contracts import Limits, Progress
@@ -79,6 +79,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: ``import mtpp_dsl`` costs nothing."""
     if name not in _HOME:
         raise AttributeError(f"module 'mtpp_dsl' has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(f"mtpp_dsl.{_HOME[name]}"), name)
     globals()[name] = value
     return value

@@ -10,12 +10,41 @@ def main() -> None:
     import os
     import sys
 
-    from mtpp_dsl.cli.run import run
+    try:
+        _open_closed()
+        from mtpp_dsl.cli.signals import listener
 
-    code = run(sys.argv[1:])
+        listener.listen()
+    except KeyboardInterrupt:  # until somebody listens, a Ctrl-C is an exception
+        _interrupted()
+    from mtpp_dsl.cli.run import run
+    from mtpp_dsl.cli.streams import finish, outlive_readers
+
+    outlive_readers()
+    code = finish(run(sys.argv[1:]))
+    listener.ignore()
     supervision = sys.modules.get("mtpp_dsl.supervision")
     if supervision is not None and supervision.left_behind():
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _open_closed() -> None:
+    """Open standard streams that are closed on the null device, so that no file opened later gets their numbers."""
+    import os
+
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
+def _interrupted() -> None:
+    """End at once, with the exit code of a process that a Ctrl-C has ended."""
+    import os
+
+    try:
+        os.write(2, b"interrupted\n")
+    finally:
+        os._exit(130)

@@ -102,7 +102,8 @@ def solve(
 
     Exit codes: 0 a verified plan (or, from methods that only bound, a bound) · 2 the spec or the call is
     wrong · 3 proven infeasible · 4 nothing found within the limit · 5 a solver is missing or failed ·
-    7 verification failed · 130 interrupted (the best plan and bound so far are still printed).
+    7 verification failed · 130 interrupted, 143 terminated (the best plan and bound so far are still printed and
+    written; a second signal ends at once).
     """
     from mtpp_dsl.cli.solve import SolveCall, solve_and_report
 

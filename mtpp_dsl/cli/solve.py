@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import monotonic
-from types import FrameType
 
 from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.progress import Watcher
-from mtpp_dsl.cli.run import INTERRUPTED, NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
+from mtpp_dsl.cli.run import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import Method, Progress, method_traits
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.files import read_json
@@ -79,22 +76,29 @@ def solve_and_report(call: SolveCall) -> int:
     start = None if call.start is None else read_plan(problem, call.start)
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
-    with _stop_on_interrupt(progress), watcher.shown():
-        result = solve(
-            problem,
-            method,
-            solver=call.solver,
-            time_limit=None if limit is None else max(limit - elapsed() - OUTPUT_SECONDS, min(limit, LEAST_SECONDS)),
-            gap=max(gap, 1e-6),
-            threads=call.threads,
-            seed=call.seed,
-            start=start,
-            solver_options=options,
-            write_model=call.write_model,
-            progress=progress,
-        )
-    _report(call, problem, result, read)
-    return _exit_code(result, progress, only_bounds=method.gives == "bound")
+    with listener.searching(progress.stop):
+        with watcher.shown():
+            result = solve(
+                problem,
+                method,
+                solver=call.solver,
+                time_limit=_left(limit),
+                gap=max(gap, 1e-6),
+                threads=call.threads,
+                seed=call.seed,
+                start=start,
+                solver_options=options,
+                write_model=call.write_model,
+                progress=progress,
+            )
+        listener.found()
+        _report(call, problem, result, read)
+    return _exit_code(result, only_bounds=method.gives == "bound")
+
+
+def _left(limit: float | None) -> float | None:
+    """Return what solving may take of the time limit."""
+    return None if limit is None else max(limit - elapsed() - OUTPUT_SECONDS, min(limit, LEAST_SECONDS))
 
 
 def _method(call: SolveCall) -> Method:
@@ -150,23 +154,6 @@ def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
         check_picture(call.gantt)
 
 
-@contextmanager
-def _stop_on_interrupt(progress: Progress) -> Iterator[None]:
-    """Make the first Ctrl-C ask for what there is, and the second one leave."""
-
-    def handler(_: int, __: FrameType | None) -> None:
-        if progress.stopped:
-            raise KeyboardInterrupt
-        progress.stop()
-        print("\ninterrupted: finishing with what there is (again to leave at once)", file=sys.stderr)
-
-    old = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, old)
-
-
 def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> None:
     data = result_to_json(problem, result)
     data["time"] = {"read": read, **data["time"], "total": read + data["time"]["total"]}
@@ -199,9 +186,9 @@ def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> None:
         draw(problem, plan, call.gantt)
 
 
-def _exit_code(result: Result, progress: Progress, *, only_bounds: bool) -> int:
-    if progress.stopped:
-        return INTERRUPTED
+def _exit_code(result: Result, *, only_bounds: bool) -> int:
+    if listener.stopped_by is not None:
+        return listener.exit_code(listener.stopped_by)
     if result.infeasibility is not None:
         return PROVEN_INFEASIBLE
     found = result.bound if only_bounds else result.plan

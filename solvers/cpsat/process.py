@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
 from threading import Thread
@@ -15,6 +11,7 @@ from typing import IO, Any
 
 from mtpp_dsl.contracts import Availability
 from mtpp_dsl.errors import SolverError
+from mtpp_dsl.solvers.portfolio.spawn import module
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["Process", "availability"]
@@ -45,14 +42,7 @@ class Process:
         self._outbox: SimpleQueue[Any] = SimpleQueue()
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE],  # -P: nothing in the working folder is taken for a module
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
-                start_new_session=True,  # a Ctrl-C is for us, also before the process is ready to ignore it
-            )
+            self._process = module(MODULE, self._errors)
         except OSError as error:
             self._errors.close()
             raise SolverError(f"no process could be started for CP-SAT: {error}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -19,6 +18,7 @@ from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.cpsat.model import Model
 from mtpp_dsl.solvers.cpsat.paths import narrowed
 from mtpp_dsl.solvers.cpsat.request import Effort, Reply, Request, Status
+from mtpp_dsl.solvers.portfolio.spawn import heed_none
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["main"]
@@ -179,7 +179,7 @@ def _read(solver: Any, status: int, model: Model | BatchModel, seconds: float) -
 
 def main() -> None:
     """Answer requests; what is printed on the way goes to the standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the process that started us, which tells us
+    heed_none()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _Worker(sys.stdin.buffer, out).run()

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
-from subprocess import DEVNULL, PIPE, STDOUT, Popen
+from subprocess import Popen
 from threading import Thread
 from time import monotonic
 
 from mtpp_dsl.contracts import Progress
+from mtpp_dsl.solvers.portfolio.spawn import program
 
 __all__ = ["Finished", "run"]
 
@@ -43,7 +44,7 @@ def run(
 ) -> Finished:
     """Run *command* in *folder* until it ends, its time is up, or *progress* is stopped.
 
-    It runs in a session of its own, so that the terminal's Ctrl-C reaches us alone.
+    The terminal's Ctrl-C reaches us alone, and the program ends when we do: see :func:`.spawn.program`.
 
     Args:
         command: program and arguments.
@@ -53,36 +54,50 @@ def run(
         on_line: hears every line of its output.
         can_stop: whether it answers an interrupt by writing what it has.
     """
-    finished, lines = Finished(), Queue[str | None]()
-    process = Popen(command, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, start_new_session=True)
-    reader = Thread(target=_read, args=(process, lines), daemon=True)
-    reader.start()
-    deadline, asked = monotonic() + seconds + GRACE, False
-    try:
-        while True:
-            with suppress(Empty):
-                line = lines.get(timeout=0.05)
-                if line is None:
-                    break
-                finished.lines.append(line)
-                progress.solver_says(line)
-                on_line(line)
-            late = can_stop and monotonic() > deadline - GRACE
-            if (progress.stopped or late) and not asked:
-                asked = True
-                deadline = min(deadline, monotonic() + (STOP_GRACE if can_stop else 0.0))
-                process.send_signal(signal.SIGINT)
-            if monotonic() > deadline and not finished.killed:
-                finished.killed = True
-                process.kill()
-        finished.returned = process.wait()
-    finally:
-        process.kill()
-        process.wait()
-        reader.join()
-        assert process.stdout is not None
-        process.stdout.close()
+    finished = Finished()
+    with program(command, folder) as process:
+        lines = Queue[str | None]()
+        reader = Thread(target=_read, args=(process, lines), daemon=True)
+        reader.start()
+        try:
+            _watch(process, lines, finished, seconds, progress, on_line, can_stop=can_stop)
+            finished.returned = process.wait()
+        finally:
+            process.kill()
+            reader.join()
+            assert process.stdout is not None
+            process.stdout.close()
     return finished
+
+
+def _watch(
+    process: Popen[str],
+    lines: Queue[str | None],
+    finished: Finished,
+    seconds: float,
+    progress: Progress,
+    on_line: Callable[[str], None],
+    *,
+    can_stop: bool,
+) -> None:
+    """Pass on the output until it ends; end the program where it does not end by itself."""
+    deadline, asked = monotonic() + seconds + GRACE, False
+    while True:
+        with suppress(Empty):
+            line = lines.get(timeout=0.05)
+            if line is None:
+                return
+            finished.lines.append(line)
+            progress.solver_says(line)
+            on_line(line)
+        late = can_stop and monotonic() > deadline - GRACE
+        if (progress.stopped or late) and not asked:
+            asked = True
+            deadline = min(deadline, monotonic() + (STOP_GRACE if can_stop else 0.0))
+            process.send_signal(signal.SIGINT)
+        if monotonic() > deadline and not finished.killed:
+            finished.killed = True
+            process.kill()
 
 
 def _read(process: Popen[str], lines: Queue[str | None]) -> None:

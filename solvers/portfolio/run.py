@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from pickle import PicklingError
 from queue import SimpleQueue
 from tempfile import TemporaryFile
@@ -20,6 +17,7 @@ from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane
+from mtpp_dsl.solvers.portfolio.spawn import module
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["cores", "run_together"]
@@ -176,14 +174,7 @@ class _Worker:
         self.settled = False
         self.prepared = 0.0
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE],  # -P: nothing in the working folder is taken for a module
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
-                start_new_session=True,  # a Ctrl-C is for us, also before the process is ready to ignore it
-            )
+            self._process = module(MODULE, self._errors)
         except BaseException:
             self._errors.close()
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from math import inf
 from threading import Lock, Thread
@@ -16,6 +15,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.result import Bound
 from mtpp_dsl.solvers.portfolio.lane import run_lane
+from mtpp_dsl.solvers.portfolio.spawn import heed_none
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["main"]
@@ -78,7 +78,7 @@ def _limits(until: float, **given: Any) -> Limits:
 
 def main() -> None:
     """Run the lane that standard input describes; what is printed on the way goes to the standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the process that started us, which tells us
+    heed_none()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source = sys.stdin.buffer

@@ -1,0 +1,116 @@
+"""Processes that we start: they hear of signals from us alone, and end when we do, whatever ends us."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+__all__ = ["heed_none", "module", "program"]
+
+SENT_TO_ALL = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
+"""What terminals and batch systems send to all processes of a job. Ours are told by us when to stop."""
+LIFELINE = """
+import os, signal, sys
+line, pid = int(sys.argv[1]), os.getpid()
+if os.fork() == 0:
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in 0, 1, 2:
+        os.dup2(null, number)
+    os.read(line, 1)
+    if os.getppid() == pid:
+        os.kill(pid, signal.SIGKILL)
+    os._exit(0)
+os.close(line)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    sys.exit(f"{sys.argv[2]}: {error.strerror}")
+"""
+"""Turns into a program, after it has left a process behind that kills it when the pipe from us ends."""
+
+
+def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start ``python -m name`` with pipes for its input and output.
+
+    It must call :func:`heed_none` first, and end when its input does: that is how it learns that we are gone.
+
+    Args:
+        name: of a module; nothing in the working folder is taken for one.
+        errors: where its standard error goes.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    with _shielded():
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+            start_new_session=True,
+        )
+
+
+def heed_none() -> None:
+    """Ignore the signals that are meant for the process that started this one."""
+    for number in SENT_TO_ALL:
+        signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SENT_TO_ALL)
+
+
+@contextmanager
+def program(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start a program that is none of ours in *folder*; it is killed at the end of the block, and when this process is.
+
+    All that it writes is to be read from its ``stdout``. It hears SIGINT, by which we ask it to stop, and no other
+    signal of :data:`SENT_TO_ALL`. (On Windows it may outlive a process that is killed, until its own time limit.)
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    line, ours = os.pipe()
+    watched = [sys.executable, "-I", "-S", "-c", LIFELINE, str(line)] if hasattr(os, "fork") else []
+    try:
+        with _shielded():
+            process = subprocess.Popen(
+                [*watched, *command],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+                pass_fds=[line] if watched else [],
+            )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+    finally:
+        os.close(line)
+        os.close(ours)
+
+
+@contextmanager
+def _shielded() -> Iterator[None]:
+    """Start processes in the block that signals of :data:`SENT_TO_ALL` wait for until the process asks for them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SENT_TO_ALL)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
