@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl import registry, supervision
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits
-from mtpp_dsl.errors import PluginError, Refused, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plan import Plan
@@ -115,7 +115,8 @@ def solve(
 
     Raises:
         Refused: the method cannot honour this problem; says why and names one that can.
-        SolverError: the solver is missing or failed.
+        SolverError: the solver is missing, or failed before anything was found. What was found before is returned,
+            with termination "error".
         VerificationError: a plan or bound is wrong: a bug of ours.
     """
     if not 0 <= gap < 1:
@@ -161,7 +162,7 @@ def solve(
     if impossible is not None:
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
     else:
-        result = supervision.run(chosen, problem, limits, progress)
+        result = _solved(chosen, problem, limits, progress)
     notes = notes if forced is None else (*notes, forced)
     result = replace(result, notes=(*notes, *result.notes))
     try:
@@ -170,6 +171,21 @@ def solve(
     except VerificationError as error:
         error.evidence = _evidence(problem, result)
         raise
+
+
+def _solved(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Solve by *method*; where its solver fails, keep what it has reported until then.
+
+    Raises:
+        SolverError: it has reported nothing.
+    """
+    given = progress.plan
+    try:
+        return supervision.run(method, problem, limits, progress)
+    except SolverError as error:
+        if progress.bound is None and progress.plan is given:
+            raise
+        return Result("error", method=method.name, seed=limits.seed, notes=(f"{method.name!r} failed: {error}",))
 
 
 def _time_for(problem: Problem, seconds: float) -> float:

@@ -1,4 +1,4 @@
-"""Nodes that every plan has on one device: those colocated, and those on a cycle of such groups."""
+"""What ``colocate``, ``acyclic`` and ``contiguous`` ask of nodes: classes on one device, and the edges that count."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Colocate
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.problem import Problem
 
-__all__ = ["colocated", "cycle", "numbered", "ordered_edges", "strong", "together"]
+__all__ = ["colocated", "convex_edges", "cycle", "numbered", "ordered_edges", "strong", "together"]
 
 
 def together(problem: Problem) -> Ints:
@@ -53,11 +53,33 @@ def ordered_edges(problem: Problem) -> list[tuple[Ints, Ints]]:
     asked = {constraint.parts for constraint in problem.of(Acyclic)}
     if not asked:
         return []
+    sides = [False, True] if "both" in asked and problem.graph.backward.any() else [False]
+    return [_edges_of_part(problem, backward=side) for side in sides]
+
+
+def convex_edges(problem: Problem) -> dict[bool, tuple[Ints, Ints, tuple[int, ...]]]:
+    """Return, of each part of the graph, the tails and heads of its edges and the devices whose nodes must be convex.
+
+    A part is there, by whether it is the backward one, if ``constraint contiguous`` speaks of it, and ``acyclic`` does
+    not: an acyclic quotient graph has convex sets only.
+    """
+    found: dict[bool, tuple[Ints, Ints, tuple[int, ...]]] = {}
+    for backward in (False, True) if problem.graph.backward.any() else (False,):
+        kinds = {"both"} if backward else {"both", "forward"}
+        asked = [constraint for constraint in problem.of(Contiguous) if constraint.parts in kinds]
+        devices = {
+            d for constraint in asked for d in (range(problem.k) if constraint.devices is None else constraint.devices)
+        }
+        if devices and not any(constraint.parts in kinds for constraint in problem.of(Acyclic)):
+            found[backward] = (*_edges_of_part(problem, backward=backward), tuple(sorted(devices)))
+    return found
+
+
+def _edges_of_part(problem: Problem, *, backward: bool) -> tuple[Ints, Ints]:
+    """Return the tails and heads of the edges within the forward, or the backward, part of the graph."""
     graph = problem.graph
-    back = graph.backward
-    sides = [False, True] if "both" in asked and back.any() else [False]
-    within = [(back[graph.tails] == side) & (back[graph.heads] == side) for side in sides]
-    return [(graph.tails[inside], graph.heads[inside]) for inside in within]
+    inside = (graph.backward[graph.tails] == backward) & (graph.backward[graph.heads] == backward)
+    return graph.tails[inside], graph.heads[inside]
 
 
 def cycle(problem: Problem, nodes: Sequence[int]) -> list[int]:

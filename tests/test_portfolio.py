@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +13,19 @@ from typing import Any
 
 import pytest
 
+from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.errors import SolverError
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.result import Bound, Infeasibility, Result
+from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
-from mtpp_dsl.solvers.portfolio.lane import Task
+from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.portfolio.run import cores, run_together
 from mtpp_dsl.verification import verify
 
@@ -121,6 +125,19 @@ class Breaks:
 
 
 @dataclass(frozen=True)
+class Fails(Sleeps):
+    """Reports a plan, or nothing, and its solver fails."""
+
+    finds: bool = True
+    name: str = "fails"
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        if self.finds:
+            progress.report_plan(Plan.create(problem, [0] * problem.graph.n), evaluate_all_on_one(problem))
+        raise SolverError("the process of CP-SAT died: it was killed")
+
+
+@dataclass(frozen=True)
 class Unpicklable(Waits):
     """Cannot be sent."""
 
@@ -191,13 +208,78 @@ def test_time_and_interrupts_end_it() -> None:
 
 
 @pytest.mark.parametrize(("how", "said"), [("raises", "ValueError: no good"), ("dies", "ended with code 3")])
-def test_a_lane_that_fails_is_noted(how: str, said: str) -> None:
-    """The others go on, and the answer says what failed."""
+def test_a_task_that_fails_is_told_of(how: str, said: str) -> None:
+    """The others go on, so does the lane, and the results say what failed; a process that dies is started once more."""
     problem, progress = problem_of(), Progress()
-    _, notes = run_together(problem, [[Task(Breaks(how))], [Task(SliceGraph())]], Limits(time=60), progress)
+    lanes = [[Task(Breaks(how)), Task(Simple())], [Task(SliceGraph())]]
+    results, notes = run_together(problem, lanes, Limits(time=60), progress)
     assert progress.plan is not None
+    assert progress.bound is not None
+    failed = [result for result in results if result.termination == "error"]
+    assert [(result.method, said in result.notes[0]) for result in failed] == [("breaks", True)]
+    assert [said in note for note in notes] == [True] * (how == "dies")
+
+
+@dataclass(frozen=True)
+class Killed(Sleeps):
+    """Finds a plan, and is then killed from outside: as often as there are names of files in *folder* to be made."""
+
+    folder: Path = Path()
+    times: int = 1
+    name: str = "killed"
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        plan = Plan.create(problem, [0] * problem.graph.n)
+        progress.report_plan(plan, evaluate(problem, plan).cost)
+        for number in range(self.times):
+            marker = self.folder / str(number)
+            if not marker.exists():
+                marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return Result("complete", method=self.name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_one_killed_once_ends_its_work(tmp_path: Path) -> None:
+    """The method that a killed process was at is run again; nothing is missing, and a note tells of it."""
+    results, notes = run_together(problem_of(), [[Task(Killed(folder=tmp_path))]], Limits(time=60), Progress())
+    assert [result.termination for result in results] == ["complete"]
     assert len(notes) == 1
-    assert said in notes[0]
+    assert "it was killed" in notes[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_all_killed_is_not_complete(tmp_path: Path) -> None:
+    """Where every process is killed, again and again, the answer is the best until then, and ended by a failure."""
+    lanes = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        lanes.append([Task(Killed(folder=folder, times=9))])
+
+    class Run(Steps):
+        def result(self) -> Result:
+            self.at_once(lanes)
+            return self.answer()
+
+    result = Run(problem_of(), Limits(time=60), Progress()).result()
+    assert result.termination == "error"
+    assert result.plan is not None
+    assert sum("failed: it was killed" in note for note in result.notes) == 2
+
+
+def test_a_solver_that_fails_ends_its_own_work_alone() -> None:
+    """In a lane the next method has its turn; alone, what the method has reported is kept, and nothing hides that."""
+    problem = problem_of()
+    progress = Progress()
+    results = run_lane(problem, [Task(Fails()), Task(Simple())], Limits(time=60), progress)
+    assert [result.termination for result in results] == ["error", "complete"]
+    alone = solve(problem, Fails())
+    assert alone.termination == "error"
+    assert alone.plan is not None
+    assert "it was killed" in alone.notes[0]
+    with pytest.raises(SolverError):
+        solve(problem, Fails(finds=False))
 
 
 def test_what_a_method_prints_is_no_message() -> None:

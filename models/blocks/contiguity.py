@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.constraints import Acyclic, Contiguous
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.together import convex_edges
 
-__all__ = ["contiguity", "edges_of_part"]
+__all__ = ["contiguity"]
 
 
 def contiguity(model: Any, problem: Problem, home: Sequence[int], on: On) -> None:
@@ -29,13 +29,10 @@ def contiguity(model: Any, problem: Problem, home: Sequence[int], on: On) -> Non
         home: [n] what stands for each node in *on*.
         on: see :mod:`mtpp_dsl.models.blocks.assignment`.
     """
-    for side, name in ((False, "forward"), (True, "backward")):
-        devices = _devices(problem, backward=side)
-        if not devices or (side and not problem.graph.backward.any()):
-            continue
+    for backward, (tails, heads, devices) in convex_edges(problem).items():
         part = pyo.Block(concrete=True)
-        model.add_component(f"contiguous_{name}", part)
-        edges = edges_of_part(problem, backward=side)
+        model.add_component("contiguous_backward" if backward else "contiguous_forward", part)
+        edges = list(zip(tails.tolist(), heads.tolist(), strict=True))
         nodes = sorted({v for edge in edges for v in edge})
         part.E = pyo.Set(initialize=edges, dimen=2)
         part.V = pyo.Set(initialize=[(v, home[v]) for v in nodes], dimen=2)
@@ -47,22 +44,3 @@ def contiguity(model: Any, problem: Problem, home: Sequence[int], on: On) -> Non
         constrain(part, "member", part.V, part.D, rule=lambda b, v, h, d: b.z[v, d] >= on(h, d))
         constrain(part, "reaches", part.E, part.D, rule=lambda b, u, v, d: b.z[v, d] <= b.z[u, d])
         constrain(part, "leaves", part.between, part.D, rule=lambda b, v, a, h, d: b.z[v, d] <= on(h, d) - on(a, d) + 1)
-
-
-def _devices(problem: Problem, *, backward: bool) -> list[int]:
-    """Return the devices whose nodes of one part must be convex and are not so by ``acyclic``."""
-    asked = {"both"} if backward else {"both", "forward"}
-    if any(constraint.parts in asked for constraint in problem.of(Acyclic)):
-        return []
-    found: set[int] = set()
-    for constraint in problem.of(Contiguous):
-        if constraint.parts in asked:
-            found.update(range(problem.k) if constraint.devices is None else constraint.devices)
-    return sorted(found)
-
-
-def edges_of_part(problem: Problem, *, backward: bool) -> list[tuple[int, int]]:
-    """Return the edges within the forward, or the backward, part of the graph."""
-    graph = problem.graph
-    inside = (graph.backward[graph.tails] == backward) & (graph.backward[graph.heads] == backward)
-    return list(zip(graph.tails[inside].tolist(), graph.heads[inside].tolist(), strict=True))

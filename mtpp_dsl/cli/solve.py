@@ -15,7 +15,7 @@ from mtpp_dsl.cli.run import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.screen import screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import Method, Progress, method_traits
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import SolverError, UsageError
 from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -93,6 +93,10 @@ def solve_and_report(call: SolveCall) -> int:
             )
         listener.found()
         _report(call, problem, result, read)
+        if result.termination == "error":
+            print(
+                f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", file=sys.stderr
+            )
     return _exit_code(result, only_bounds=method.gives == "bound")
 
 
@@ -191,5 +195,7 @@ def _exit_code(result: Result, *, only_bounds: bool) -> int:
         return listener.exit_code(listener.stopped_by)
     if result.infeasibility is not None:
         return PROVEN_INFEASIBLE
+    if result.termination == "error":
+        return SolverError.exit_code
     found = result.bound if only_bounds else result.plan
     return NOTHING_FOUND if found is None else 0

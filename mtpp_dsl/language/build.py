@@ -1,18 +1,14 @@
-"""From Lark's parse tree to the syntax tree, bottom up and without recursion."""
+"""From the rules of the grammar to the syntax tree, bottom up."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
-
-from lark import Token, v_args
-from lark.visitors import Transformer_NonRecursive
+from collections.abc import Callable
+from typing import Any
 
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.tables import Token
 from mtpp_dsl.source import Source, Span
-
-if TYPE_CHECKING:
-    from lark.tree import Meta
 
 __all__ = ["TreeBuilder", "unquote"]
 
@@ -28,82 +24,85 @@ def unquote(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1])
 
 
-@v_args(meta=True)
-class TreeBuilder(Transformer_NonRecursive[Token, Any]):
-    """Turns a parse of *source* into its syntax tree: one method per rule of the grammar."""
+class TreeBuilder:
+    """Makes the syntax tree of *source*: one method per rule of the grammar, called with the offsets of its text."""
 
     def __init__(self, source: Source) -> None:
-        super().__init__()
         self.source = source
 
-    def span(self, meta: Meta) -> Span:
-        """Return the place of a reduction; an empty one is a place of no width at the start."""
-        if meta.empty:
-            return Span(self.source, 0, 0)
-        return Span(self.source, meta.start_pos, meta.end_pos)
+    def __getitem__(self, rule: str) -> Callable[[int, int, list[Any]], Any]:
+        """Return what makes the value of a rule."""
+        made: Callable[[int, int, list[Any]], Any] = getattr(self, rule)
+        return made
 
     def word(self, token: Token) -> tree.Word:
         """Return a token as a word with its place."""
-        return tree.Word(span=self.token_span(token), text=str(token))
+        return tree.Word(span=self.token_span(token), text=token.text)
 
     def token_span(self, token: Token) -> Span:
         """Return the place of a token."""
-        return Span(self.source, cast("int", token.start_pos), cast("int", token.end_pos))
+        return Span(self.source, token.start, token.stop)
 
     # expressions
 
-    def number(self, meta: Meta, children: list[Any]) -> tree.Number:
+    def number(self, start: int, stop: int, children: list[Any]) -> tree.Number:
         digits, unit = children
-        plain = str(digits).replace("_", "")
+        plain = digits.text.replace("_", "")
         value = int(plain) if plain.isdigit() and len(plain) < 400 else float(plain)
-        return tree.Number(span=self.span(meta), value=value, unit=None if unit is None else self.word(unit))
+        return tree.Number(
+            span=Span(self.source, start, stop), value=value, unit=None if unit is None else self.word(unit)
+        )
 
-    def text(self, meta: Meta, children: list[Any]) -> tree.Text:
-        return tree.Text(span=self.span(meta), value=unquote(children[0]))
+    def text(self, start: int, stop: int, children: list[Any]) -> tree.Text:
+        return tree.Text(span=Span(self.source, start, stop), value=unquote(children[0].text))
 
-    def name(self, meta: Meta, children: list[Any]) -> tree.Name:
+    def name(self, start: int, stop: int, children: list[Any]) -> tree.Name:
         name, subscript = children
-        return tree.Name(span=self.span(meta), name=str(name), subscripts=subscript or ())
+        return tree.Name(span=Span(self.source, start, stop), name=name.text, subscripts=subscript or ())
 
-    def subscript(self, _: Meta, children: list[Any]) -> tuple[tree.Expression, ...]:
+    def subscript(self, _: int, __: int, children: list[Any]) -> tuple[tree.Expression, ...]:
         return tuple(children)
 
-    def reference(self, meta: Meta, children: list[Any]) -> tree.Name | tree.Text:
-        if children[0].type == "STRING":
-            return self.text(meta, children)
-        return self.name(meta, children)
+    def reference(self, start: int, stop: int, children: list[Any]) -> tree.Name | tree.Text:
+        if children[0].kind == "STRING":
+            return self.text(start, stop, children)
+        return self.name(start, stop, children)
 
-    def call(self, meta: Meta, children: list[Any]) -> tree.Call:
+    def call(self, start: int, stop: int, children: list[Any]) -> tree.Call:
         function, *rest = children
         clauses = rest.pop() if rest and isinstance(rest[-1], tree.Clauses) else None
         arguments = tuple(child for child in rest if child is not None)
-        return tree.Call(span=self.span(meta), function=self.word(function), arguments=arguments, clauses=clauses)
+        return tree.Call(
+            span=Span(self.source, start, stop), function=self.word(function), arguments=arguments, clauses=clauses
+        )
 
-    def sum_(self, meta: Meta, children: list[Any]) -> tree.Expression:
+    def sum_(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
         return tree.Chain(
-            span=self.span(meta), operands=tuple(children[::2]), operators=tuple(str(sign) for sign in children[1::2])
+            span=Span(self.source, start, stop),
+            operands=tuple(children[::2]),
+            operators=tuple(sign.text for sign in children[1::2]),
         )
 
     product = sum_
 
-    def unary(self, meta: Meta, children: list[Any]) -> tree.Expression:
+    def unary(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
         operand: tree.Expression = children[-1]
-        return tree.Negate(span=self.span(meta), operand=operand) if len(children) % 2 == 0 else operand
+        return tree.Negate(span=Span(self.source, start, stop), operand=operand) if len(children) % 2 == 0 else operand
 
-    def range_(self, meta: Meta, children: list[Any]) -> tree.Expression:
+    def range_of(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
         first, last = children
-        return first if last is None else tree.RangeOf(span=self.span(meta), first=first, last=last)
+        return tree.RangeOf(span=Span(self.source, start, stop), first=first, last=last)
 
-    def relation(self, _: Meta, children: list[Any]) -> str:
-        return str(children[0])
+    def relation(self, _: int, __: int, children: list[Any]) -> str:
+        return str(children[0].text)
 
-    def relation_in(self, _: Meta, __: list[Any]) -> str:
+    def relation_in(self, _: int, __: int, ___: list[Any]) -> str:
         return "in"
 
-    def relation_not_in(self, _: Meta, __: list[Any]) -> str:
+    def relation_not_in(self, _: int, __: int, ___: list[Any]) -> str:
         return "not in"
 
-    def compare(self, meta: Meta, children: list[Any]) -> tree.Expression:
+    def compare(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
         """Fold ``a <= b <= c`` into ``a <= b and b <= c``."""
         pairs = tuple(
             tree.Compare(
@@ -114,143 +113,159 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             )
             for i in range(0, len(children) - 2, 2)
         )
-        return pairs[0] if len(pairs) == 1 else tree.Logic(span=self.span(meta), operator="and", operands=pairs)
+        return (
+            pairs[0]
+            if len(pairs) == 1
+            else tree.Logic(span=Span(self.source, start, stop), operator="and", operands=pairs)
+        )
 
-    def not_(self, meta: Meta, children: list[Any]) -> tree.Expression:
+    def not_(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
         operand: tree.Expression = children[-1]
-        return tree.Not(span=self.span(meta), operand=operand) if len(children) % 2 == 0 else operand
+        return tree.Not(span=Span(self.source, start, stop), operand=operand) if len(children) % 2 == 0 else operand
 
-    def and_(self, meta: Meta, children: list[Any]) -> tree.Logic:
-        return tree.Logic(span=self.span(meta), operator="and", operands=tuple(children))
+    def and_(self, start: int, stop: int, children: list[Any]) -> tree.Logic:
+        return tree.Logic(span=Span(self.source, start, stop), operator="and", operands=tuple(children))
 
-    def or_(self, meta: Meta, children: list[Any]) -> tree.Logic:
-        return tree.Logic(span=self.span(meta), operator="or", operands=tuple(children))
+    def or_(self, start: int, stop: int, children: list[Any]) -> tree.Logic:
+        return tree.Logic(span=Span(self.source, start, stop), operator="or", operands=tuple(children))
 
-    def list_(self, meta: Meta, children: list[Any]) -> tree.ListOf:
-        return tree.ListOf(span=self.span(meta), items=tuple(c for c in children if c is not None))
+    def list_(self, start: int, stop: int, children: list[Any]) -> tree.ListOf:
+        return tree.ListOf(span=Span(self.source, start, stop), items=tuple(c for c in children if c is not None))
 
-    def set_(self, meta: Meta, children: list[Any]) -> tree.SetOf:
-        return tree.SetOf(span=self.span(meta), items=tuple(c for c in children if c is not None))
+    def set_(self, start: int, stop: int, children: list[Any]) -> tree.SetOf:
+        return tree.SetOf(span=Span(self.source, start, stop), items=tuple(c for c in children if c is not None))
 
-    def set_where(self, meta: Meta, children: list[Any]) -> tree.SetWhere:
-        return tree.SetWhere(span=self.span(meta), binder=children[0], condition=children[1])
+    def set_where(self, start: int, stop: int, children: list[Any]) -> tree.SetWhere:
+        return tree.SetWhere(span=Span(self.source, start, stop), binder=children[0], condition=children[1])
 
     # parts of statements
 
-    def binder(self, meta: Meta, children: list[Any]) -> tree.Binder:
-        return tree.Binder(span=self.span(meta), name=self.word(children[0]), domain=children[1])
+    def binder(self, start: int, stop: int, children: list[Any]) -> tree.Binder:
+        return tree.Binder(span=Span(self.source, start, stop), name=self.word(children[0]), domain=children[1])
 
-    def clauses(self, meta: Meta, children: list[Any]) -> tree.Clauses:
-        return tree.Clauses(span=self.span(meta), binders=tuple(children[:-1]), condition=children[-1])
+    def clauses(self, start: int, stop: int, children: list[Any]) -> tree.Clauses:
+        return tree.Clauses(span=Span(self.source, start, stop), binders=tuple(children[:-1]), condition=children[-1])
 
-    def quantifier(self, meta: Meta, children: list[Any]) -> tree.Quantifier:
+    def quantifier(self, start: int, stop: int, children: list[Any]) -> tree.Quantifier:
         name, domain, condition = children
         binder = tree.Binder(span=self.token_span(name).to(domain.span), name=self.word(name), domain=domain)
-        return tree.Quantifier(span=self.span(meta), binder=binder, condition=condition)
+        return tree.Quantifier(span=Span(self.source, start, stop), binder=binder, condition=condition)
 
-    def options(self, _: Meta, children: list[Any]) -> tuple[tree.Option, ...]:
+    def options(self, _: int, __: int, children: list[Any]) -> tuple[tree.Option, ...]:
         return tuple(child for child in children if isinstance(child, tree.Option))
 
-    def option(self, meta: Meta, children: list[Any]) -> tree.Option:
-        return tree.Option(span=self.span(meta), name=self.word(children[0]), value=children[1])
+    def option(self, start: int, stop: int, children: list[Any]) -> tree.Option:
+        return tree.Option(span=Span(self.source, start, stop), name=self.word(children[0]), value=children[1])
 
-    def hyphenated(self, meta: Meta, children: list[Any]) -> tree.Text:
-        return tree.Text(span=self.span(meta), value=str(children[0]))
+    def hyphenated(self, start: int, stop: int, children: list[Any]) -> tree.Text:
+        return tree.Text(span=Span(self.source, start, stop), value=children[0].text)
 
-    def family(self, meta: Meta, children: list[Any]) -> tree.Family:
-        return tree.Family(span=self.span(meta), size=None, binders=tuple(children))
+    def family(self, start: int, stop: int, children: list[Any]) -> tree.Family:
+        return tree.Family(span=Span(self.source, start, stop), size=None, binders=tuple(children))
 
-    def family_size(self, meta: Meta, children: list[Any]) -> tree.Family:
-        return tree.Family(span=self.span(meta), size=children[0], binders=())
+    def family_size(self, start: int, stop: int, children: list[Any]) -> tree.Family:
+        return tree.Family(span=Span(self.source, start, stop), size=children[0], binders=())
 
-    def path(self, meta: Meta, children: list[Any]) -> tree.Path:
+    def path(self, start: int, stop: int, children: list[Any]) -> tree.Path:
         token = children[0]
-        is_name = token.type == "NAME"
-        return tree.Path(span=self.span(meta), value=str(token) if is_name else unquote(token), is_name=is_name)
+        is_name = token.kind == "NAME"
+        return tree.Path(
+            span=Span(self.source, start, stop), value=token.text if is_name else unquote(token.text), is_name=is_name
+        )
 
-    def members(self, _: Meta, children: list[Any]) -> tuple[tree.Expression, ...]:
+    def members(self, _: int, __: int, children: list[Any]) -> tuple[tree.Expression, ...]:
         return tuple(children)
 
-    def on(self, _: Meta, children: list[Any]) -> _On:
+    def on(self, _: int, __: int, children: list[Any]) -> _On:
         return _On(children[0])
 
     # statements
 
-    def start(self, _: Meta, children: list[Any]) -> tuple[tree.Statement, ...]:
+    def start(self, _: int, __: int, children: list[Any]) -> tuple[tree.Statement, ...]:
         return tuple(children)
 
-    def version(self, meta: Meta, children: list[Any]) -> tree.VersionStatement:
-        number = tree.Number(span=self.token_span(children[0]), value=float(children[0].replace("_", "")), unit=None)
-        return tree.VersionStatement(span=self.span(meta), version=number)
+    def version(self, start: int, stop: int, children: list[Any]) -> tree.VersionStatement:
+        number = tree.Number(
+            span=self.token_span(children[0]), value=float(children[0].text.replace("_", "")), unit=None
+        )
+        return tree.VersionStatement(span=Span(self.source, start, stop), version=number)
 
-    def param(self, meta: Meta, children: list[Any]) -> tree.ParamStatement:
+    def param(self, start: int, stop: int, children: list[Any]) -> tree.ParamStatement:
         name, kind, default, domain = children
         return tree.ParamStatement(
-            span=self.span(meta),
+            span=Span(self.source, start, stop),
             name=self.word(name),
             type=None if kind is None else self.word(kind),
             default=default,
             domain=domain,
         )
 
-    def let(self, meta: Meta, children: list[Any]) -> tree.LetStatement:
-        return tree.LetStatement(span=self.span(meta), name=self.word(children[0]), value=children[1])
+    def let(self, start: int, stop: int, children: list[Any]) -> tree.LetStatement:
+        return tree.LetStatement(span=Span(self.source, start, stop), name=self.word(children[0]), value=children[1])
 
-    def include(self, meta: Meta, children: list[Any]) -> tree.IncludeStatement:
-        path = tree.Path(span=self.token_span(children[0]), value=unquote(children[0]), is_name=False)
-        return tree.IncludeStatement(span=self.span(meta), path=path)
+    def include(self, start: int, stop: int, children: list[Any]) -> tree.IncludeStatement:
+        path = tree.Path(span=self.token_span(children[0]), value=unquote(children[0].text), is_name=False)
+        return tree.IncludeStatement(span=Span(self.source, start, stop), path=path)
 
-    def import_(self, meta: Meta, children: list[Any]) -> tree.ImportStatement:
-        return tree.ImportStatement(span=self.span(meta), path=children[0], options=_last(children, 1))
+    def import_(self, start: int, stop: int, children: list[Any]) -> tree.ImportStatement:
+        return tree.ImportStatement(span=Span(self.source, start, stop), path=children[0], options=_last(children, 1))
 
-    def graph_block(self, meta: Meta, children: list[Any]) -> tree.GraphBlock:
-        return tree.GraphBlock(span=self.span(meta), items=tuple(children))
+    def graph_block(self, start: int, stop: int, children: list[Any]) -> tree.GraphBlock:
+        return tree.GraphBlock(span=Span(self.source, start, stop), items=tuple(children))
 
-    def graph_file(self, meta: Meta, children: list[Any]) -> tree.GraphFile:
-        return tree.GraphFile(span=self.span(meta), path=children[0], options=_last(children, 1))
+    def graph_file(self, start: int, stop: int, children: list[Any]) -> tree.GraphFile:
+        return tree.GraphFile(span=Span(self.source, start, stop), path=children[0], options=_last(children, 1))
 
-    def graph_generator(self, meta: Meta, children: list[Any]) -> tree.GraphGenerator:
-        return tree.GraphGenerator(span=self.span(meta), name=self.word(children[0]), options=_last(children, 1))
+    def graph_generator(self, start: int, stop: int, children: list[Any]) -> tree.GraphGenerator:
+        return tree.GraphGenerator(
+            span=Span(self.source, start, stop), name=self.word(children[0]), options=_last(children, 1)
+        )
 
-    def node(self, meta: Meta, children: list[Any]) -> tree.NodeItem:
+    def node(self, start: int, stop: int, children: list[Any]) -> tree.NodeItem:
         name, *rest = children
         word = self.word(name)
-        if name.type == "STRING":
-            word = tree.Word(span=word.span, text=unquote(name))
+        if name.kind == "STRING":
+            word = tree.Word(span=word.span, text=unquote(name.text))
         return tree.NodeItem(
-            span=self.span(meta),
+            span=Span(self.source, start, stop),
             name=word,
             family=next((child for child in rest if isinstance(child, tree.Family)), None),
             options=_options(rest),
             clauses=_clauses(rest),
         )
 
-    def edge(self, meta: Meta, children: list[Any]) -> tree.EdgeItem:
+    def edge(self, start: int, stop: int, children: list[Any]) -> tree.EdgeItem:
         ends = tuple(child for child in children if isinstance(child, (tree.Name, tree.Text)))
-        return tree.EdgeItem(span=self.span(meta), ends=ends, options=_options(children), clauses=_clauses(children))
+        return tree.EdgeItem(
+            span=Span(self.source, start, stop), ends=ends, options=_options(children), clauses=_clauses(children)
+        )
 
-    def device(self, meta: Meta, children: list[Any]) -> tree.DeviceStatement:
+    def device(self, start: int, stop: int, children: list[Any]) -> tree.DeviceStatement:
         name, family, *rest = children
-        return tree.DeviceStatement(span=self.span(meta), name=self.word(name), family=family, options=_options(rest))
+        return tree.DeviceStatement(
+            span=Span(self.source, start, stop), name=self.word(name), family=family, options=_options(rest)
+        )
 
-    def interconnect(self, meta: Meta, children: list[Any]) -> tree.InterconnectStatement:
-        return tree.InterconnectStatement(span=self.span(meta), name=self.word(children[0]), options=_last(children, 1))
+    def interconnect(self, start: int, stop: int, children: list[Any]) -> tree.InterconnectStatement:
+        return tree.InterconnectStatement(
+            span=Span(self.source, start, stop), name=self.word(children[0]), options=_last(children, 1)
+        )
 
-    def link(self, meta: Meta, children: list[Any]) -> tree.LinkStatement:
+    def link(self, start: int, stop: int, children: list[Any]) -> tree.LinkStatement:
         first, arrow, second, *rest = children
         return tree.LinkStatement(
-            span=self.span(meta),
+            span=Span(self.source, start, stop),
             first=first,
             second=second,
-            both_ways=str(arrow) == "<->",
+            both_ways=arrow.text == "<->",
             options=_options(rest),
             clauses=_clauses(rest),
         )
 
-    def time(self, meta: Meta, children: list[Any]) -> tree.TimeStatement:
+    def time(self, start: int, stop: int, children: list[Any]) -> tree.TimeStatement:
         nodes, devices, _, batch, value, *rest = children
         return tree.TimeStatement(
-            span=self.span(meta),
+            span=Span(self.source, start, stop),
             nodes=nodes,
             devices=devices.members,
             batch=batch,
@@ -258,21 +273,24 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             clauses=_clauses(rest),
         )
 
-    def times(self, meta: Meta, children: list[Any]) -> tree.TimesFile:
-        return tree.TimesFile(span=self.span(meta), path=children[0], options=_last(children, 1))
+    def times(self, start: int, stop: int, children: list[Any]) -> tree.TimesFile:
+        return tree.TimesFile(span=Span(self.source, start, stop), path=children[0], options=_last(children, 1))
 
-    def objective(self, meta: Meta, children: list[Any]) -> tree.ObjectiveStatement:
+    def objective(self, start: int, stop: int, children: list[Any]) -> tree.ObjectiveStatement:
         return tree.ObjectiveStatement(
-            span=self.span(meta), sense=str(children[0]), name=self.word(children[1]), options=_last(children, 2)
+            span=Span(self.source, start, stop),
+            sense=children[0].text,
+            name=self.word(children[1]),
+            options=_last(children, 2),
         )
 
-    def algebra(self, meta: Meta, children: list[Any]) -> tree.LabelledConstraint:
+    def algebra(self, start: int, stop: int, children: list[Any]) -> tree.LabelledConstraint:
         label, *quantifiers, body = children
         return tree.LabelledConstraint(
-            span=self.span(meta), label=self.word(label), quantifiers=tuple(quantifiers), body=body
+            span=Span(self.source, start, stop), label=self.word(label), quantifiers=tuple(quantifiers), body=body
         )
 
-    def rule(self, meta: Meta, children: list[Any]) -> tree.ConstraintStatement:
+    def rule(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
         rule, *rest = children
         members: tuple[tree.Expression, ...] = ()
         devices = None
@@ -282,7 +300,7 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             elif isinstance(child, tuple) and child and isinstance(child[0], tree.Expression):
                 members = child
         return tree.ConstraintStatement(
-            span=self.span(meta),
+            span=Span(self.source, start, stop),
             rule=self.word(rule),
             members=members,
             devices=devices,
@@ -290,13 +308,13 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             clauses=_clauses(rest),
         )
 
-    def rule_amount(self, meta: Meta, children: list[Any]) -> tree.ConstraintStatement:
+    def rule_amount(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
         rule, *rest = children
         amounts = [child for child in rest if isinstance(child, tree.Expression)]
         devices = next((child.members for child in rest if isinstance(child, _On)), None)
         members = next((child for child in rest if isinstance(child, tuple)), ())
         return tree.ConstraintStatement(
-            span=self.span(meta),
+            span=Span(self.source, start, stop),
             rule=self.word(rule),
             members=members,
             devices=devices,
@@ -304,14 +322,14 @@ class TreeBuilder(Transformer_NonRecursive[Token, Any]):
             options=_options(rest),
         )
 
-    def colocate_by(self, meta: Meta, children: list[Any]) -> tree.ConstraintStatement:
+    def colocate_by(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
         rule, by = children
-        return tree.ConstraintStatement(span=self.span(meta), rule=self.word(rule), by=self.word(by))
+        return tree.ConstraintStatement(span=Span(self.source, start, stop), rule=self.word(rule), by=self.word(by))
 
-    def break_symmetry(self, meta: Meta, children: list[Any]) -> tree.ConstraintStatement:
+    def break_symmetry(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
         rule, by, *rest = children
         return tree.ConstraintStatement(
-            span=self.span(meta), rule=self.word(rule), by=self.word(by), options=_options(rest)
+            span=Span(self.source, start, stop), rule=self.word(rule), by=self.word(by), options=_options(rest)
         )
 
 

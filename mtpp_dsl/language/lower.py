@@ -311,12 +311,12 @@ class _Lowering:
         return lower_objective(found[0], self.scope)
 
     def constraints(self, objective: Objective) -> list[Constraint]:
-        found: list[Constraint] = []
+        found: dict[Constraint, None] = {}  # in their order, each once
         labels: dict[str, tree.LabelledConstraint] = {}
         for statement, _ in self.statements:
             if isinstance(statement, tree.ConstraintStatement):
                 new = self.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
-                found += [constraint for constraint in new or () if constraint not in found]
+                found.update(dict.fromkeys(new or ()))
                 if objective.batch is None and statement.rule.text == "batch":
                     message = (
                         f"batch sizes are about 'maximize throughput (batch = …)'; to {objective} is about one input"
@@ -328,8 +328,9 @@ class _Lowering:
                     place = labels[label].span.place
                     self.wrong.append(Diagnostic(f"label {label!r} is already used at {place}", statement.label.span))
                 labels[label] = statement
-                found += self.attempt(lambda s=statement: list(lower_labelled(s, self.scope, objective))) or ()
-        return found
+                rows = self.attempt(lambda s=statement: list(lower_labelled(s, self.scope, objective)))
+                found.update(dict.fromkeys(rows or ()))
+        return list(found)
 
     def warn_of_idle_memory(self, constraints: Sequence[Constraint], joined: Interconnect) -> None:
         streams = isinstance(joined, (Shared, Host)) and joined.overflow

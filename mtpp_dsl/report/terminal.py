@@ -22,7 +22,7 @@ _ENDED = {
     "interrupted": "interrupted",
     "infeasible": "no plan exists",
     "limit": "stopped at a limit of the solver",
-    "error": "the solver stopped early",
+    "error": "ended by a failure",
 }
 
 

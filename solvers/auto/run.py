@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.portfolio.lane import Task, attempt, run_lane
 from mtpp_dsl.solvers.portfolio.run import cores, run_together
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
@@ -251,7 +251,7 @@ class Run(Steps):
             return
         self.progress.say(f"bounding with {name}")
         limits = self.limits.within(share * self.limits.remaining, start=None, write_model=None)
-        _mip(relaxation).solve(problem, limits, self.reduced.listener())
+        self.take(attempt(_mip(relaxation), problem, limits, self.reduced.listener()))
 
     def exact(self) -> None:
         if self.closed:
@@ -270,7 +270,7 @@ class Run(Steps):
         listener = self.reduced.listener()
         seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else float("inf")
         limits = self.limits.within(seconds, start=self.reduced.best_plan)
-        self.ended = _mip(exact).solve(problem, limits, listener)
+        self.ended = attempt(_mip(exact), problem, limits, listener)
         self.notes += self.ended.notes
         if self.ended.termination == "time_limit" and self.limits.remaining > 0:
             self.ended = replace(self.ended, termination="complete")

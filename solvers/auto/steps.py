@@ -22,6 +22,7 @@ class Steps:
 
     Attributes:
         ended: what the method said that has settled the problem, or was the last to try.
+        failed: whether a method, or the process that it ran in, has failed: what it would have found is missing.
         notes: for the user.
     """
 
@@ -31,6 +32,7 @@ class Steps:
 
     def __post_init__(self) -> None:
         self.ended: Result | None = None
+        self.failed = False
         self.notes: list[str] = []
 
     @property
@@ -50,6 +52,9 @@ class Steps:
         """Remember what a method said at its end."""
         if found.infeasibility is not None:
             self.ended = found
+        elif found.termination == "error":
+            self.failed = True
+            self.notes += found.notes
 
     def run(self, task: Task) -> None:
         """Run one method from the best plan there is, if it accepts the problem and anything is open."""
@@ -86,7 +91,7 @@ class Steps:
             time={**(ended.time if ended is not None else {}), "total": progress.elapsed},
             log=tuple(progress.log),
             infeasibility=ended.infeasibility if ended is not None else None,
-            notes=tuple(self.notes),
+            notes=tuple(dict.fromkeys(self.notes)),
         )
 
     def termination(self, plan: Plan | None, bound: Bound | None) -> Termination:
@@ -98,4 +103,6 @@ class Steps:
             return "gap"
         if self.ended is not None:
             return self.ended.termination
-        return "time_limit" if self.limits.remaining <= 0 else "complete"
+        if self.limits.remaining <= 0:
+            return "time_limit"
+        return "error" if self.failed else "complete"

@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.baselines.common import Taker, why_not
 from mtpp_dsl.solvers.baselines.scotch_files import graph_file, read_mapping
 from mtpp_dsl.solvers.baselines.units import units_of
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
-from mtpp_dsl.solvers.mip.process import Finished, run
+from mtpp_dsl.solvers.mip.process import run
 
 __all__ = ["Scotch"]
 
@@ -84,7 +84,7 @@ class Scotch:
                 return taker.result()
             parts = read_mapping(Path(folder, "parts.map"), units.n)
         if done.returned != 0 or parts is None:
-            raise SolverError(f"scotch failed; its last words: {_last(done)}")
+            raise SolverError(f"scotch failed: {done.last_words}")
         assignment = np.empty(problem.graph.n, np.int64)
         for nodes, part in zip(units.members, parts, strict=True):
             assignment[list(nodes)] = devices.members[kind][part]
@@ -100,7 +100,3 @@ def _program() -> str | None:
 def _accelerators(devices: DeviceClasses) -> list[int]:
     """Return the kinds of devices that pay for their tensors."""
     return np.flatnonzero(devices.pays).tolist()
-
-
-def _last(done: Finished) -> str:
-    return next((line for line in reversed(done.lines) if line.strip()), "nothing")

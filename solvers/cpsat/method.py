@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from mtpp_dsl.constraints import BreakSymmetry, Linear
+from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.infeasible import quick
@@ -27,7 +27,8 @@ class Scheduling:
 
     A task is an interval on each device that it can be on, of which one is there, and those on one device do not
     overlap; a transfer is an indicator of two places, which delays its head, and where links are exclusive an interval
-    at its sender and its receiver (zhang2023, eq. 4-8, without their M).
+    at its sender and its receiver (zhang2023, eq. 4-8, without their M). Where the quotient graph must be acyclic, the
+    devices have places in an order, as integers; see :mod:`mtpp_dsl.solvers.cpsat.quotient`.
     """
 
     uses_solver = True
@@ -40,7 +41,7 @@ class Scheduling:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why *problem* cannot be modelled, or None."""
-        return why_not(problem, f"the model of cp-sat for {self.name}", (*HONOURS, BreakSymmetry, Linear))
+        return why_not(problem, f"the model of cp-sat for {self.name}", (*HONOURS, Acyclic, Contiguous, Linear))
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and the best bound.

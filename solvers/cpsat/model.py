@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from ortools.sat.python import cp_model
 
+from mtpp_dsl.solvers.cpsat.quotient import ConvexSets, DeviceOrder
 from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Request, Row, Solution, Term
 
 __all__ = ["Model"]
@@ -43,6 +44,10 @@ class Model:
             self._edge(e)
         self._exclusive()
         self._constraints()
+        self._parts: list[DeviceOrder | ConvexSets] = [
+            *(DeviceOrder(self.model, self._on, *edges, request.k) for edges in request.orders),
+            *(ConvexSets(self.model, self._on, convex) for convex in request.convex),
+        ]
         self.model.minimize(self._end_of_all)
         if request.hint is not None:
             self._hint(request.hint)
@@ -226,6 +231,8 @@ class Model:
             model.add_hint(self._end[v], start + int(self.request.duration[v, d]))
         for e, sent in self._sent.items():
             model.add_hint(sent, int(hint.sent[e]))
+        for part in self._parts:
+            part.hint(hint.device)
 
     def read(self, value: Any) -> Solution:
         """Return the solution; *value* gives the value of a variable."""

@@ -13,6 +13,7 @@ from mtpp_dsl.contracts import Availability
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.solvers.portfolio.spawn import module
 from mtpp_dsl.solvers.portfolio.wire import receive, send
+from mtpp_dsl.solvers.portfolio.words import last_words
 
 __all__ = ["Process", "availability"]
 
@@ -87,10 +88,7 @@ class Process:
     def _last_words(self) -> str:
         code = self._process.wait()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
-        if code == -9:
-            return "it was killed, as the system does where memory runs out; try fewer --threads or a smaller problem"
-        return said[-1] if said else f"it ended with code {code}"
+        return last_words(code, self._errors.read().decode(errors="replace"))
 
     def end(self) -> None:
         """Kill the process."""

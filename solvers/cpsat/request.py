@@ -15,6 +15,7 @@ __all__ = [
     "Answer",
     "Asked",
     "Busy",
+    "Convex",
     "Effort",
     "Reply",
     "Request",
@@ -50,6 +51,19 @@ class Busy(NamedTuple):
     start: int
     takes: int
     from_end: bool
+
+
+class Convex(NamedTuple):
+    """Devices whose tasks no path of some edges may leave and come back to.
+
+    Attributes:
+        tails, heads: of the edges.
+        devices: that are asked for this.
+    """
+
+    tails: Ints
+    heads: Ints
+    devices: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,9 @@ class Request:
         latest: [n] it does not start after.
         sequences: lists of tasks that run one after another, whatever devices they are on.
         rows: further constraints.
+        orders: for each of these lists of edges (tails, heads), the devices stand in an order in which each of its
+            edges stays on its device or leads to a later one.
+        convex: devices whose tasks must be convex.
         busy: when transfers of the request cannot be.
         hint: where to look first; need not be feasible.
     """
@@ -117,6 +134,8 @@ class Request:
     latest: Ints
     sequences: tuple[tuple[int, ...], ...]
     rows: tuple[Row, ...]
+    orders: tuple[tuple[Ints, Ints], ...]
+    convex: tuple[Convex, ...]
     busy: tuple[Busy, ...]
     hint: Solution | None
 
@@ -155,6 +174,8 @@ def request(
     latest: Ints | None = None,
     sequences: tuple[tuple[int, ...], ...] = (),
     rows: tuple[Row, ...] = (),
+    orders: tuple[tuple[Ints, Ints], ...] = (),
+    convex: tuple[Convex, ...] = (),
     busy: tuple[Busy, ...] = (),
     hint: Solution | None = None,
 ) -> Request:
@@ -178,6 +199,8 @@ def request(
         latest=np.full(n, NEVER) if latest is None else latest,
         sequences=sequences,
         rows=rows,
+        orders=orders,
+        convex=convex,
         busy=busy,
         hint=hint,
     )

@@ -16,11 +16,13 @@ __all__ = ["behind", "known"]
 
 LISTS = ("heft", "greedy", "etf", "peft")
 """List schedulers: none takes long, and none is the best of every graph."""
+LAST = "single-device"
+"""What is asked where none of them finds a plan, or honours all constraints."""
 SHARE, SECONDS = 0.1, 5.0
 
 
 def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
-    """Return the best plan known, and report it: one reported before, one given, or one of a list scheduler.
+    """Return the best plan known, and report it: one reported before, one given, one of a list, or of one device.
 
     None without one; list schedulers are asked in a small share of the time, and only if there is no other.
     """
@@ -28,7 +30,9 @@ def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
     for plan in given:
         progress.report_plan(plan, evaluate(problem, plan).cost)
     budget = limits.within(min(SHARE * limits.remaining, SECONDS), start=None)
-    for name in LISTS if not given else ():
+    for name in (*LISTS, LAST) if not given else ():
+        if name == LAST and given:
+            break
         if progress.stopped or budget.remaining <= 0 or name not in registry.available(registry.METHODS):
             continue
         method: Method = registry.load(registry.METHODS, name)()

@@ -13,12 +13,13 @@ from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.memory import memory
-from mtpp_dsl.solvers.cpsat.request import Request, Solution, request
+from mtpp_dsl.solvers.cpsat.request import Convex, Request, Solution, request
 from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, ranked, reach
 from mtpp_dsl.solvers.cpsat.scale import Scale, scale, shorter
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
 from mtpp_dsl.symmetry import ordered, rankings
+from mtpp_dsl.together import convex_edges, ordered_edges, together
 
 __all__ = ["Whole", "lower", "moves", "serial", "timetable"]
 
@@ -101,12 +102,14 @@ def lower(
         exclusive=instance.exclusive,
         size=sizes,
         capacity=capacities,
-        together=instance.together,
+        together=together(problem),
         apart=instance.apart,
         rows=(
             *(lowered(row, units, instance.time, cutoff, strict=strict) for row in rows),
             *(ranked(rank, duration) for rank in rankings(problem)),
         ),
+        orders=tuple(ordered_edges(problem)),
+        convex=tuple(Convex(*part) for part in convex_edges(problem).values()),
         hint=None if plan is None else _hint(units, ordered(problem, plan)),
     )
     return Whole(instance, units, asked, complete=complete, delayed=delayed)

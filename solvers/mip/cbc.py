@@ -120,8 +120,7 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
     if not path.exists():
         if done.killed or progress.stopped:
             return Outcome(stopped, None, watch.bound, by=watch.by)
-        last = next((line for line in reversed(done.lines) if line.strip()), "nothing")
-        raise SolverError(f"cbc failed; its last words: {last}")
+        raise SolverError(f"cbc failed: {done.last_words}")
     status, objective, values = _read(path)
     if status.startswith(("Infeasible", "Integer infeasible")):
         return Outcome("infeasible", None, None, by=watch.by)

@@ -110,8 +110,7 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
             )
         return Outcome("infeasible", None, None, by=watch.by)
     if not path.exists():
-        last = next((line for line in reversed(done.lines) if line.strip()), "nothing")
-        raise SolverError(f"glpk failed; its last words: {last}")
+        raise SolverError(f"glpk failed: {done.last_words}")
     status, objective, values = _read(path)
     if status not in ("INTEGER OPTIMAL", "OPTIMAL", "INTEGER NON-OPTIMAL"):
         return Outcome("time_limit", None, watch.bound, by=watch.by)

@@ -13,6 +13,7 @@ from time import monotonic
 
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.solvers.portfolio.spawn import program
+from mtpp_dsl.solvers.portfolio.words import last_words
 
 __all__ = ["Finished", "run"]
 
@@ -31,6 +32,11 @@ class Finished:
     def has(self, text: str) -> bool:
         """Return whether some line of the output contains *text*."""
         return any(text in line for line in self.lines)
+
+    @property
+    def last_words(self) -> str:
+        """Why it ended: the signal that killed it, else its last line."""
+        return last_words(self.returned or 0, "\n".join(self.lines))
 
 
 def run(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.errors import SolverError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, relative_gap
 
-__all__ = ["Task", "closed", "run_lane"]
+__all__ = ["Task", "attempt", "closed", "run_lane"]
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,35 @@ def closed(progress: Progress, limits: Limits) -> bool:
     return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= limits.gap
 
 
-def run_lane(problem: Problem, tasks: Sequence[Task], limits: Limits, progress: Progress) -> list[Result]:
+def attempt(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Solve by *method*; where its solver fails, return a result that says so, with termination "error"."""
+    try:
+        return method.solve(problem, limits, progress)
+    except SolverError as error:
+        return Result("error", method=method.name, seed=limits.seed, notes=(f"{method.name!r} failed: {error}",))
+
+
+def run_lane(
+    problem: Problem,
+    tasks: Sequence[Task],
+    limits: Limits,
+    progress: Progress,
+    began: Callable[[int], None] = lambda _: None,
+) -> list[Result]:
     """Run the tasks until plan and bound meet, and return what each said at its end.
 
     Every task starts from the best plan known when its turn comes, whoever has found it. One that proves that there is
-    no plan is the last.
+    no plan is the last. One whose solver fails has a result with termination "error" and a note that says why.
+
+    Args:
+        problem: what is asked.
+        tasks: in order.
+        limits: of all of them.
+        progress: told of plans and bounds.
+        began: called with the number of every task that begins.
     """
     results: list[Result] = []
-    for task in tasks:
+    for number, task in enumerate(tasks):
         if closed(progress, limits):
             break
         if task.method.accepts(problem) is not None:
@@ -52,7 +74,8 @@ def run_lane(problem: Problem, tasks: Sequence[Task], limits: Limits, progress: 
         start = progress.plan or limits.start
         own = limits.within(min(task.seconds, task.share * limits.remaining), start=start)
         progress.say(f"running {task.method.name}")
-        results.append(task.method.solve(problem, replace(own, seed=limits.seed + task.seed), progress))
+        began(number)
+        results.append(attempt(task.method, problem, replace(own, seed=limits.seed + task.seed), progress))
         if results[-1].infeasibility is not None:
             break
     return results

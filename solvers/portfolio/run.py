@@ -19,6 +19,7 @@ from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane
 from mtpp_dsl.solvers.portfolio.spawn import module
 from mtpp_dsl.solvers.portfolio.wire import receive, send
+from mtpp_dsl.solvers.portfolio.words import last_words
 
 __all__ = ["cores", "run_together"]
 
@@ -46,8 +47,8 @@ def run_together(
 ) -> tuple[list[Result], tuple[str, ...]]:
     """Run every lane in a process of its own until plan and bound meet, all have ended, or the limits end it.
 
-    Where a process cannot be started, its lane runs here, after the others. A process that dies takes its lane with
-    it, not the run.
+    Where a process cannot be started, its lane runs here, after the others. A process that dies, or is killed, is
+    started once more with the task that it was at; where that dies too, or raises, the lane goes on with the next.
 
     Args:
         problem: what is asked; must be picklable.
@@ -56,13 +57,14 @@ def run_together(
         progress: told of all plans and bounds, from several threads; what it knows already is told to the lanes.
 
     Returns:
-        What the tasks said at their ends; notes on lanes that failed.
+        What the tasks said at their ends, of those that failed with termination "error"; notes on processes that were
+        started again.
     """
     team = _Team(problem, limits, progress)
     try:
         here = [lane for lane in lanes if lane and not team.start(lane)]
         for lane in here:
-            team.results += run_lane(problem, lane, limits, progress)
+            team.add(run_lane(problem, lane, limits, progress))
         team.wait()
     finally:
         team.end()
@@ -75,13 +77,22 @@ class _Team:
     def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
         self._problem, self._limits, self._progress = problem, limits, progress
         self._workers: list[_Worker] = []
-        self._lock = Lock()
+        self._lock, self._starting = Lock(), Lock()
+        self._ending = False
         self.news = Event()
         self.results: list[Result] = []
         self.notes: list[str] = []
 
-    def start(self, tasks: Sequence[Task]) -> bool:
-        """Start a process for a lane; return False if that is not possible."""
+    def add(self, results: Sequence[Result]) -> None:
+        """Keep what tasks said at their ends."""
+        with self._lock:
+            self.results += results
+
+    def start(self, tasks: Sequence[Task], *, again: bool = False) -> bool:
+        """Start a process for a lane; return False if that is not possible.
+
+        With *again*, a process has died in the first task before.
+        """
         limits, progress = self._limits, self._progress
         margin = min(MARGIN, MARGIN_SHARE * limits.remaining)
         given = {
@@ -96,7 +107,7 @@ class _Team:
         share = monotonic() + limits.remaining - margin
         job = (self._problem, list(tasks), given, share, progress.plan, progress.cost, progress.bound)
         try:
-            worker = _Worker(self, job)
+            worker = _Worker(self, job, tasks, again=again)
         except (OSError, ValueError, PicklingError, TypeError, AttributeError) as error:
             progress.say(f"no process could be started ({error}): the methods run one after another")
             return False
@@ -116,19 +127,37 @@ class _Team:
             progress.say(*values)
         elif kind == "prepared":
             self._extend(source, *values)
+        elif kind == "task":
+            source.at = values[0]
+        elif kind == "done":
+            self.add(values[0])
+        elif kind == "failed":
+            self._lost(source, values[0].strip().splitlines()[-1], died=False)
+        elif kind == "died":
+            self._lost(source, values[0], died=True)
         if kind in ("plan", "cost", "bound"):
             for other in list(self._workers):
                 if other is not source:
                     other.tell(kind, *values)
-        with self._lock:
-            if kind == "done":
-                self.results += values[0]
-            elif kind == "failed":
-                self.notes.append(f"a part of the portfolio failed: {values[0].strip().splitlines()[-1]}")
-        if kind in ("done", "failed"):
+        if kind in ("done", "failed", "died"):
             source.settled = True
-        if kind not in ("say", "prepared"):
+        if kind not in ("say", "prepared", "task"):
             self.news.set()
+
+    def _lost(self, source: _Worker, why: str, *, died: bool) -> None:
+        """Go on with the lane of a process that ended too early, and keep what is to be said of it."""
+        once_more = died and not (source.again and source.at == 0)
+        rest = source.tasks[source.at + (0 if once_more else 1) :]
+        with self._starting:
+            if self._ending:
+                return
+            started = bool(rest) and self.start(rest, again=once_more)
+        name = source.tasks[source.at].method.name
+        if started and once_more:
+            with self._lock:
+                self.notes.append(f"the process of {name!r} was started again: {why}")
+        else:
+            self.add([Result("error", method=name, seed=self._limits.seed, notes=(f"{name!r} failed: {why}",))])
 
     def _extend(self, source: _Worker, seconds: float) -> None:
         """Give all the time that *source* has prepared code for, unless another has taken as long meanwhile."""
@@ -152,6 +181,8 @@ class _Team:
 
     def end(self) -> None:
         """Stop all processes; those that do not listen are killed."""
+        with self._starting:
+            self._ending = True
         for worker in self._workers:
             worker.tell("stop")
         until = monotonic() + (STOP_GRACE if self._progress.stopped else GRACE)
@@ -162,13 +193,21 @@ class _Team:
 class _Worker:
     """One process.
 
+    Attributes:
+        tasks: of its lane.
+        at: the number of the task that it is at.
+        again: whether a process has died in the first task before.
+        settled: whether nothing more is to be heard of it.
+        prepared: seconds that it has prepared compiled code for.
+
     Raises:
         OSError: it cannot be started.
         PicklingError, TypeError, AttributeError: the job cannot be sent.
     """
 
-    def __init__(self, team: _Team, job: object) -> None:
+    def __init__(self, team: _Team, job: object, tasks: Sequence[Task], *, again: bool) -> None:
         self._team = team
+        self.tasks, self.at, self.again = tasks, 0, again
         self._outbox: SimpleQueue[object] = SimpleQueue()
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.settled = False
@@ -215,13 +254,9 @@ class _Worker:
         except (EOFError, OSError):
             pass
         if not self.settled:
-            self._team.hear(self, "failed", self._last_words())
-
-    def _last_words(self) -> str:
-        code = self._process.wait()
-        self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip()
-        return said or f"its process ended with code {code}"
+            code = self._process.wait()
+            self._errors.seek(0)
+            self._team.hear(self, "died", last_words(code, self._errors.read().decode(errors="replace")))
 
     def end(self, seconds: float) -> None:
         """Wait for the end, and bring it about after *seconds*."""

@@ -91,7 +91,8 @@ def main() -> None:
         Progress.report_bound(relay, bound)
     Thread(target=relay.follow, args=(source,), daemon=True).start()
     try:
-        relay.tell("done", run_lane(problem, tasks, _limits(**given).within(max(share - monotonic(), 0.0)), relay))
+        own = _limits(**given).within(max(share - monotonic(), 0.0))
+        relay.tell("done", run_lane(problem, tasks, own, relay, began=lambda number: relay.tell("task", number)))
     except Exception:
         relay.tell("failed", format_exc())
     out.flush()
