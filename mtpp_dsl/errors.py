@@ -111,6 +111,19 @@ class VerificationError(MtppError, AssertionError):
         self.evidence = evidence
 
 
+MAX_WORD = 60
+MAX_COMPARED = 2_000
+"""Longer words have no near ones, and of many known words those that begin alike are looked at."""
+
+
+def _comparable(word: str, known: Iterable[str]) -> list[str]:
+    """Return the known words that may be near *word*: of much its length, and few enough to be looked at."""
+    near = [other for other in known if abs(len(other) - len(word)) <= max(2, len(word) // 2)]
+    if len(near) > MAX_COMPARED:
+        near = [other for other in near if other[:1] == word[:1]]
+    return near[:MAX_COMPARED]
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` when *known* has a word close to *word*, else ``""``.
 
@@ -119,5 +132,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["acyclic"])
     ''
     """
-    near = get_close_matches(word, list(known), n=1)
+    near = get_close_matches(word, _comparable(word, known), n=1) if len(word) <= MAX_WORD else []
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-__all__ = ["Diagnostic", "Source", "Span"]
+__all__ = ["Diagnostic", "Source", "Span", "shortened"]
+
+MAX_EXCERPT = 100
+"""Characters of a source line that messages show."""
+
+MAX_MESSAGE = 2_000
+_LONG_WORD = re.compile(r"\S{200,}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +33,7 @@ class Source:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(i + 1 for i, char in enumerate(self.text) if char == "\n")]
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         r"""Return the line and the column, both from 1, of a character offset.
@@ -71,12 +78,33 @@ class Span:
         return Span(self.source, self.start, max(self.stop, other.stop))
 
     def excerpt(self) -> str:
-        """Return the source line with carets under the span."""
+        """Return the source line, or the part of a long one that matters, with carets under the span."""
         line, column = self.source.position(self.start)
         text = self.source.line(line).replace("\t", " ")
         width = max(1, min(self.stop - self.start, len(text) - column + 1))
+        text, column, width = _window(text, column - 1, width)
         gutter = f"{line:5} | "
-        return f"{gutter}{text}\n{' ' * (len(gutter) - 2)}| {' ' * (column - 1)}{'^' * width}"
+        return f"{gutter}{text}\n{' ' * (len(gutter) - 2)}| {' ' * column}{'^' * width}"
+
+
+def _window(text: str, start: int, width: int) -> tuple[str, int, int]:
+    """Return :data:`MAX_EXCERPT` characters of a line at most, those around the carets, and where these then start."""
+    if len(text) <= MAX_EXCERPT:
+        return text, start, width
+    first = max(0, min(start - MAX_EXCERPT // 3, len(text) - MAX_EXCERPT))
+    stop = min(len(text), first + MAX_EXCERPT)
+    shown = ("…" if first else "") + text[first + bool(first) : stop - (stop < len(text))]
+    return shown + ("…" if stop < len(text) else ""), start - first, min(width, stop - start)
+
+
+def shortened(text: str, most: int = MAX_MESSAGE) -> str:
+    """Return *text* without the middle of its long words, and no more of it than *most* characters.
+
+    >>> len(shortened("nothing is called '" + 10**6 * "a" + "'"))
+    179
+    """
+    text = _LONG_WORD.sub(lambda word: f"{word[0][:120]}…{word[0][-40:]}", text)
+    return text if len(text) <= most else f"{text[: most * 3 // 4]} … {text[-most // 4 :]}"
 
 
 @dataclass(frozen=True)
@@ -97,15 +125,15 @@ class Diagnostic:
 
     def __str__(self) -> str:
         if self.span is None:
-            return "\n".join([f"{self.severity}: {self.message}", *self._trailer()])
+            return "\n".join([f"{self.severity}: {shortened(self.message)}", *self._trailer()])
         line, column = self.span.source.position(self.span.start)
         stop = column + max(1, self.span.stop - self.span.start) - 1
         columns = f"{column}" if stop == column or "\n" in self.span.text else f"{column}-{stop}"
-        head = f"{self.span.source.name}:{line}:{columns}: {self.severity}: {self.message}"
+        head = f"{self.span.source.name}:{line}:{columns}: {self.severity}: {shortened(self.message)}"
         return "\n".join([head, self.span.excerpt(), *self._trailer()])
 
     def _trailer(self) -> list[str]:
-        lines = [f"  = {note}" for note in self.notes]
+        lines = [f"  = {shortened(note)}" for note in self.notes]
         origin = self.span.source.included_from if self.span else None
         while origin is not None:
             lines.append(f"  = included from {origin}")

@@ -39,6 +39,7 @@ DATA = {
     "traits",
     "transfers",
     "units",
+    "visible",
     "unread",
 }
 BELOW = {  # what a part of the core may import beside the data and itself

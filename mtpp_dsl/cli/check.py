@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.cli.arguments import read_problem
+from mtpp_dsl.cli.screen import say
 from mtpp_dsl.contracts import method_traits
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.infeasible import forced_together, quick
@@ -21,16 +21,16 @@ def check_spec(spec: Path, define: list[str], include: list[Path]) -> int:
     """Read a spec and say what it means; return the exit code."""
     problem = read_problem(spec, define, include)
     for warning in problem.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    print(f"{spec}: the spec is sound")
+        say(f"warning: {warning}", stderr=True)
+    say(f"{spec}: the spec is sound")
     for line in _facts(problem):
-        print(f"  {line}")
+        say(f"  {line}")
     impossible = quick(problem)
     if impossible is not None:
-        print(f"  but no plan exists: {impossible.reason}")
+        say(f"  but no plan exists: {impossible.reason}")
     forced = forced_together(problem)
     if forced is not None:
-        print(f"  note: {forced}")
+        say(f"  note: {forced}")
     _methods(problem)
     return 0
 
@@ -85,9 +85,9 @@ def _methods(problem: Problem) -> None:
     can[SOLVE] = can[SOLVE] or ["no method yet"]
     for kind, names in can.items():
         if names:
-            print(f"  {kind}: {', '.join(names)}")
+            say(f"  {kind}: {', '.join(names)}")
     for names, reason in _together(cannot):
-        print(f"  {', '.join(names)} {reason}")
+        say(f"  {', '.join(names)} {reason}")
 
 
 def _together(cannot: list[tuple[str, str]]) -> list[tuple[list[str], str]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.reader import read_source
@@ -29,7 +29,7 @@ def format_files(paths: list[Path], check: bool) -> int:
             if not check:
                 path.write_text(text, encoding="utf-8")
     for path in changed:
-        print(f"{'would format' if check else 'formatted'} {path}", file=sys.stderr)
+        say(f"{'would format' if check else 'formatted'} {path}", stderr=True)
     if wrong:
         raise SpecError(wrong)
     return 1 if check and changed else 0

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from mtpp_dsl import registry
 from mtpp_dsl.api import method_names
-from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.contracts import GIVES, Backend, Engine, Installed, Method
 from mtpp_dsl.errors import PluginError
 from mtpp_dsl.report.columns import Row, table
@@ -18,7 +18,7 @@ def _print(columns: tuple[str, str, str], rows: list[tuple[str, str, str]], *, q
     """Print a table whose last column is broken where the terminal is narrow; where *quiet*, the first column alone."""
     if quiet:
         for row in rows:
-            print(row[0])
+            say(row[0])
         return 0
     styled = [(columns, "bold"), *((row, "") for row in rows)]
     show(

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from mtpp_dsl.cli.plain import encodes
-from mtpp_dsl.cli.screen import console
+from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.result import relative_gap
 from mtpp_dsl.units import format_gap, format_quantity
 
@@ -83,7 +83,7 @@ class Watcher:
         if self.live is not None:
             self.live.console.print(line)
         else:
-            print(line, file=sys.stderr, flush=True)
+            say(line, stderr=True)
 
     def picture(self) -> Table:
         """Return the live line: the time, how near the bound is to the plan, both, and what is being done."""

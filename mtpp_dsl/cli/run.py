@@ -9,7 +9,9 @@ import tempfile
 from collections.abc import Sequence
 from time import monotonic
 
+from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import MtppError, SpecError, VerificationError
+from mtpp_dsl.visible import visible
 
 __all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "elapsed", "run"]
 
@@ -43,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
         _print_error(str(error), prefix="")
         count = sum(1 for diagnostic in error.diagnostics if diagnostic.severity == "error")
         if count > 1:
-            print(f"\n{count} errors", file=sys.stderr)
+            say(f"\n{count} errors", stderr=True)
         return error.exit_code
     except VerificationError as error:
         _print_error(f"{error}\nThis is a bug of mtpp, not of your spec. Evidence is kept in {_keep(error)}")
@@ -52,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         _print_error(str(error))
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
+        say("interrupted", stderr=True)
         return INTERRUPTED
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
@@ -60,6 +62,7 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except Exception as error:
         if _is_usage(error):
+            error.message = visible(str(getattr(error, "message", error)))  # type: ignore[attr-defined]
             error.show()  # type: ignore[attr-defined]
             return 2
         raise
@@ -71,7 +74,7 @@ def _is_usage(error: Exception) -> bool:
 
 
 def _print_error(message: str, prefix: str = "error: ") -> None:
-    print(f"{prefix}{message}", file=sys.stderr)
+    say(f"{prefix}{message}", stderr=True)
 
 
 def _keep(error: VerificationError) -> str:

@@ -1,4 +1,8 @@
-"""What is printed on stdout: styled and as wide as the terminal there, plain and unbroken elsewhere."""
+"""What is printed: styled and as wide as the terminal there, plain and unbroken elsewhere.
+
+Every command prints by what stands here, so that no control character of a spec, of a data file or of a path reaches
+a terminal (:mod:`mtpp_dsl.visible`).
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,33 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mtpp_dsl.visible import visible
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
-__all__ = ["console", "screen_width", "show"]
+__all__ = ["console", "say", "screen_width", "show"]
+
+
+def say(line: str, *, stderr: bool = False) -> None:
+    """Print a line, or several, of text that names what others have written."""
+    print(visible(line), file=sys.stderr if stderr else sys.stdout, flush=stderr)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console on which brackets, colons and numbers mean nothing."""
+    """Return a console on which brackets, colons, numbers and control characters mean nothing."""
     from rich.console import Console
+    from rich.segment import Segment
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    class Screen(Console):
+        """Styles text, and shows what a terminal would obey."""
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(visible(part.text), part.style)
+
+    return Screen(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def screen_width() -> int | None:
@@ -32,4 +51,4 @@ def show(lines: Iterable[Text]) -> None:
         for line in lines:
             screen.print(line, soft_wrap=True)
     else:
-        sys.stdout.write("".join(f"{line.plain.rstrip()}\n" for line in lines))
+        sys.stdout.write("".join(f"{visible(line.plain).rstrip()}\n" for line in lines))

@@ -12,7 +12,7 @@ from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
-from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import Method, Progress, method_traits
 from mtpp_dsl.errors import SolverError, UsageError
@@ -72,7 +72,7 @@ def solve_and_report(call: SolveCall) -> int:
     method = _method(call)
     _check_schedule(call, problem, method)
     for warning in problem.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {warning}", stderr=True)
     start = None if call.start is None else read_plan(problem, call.start)
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
@@ -94,9 +94,7 @@ def solve_and_report(call: SolveCall) -> int:
         listener.found()
         _report(call, problem, result, read)
         if result.termination == "error":
-            print(
-                f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", file=sys.stderr
-            )
+            say(f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", stderr=True)
     return _exit_code(result, only_bounds=method.gives == "bound")
 
 
@@ -171,7 +169,7 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> N
     else:
         for path in (call.trace, call.gantt):
             if path is not None:
-                print(f"{path} was not written: there is no plan to show", file=sys.stderr)
+                say(f"{path} was not written: there is no plan to show", stderr=True)
     if not call.quiet and not to_stdout:
         from mtpp_dsl.report.terminal import summary
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.certificate import Claim, check_bound, number
+from mtpp_dsl.cli.screen import say
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import VerificationError
 from mtpp_dsl.files import read_json
@@ -37,7 +38,7 @@ def verify_plan(spec: Path, plan_file: Path, define: list[str], include: list[Pa
             right.append(check_bound(problem, claim, Limits(time=time_limit)))
         except VerificationError as error:
             wrong.append(f"{plan_file}: {error}")
-    print("\n".join(wrong or right))
+    say("\n".join(wrong or right))
     return VerificationError.exit_code if wrong else 0
 
 

@@ -17,6 +17,10 @@ __all__ = ["MAX_ERRORS", "Measurement", "read_measurements"]
 MAX_ERRORS = 20
 """Wrong lines reported of one file."""
 
+MAX_HEADER = 10_000
+MAX_LINES = 300_000
+"""A file of more measurements is refused."""
+
 COLUMNS = ("node", "device", "batch", "time")
 _CELL = re.compile(r'[ \t]*("(?:[^"]|"")*"|[^,"]*)[ \t]*(,|$)')
 _HEADER_UNIT = re.compile(r"time\s*[(\[]\s*([^)\]]*?)\s*[)\]]")
@@ -59,13 +63,16 @@ def read_measurements(source: Source, unit: str | None, place: Span, wrong: list
     first = next(lines, None)
     if first is None:
         raise Complaint(f"{source.name} is empty; a file of times begins with {','.join(COLUMNS)}", place)
+    _refuse_others(source, first, place)
     columns, own = _header(_cells(source, first))
     if own is not None and unit is not None and own != unit:
         raise Complaint(f"{source.name} says that its times are in {own}, and unit says {unit}", place)
     measured = own or unit
     factor, dimension = (1.0, NONE) if measured is None else UNITS[measured]
     found = 0
-    for line in lines:
+    for number, line in enumerate(lines):
+        if number == MAX_LINES:
+            raise Complaint(f"{source.name} has more than {MAX_LINES:,} measurements, the most that are read", place)
         try:
             yield _measurement(source, line, columns, factor, dimension == TIME)
         except Complaint as complaint:
@@ -73,6 +80,21 @@ def read_measurements(source: Source, unit: str | None, place: Span, wrong: list
             found += 1
             if found == MAX_ERRORS:
                 return
+
+
+def _refuse_others(source: Source, first: Span, place: Span) -> None:
+    """Complain about a text that is no file of times, without a word of what it is.
+
+    Raises:
+        Complaint: its first line has fewer than two of the columns.
+    """
+    names = {cell.strip(' \t"').lower().partition(" ")[0] for cell in first.text[:MAX_HEADER].split(",")}
+    if len(names & set(COLUMNS)) < 2:
+        raise Complaint(
+            f"{source.name} is no file of times: its first line does not name the columns",
+            place,
+            [f"a file of times begins with {','.join(COLUMNS)}; time (ms) gives a unit"],
+        )
 
 
 def _lines(source: Source) -> Iterator[Span]:

@@ -26,7 +26,15 @@ from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINA
 from mtpp_dsl.language.tables import Failure, Tables, Token
 from mtpp_dsl.source import Diagnostic, Source, Span
 
-__all__ = ["MAX_DEPTH", "MAX_ERRORS", "MAX_WORDS", "parse", "parse_counted", "parse_expression"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_ERRORS",
+    "MAX_WORDS",
+    "begins_with_statement",
+    "parse",
+    "parse_counted",
+    "parse_expression",
+]
 
 MAX_DEPTH = 100
 """Brackets nested deeper than this are refused."""
@@ -74,6 +82,12 @@ def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...]
     except Failure as failure:
         found = list(islice(_recover(source, failure), MAX_ERRORS))
         raise SpecError(found or [_explain(source, failure, "start", failure.pending, len(source.text))]) from None
+
+
+def begins_with_statement(source: Source) -> bool:
+    """Return whether the first word of a text begins a statement."""
+    first = next(_words(source, 0, len(source.text)), None)
+    return first is not None and first.text in STATEMENTS
 
 
 def parse_expression(source: Source) -> tree.Expression:

@@ -11,7 +11,7 @@ from mtpp_dsl.files import read_text
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
-from mtpp_dsl.language.parser import parse, parse_expression
+from mtpp_dsl.language.parser import begins_with_statement, parse, parse_expression
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.language.values import Sequence as Values
@@ -63,7 +63,10 @@ class _Reader:
         try:
             statements = parse(source)
         except SpecError as error:
-            self.diagnostics += error.diagnostics
+            if chain and not _may_be_spec(source, chain[-1]):
+                self.complain(f"{source.name} is no spec: it does not begin with a statement", source.included_from)
+            else:
+                self.diagnostics += error.diagnostics
             return []
         found: list[tuple[tree.Statement, Path]] = []
         for statement in statements:
@@ -105,8 +108,13 @@ class _Reader:
                 return None
         return None
 
-    def complain(self, message: str, span: Span, *notes: str) -> None:
+    def complain(self, message: str, span: Span | None, *notes: str) -> None:
         self.diagnostics.append(Diagnostic(message, span, notes=notes))
+
+
+def _may_be_spec(source: Source, path: Path) -> bool:
+    """Return whether errors of an included file may show its lines: they may be anything if it is no spec."""
+    return path.suffix == ".mtpp" or begins_with_statement(source)
 
 
 def bind_params(

@@ -10,6 +10,7 @@ from typing import Any
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
+from mtpp_dsl.visible import escaped
 
 __all__ = ["SCHEMA_VERSION", "dumps", "result_to_json", "schema"]
 
@@ -24,7 +25,7 @@ def schema() -> dict[str, Any]:
 
 def dumps(data: object, encoding: str = "utf-8") -> str:
     """Return JSON text for people and programs: indented, no NaN or infinity; ASCII where *encoding* has no more."""
-    text = json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    text = escaped(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)) + "\n"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
