@@ -13,6 +13,7 @@ from mtpp_dsl import registry, supervision
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -21,7 +22,6 @@ from mtpp_dsl.verification import TOLERANCE, check_result, verify
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
-DEFAULT_SOLVER = "highs"
 DEFAULT_TIME = 60.0
 """Seconds that ``solve`` takes at most unless told otherwise."""
 CHECK_SECONDS = 3e-5
@@ -128,12 +128,11 @@ def solve(
     if seed < 0:
         raise UsageError(f"the seed is {seed}; it must be zero or more")
     began = monotonic()
-    _check_solver(solver)
+    check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
     traits = method_traits(chosen)
-    if not traits.uses_solver:
-        _refuse_solver_options(chosen, solver, solver_options, write_model, threads)
-    _refuse_solver(chosen, solver)
+    refuse_options(problem, chosen, solver, solver_options, write_model, threads)
+    refuse_solver(chosen, solver)
     reason = chosen.accepts(problem)
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
@@ -158,11 +157,15 @@ def solve(
         start=start,
         write_model=None if write_model is None else Path(write_model),
     )
-    impossible = quick(problem)
+    impossible = None if write_model is not None else quick(problem)  # the model is written even so
     if impossible is not None:
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
     else:
         result = _solved(chosen, problem, limits, progress)
+    if write_model is not None and not progress.models:
+        raise UsageError(
+            f"no model was written to {write_model}: the time was up before it was built; give it more time"
+        )
     notes = notes if forced is None else (*notes, forced)
     result = replace(result, notes=(*notes, *result.notes))
     try:
@@ -235,44 +238,6 @@ def _honest(result: Result, gap: float) -> Result:
     if result.termination == "gap" and result.gap is not None and result.gap > gap + OPTIMAL_GAP:
         return replace(result, termination="complete")
     return result
-
-
-def _check_solver(solver: str) -> None:
-    """Say what there is, if *solver* is not."""
-    names = [*registry.available(registry.BACKENDS), *registry.available(registry.ENGINES)]
-    if solver not in names:
-        raise PluginError(f"there is no solver {solver!r}{did_you_mean(solver, names)} (there are: {', '.join(names)})")
-
-
-def _refuse_solver(method: Method, solver: str) -> None:
-    """Refuse a solver that the method would not use: the default one stands for none."""
-    traits = method_traits(method)
-    engines = traits.engines
-    if engines and not traits.backends and solver not in (*engines, DEFAULT_SOLVER):
-        raise Refused(f"method {method.name!r} uses {' and '.join(engines)}, not {solver}")
-    known = registry.available(registry.ENGINES)
-    if solver in known and solver not in engines:
-        models = ", ".join(registry.load(registry.ENGINES, solver).formulations)
-        raise Refused(f"method {method.name!r} does not use {solver}, which has models for {models}")
-
-
-def _refuse_solver_options(
-    method: Method,
-    solver: str,
-    options: Mapping[str, Any] | None,
-    write_model: Path | str | None,
-    threads: int | None,
-) -> None:
-    """Refuse what would be ignored by a method that uses no MIP solver."""
-    asked = {
-        "a solver": solver != DEFAULT_SOLVER,
-        "solver options": options,
-        "a model": write_model,
-        "threads": threads,
-    }
-    for what, given in asked.items():
-        if given:
-            raise UsageError(f"method {method.name!r} uses no MIP solver: {what} would mean nothing to it")
 
 
 def _instead(problem: Problem, refused: Method) -> str:

@@ -137,6 +137,7 @@ class Progress:
         held: the least cost of a plan that a solver holds and hands over when it stops.
         bound: the best bound reported.
         log: the history.
+        models: the files to which models were written.
         started: ``time.monotonic()`` at the start.
     """
 
@@ -150,6 +151,7 @@ class Progress:
         self.held: float | None = None
         self.bound: Bound | None = None
         self.log: list[LogEntry] = []
+        self.models: list[Path] = []
         self.started = monotonic()
         self._listener = listener
         self._solver_log = solver_log
@@ -196,6 +198,11 @@ class Progress:
             if not self._closed and (self.bound is None or bound.cost > self.bound.cost):
                 self.bound = bound
                 self._changed()
+
+    def report_model(self, path: Path) -> None:
+        """Report that a model was written."""
+        with self._lock:
+            self.models.append(path)
 
     def say(self, message: str) -> None:
         """Tell the user what is being done."""

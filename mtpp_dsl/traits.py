@@ -48,6 +48,7 @@ class MethodBase:
     Attributes:
         uses_solver: it honours the solver, its options and the threads of the limits; whoever asks another one for
             them is told.
+        may_need_none: it uses several solvers, or ends without one where that proves the same; it takes no options.
         writes_model: it honours ``write_model`` of the limits, whatever becomes of the problem.
         needs_start: it works on a plan that it is given, and is not asked without one.
         baseline: it is there to be compared with, and not recommended to those whom another method refuses.
@@ -59,6 +60,7 @@ class MethodBase:
     """
 
     uses_solver: bool = False
+    may_need_none: bool = False
     writes_model: bool = False
     needs_start: bool = False
     baseline: bool = False

@@ -113,6 +113,12 @@ def test_infeasible(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["--method", "simple", "--solver", "scip"], "uses no MIP solver: a solver would mean nothing"),
         (["--method", "simple", "--solver-option", "a=1"], "solver options would mean nothing"),
         (["--method", "simple", "--write-model", "m.lp"], "a model would mean nothing"),
+        (
+            ["--write-model", "m.lp"],
+            "'auto' may end without a model: m.lp would not be written; choose --method exact, ",
+        ),
+        (["--solver-option", "a=1"], "'auto' may use several solvers, or none: option a would mean nothing"),
+        (["--method", "exact", "--write-model", "none/m.lp"], "there is no folder none"),
         (["--method", "slicegraph", "--threads", "2"], "threads would mean nothing"),
     ],
 )
@@ -252,6 +258,44 @@ def test_start_and_model(toy: str, tmp_path: Path) -> None:
         options = ["--start", str(answer), "--method", "exact", "-q", "--write-model", str(model)]
         assert run(["solve", toy, *options]) == 0
         assert ("bounds" if suffix == ".lp" else "ROWS") in model.read_text(encoding="utf-8")
+
+
+def test_a_model_is_written_of_a_problem_that_counting_solves(toy: str, tmp_path: Path) -> None:
+    """What ends before the solver begins has been written all the same, the members of a family too."""
+    spec = tmp_path / "full.mtpp"
+    text = TOY.replace("output = 1", "output = 1, params = 3").replace("device d[2]", "device d[2] (memory = 4)")
+    spec.write_text(text + "constraint memory\n")
+    for method, names in (("exact", ["m.lp"]), ("guess", ["g-j1.lp", "g-j2.lp"])):
+        path = tmp_path / f"{names[0][0]}.lp"
+        assert run(["solve", str(spec), "--method", method, "-q", "--write-model", str(path)]) == 3
+        for name in names:
+            assert "bounds" in (tmp_path / name).read_text(encoding="utf-8")
+
+
+def test_a_model_that_was_not_written_is_an_error(
+    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the time is up before the model is built there is no answer with code 0."""
+    monkeypatch.setattr("mtpp_dsl.models.formulations.exact.Exact.build", lambda *_: time.sleep(3))
+    path = tmp_path / "m.lp"
+    assert run(["solve", toy, "--method", "exact", "--time-limit", "1s", "--write-model", str(path)]) == 2
+    assert "no model was written to" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_a_solver_that_auto_did_not_need_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Auto checks that the solver is there, and says so where it came to an end without it."""
+    assert run(["solve", str(QUICK), "--solver", "cbc", "--time-limit", "20s"]) in (0, 5)
+    out, err = capsys.readouterr()
+    assert "--solver cbc was not used: no model had to be solved" in out or "not installed" in err
+
+
+def test_cp_sat_writes_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With an engine the formulation has a model of another kind."""
+    batch = QUICK.with_name("batch.mtpp")
+    options = ["--method", "batched", "--solver", "cp-sat", "--write-model", str(tmp_path / "m.lp")]
+    assert run(["solve", str(batch), *options]) == 2
+    assert "solver 'cp-sat' solves no MIP" in capsys.readouterr().err
 
 
 def test_fmt(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

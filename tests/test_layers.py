@@ -58,6 +58,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "supervision": set(),
     "testing": {"registry", "formats", "generators", "samples", "verification"},
     "language": {"registry", "formats", "generators"},
+    "honoured": {"registry"},
 }
 TOP = {"", "__main__", "api", "builder", "cli"}  # may import all of the core; nothing below imports them
 CP_SAT = {f"mtpp_dsl.solvers.cpsat.{module}" for module in ("batch_model", "model", "worker")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Method, Progress
+from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Method, MethodBase, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.registry import BACKENDS, FORMULATIONS, METHODS, load
@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.ideals.method import Ideals
 __all__ = ["Auto"]
 
 
-class Auto:
+class Auto(MethodBase):
     """Method ``auto``: everything built in, in the order that pays.
 
     1. bounds that cost next to nothing, and contraction of the graph, where it provably keeps an optimum;
@@ -29,6 +29,7 @@ class Auto:
     name = "auto"
     gives: Gives = "plan and bound"
     uses_solver = True
+    may_need_none = True
     backends = True
     engines = ("cp-sat",)
     summary = "the best plan and bound that the time allows, from everything built in"
@@ -56,8 +57,11 @@ class Auto:
         """Return the best plan and bound found.
 
         Raises:
+            Refused: a model is to be written, or a solver has options: which one is used, if any, is seen on the way.
             SolverError: the MIP solver is missing or failed.
         """
+        if limits.write_model is not None or limits.solver_options:
+            raise Refused("auto may use several solvers, or none: choose the method whose model or solver is meant")
         from mtpp_dsl.solvers.auto.batches import BatchRun
         from mtpp_dsl.solvers.auto.latency import LatencyRun
         from mtpp_dsl.solvers.auto.run import Run

@@ -250,13 +250,11 @@ class Run(Steps):
         if relaxation.accepts(problem) is not None:
             return
         self.progress.say(f"bounding with {name}")
-        limits = self.limits.within(share * self.limits.remaining, start=None, write_model=None)
+        limits = self.limits.within(share * self.limits.remaining, start=None)
         self.take(attempt(_mip(relaxation), problem, limits, self.reduced.listener()))
 
     def exact(self) -> None:
         if self.closed:
-            if self.limits.write_model is not None:
-                self.notes.append("no model was written: it was solved without one; use --method exact")
             return
         problem, exact = self.reduced.problem, _formulation("exact")
         if exact.accepts(problem) is not None:
@@ -271,6 +269,7 @@ class Run(Steps):
         seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else float("inf")
         limits = self.limits.within(seconds, start=self.reduced.best_plan)
         self.ended = attempt(_mip(exact), problem, limits, listener)
+        self.used = True
         self.notes += self.ended.notes
         if self.ended.termination == "time_limit" and self.limits.remaining > 0:
             self.ended = replace(self.ended, termination="complete")

@@ -24,6 +24,7 @@ class Steps:
         ended: what the method said that has settled the problem, or was the last to try.
         failed: whether a method, or the process that it ran in, has failed: what it would have found is missing.
         notes: for the user.
+        used: whether a solver was used.
     """
 
     problem: Problem
@@ -34,6 +35,7 @@ class Steps:
         self.ended: Result | None = None
         self.failed = False
         self.notes: list[str] = []
+        self.used = False
 
     @property
     def closed(self) -> bool:
@@ -50,6 +52,7 @@ class Steps:
 
     def take(self, found: Result) -> None:
         """Remember what a method said at its end."""
+        self.used |= found.solver is not None
         if found.infeasibility is not None:
             self.ended = found
         elif found.termination == "error":
@@ -77,6 +80,8 @@ class Steps:
     def answer(self) -> Result:
         """Return the best of what the steps found."""
         progress, ended = self.progress, self.ended
+        if self.limits.solver != Limits().solver and not self.used:
+            self.notes.append(f"--solver {self.limits.solver} was not used: no model had to be solved")
         plan, bound = progress.plan, progress.bound
         if ended is not None and ended.bound is not None and (bound is None or ended.bound.cost >= bound.cost):
             bound = ended.bound

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 
 from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Progress
 from mtpp_dsl.problem import Problem
@@ -45,6 +46,9 @@ class _Watch(Progress):
         super().__init__()
         self.whole = whole
         self.passed = False
+
+    def report_model(self, path: Path) -> None:
+        self.whole.report_model(path)
 
     @property
     def stopped(self) -> bool:

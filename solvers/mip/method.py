@@ -35,6 +35,7 @@ from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.one import Proven, solve_one
 from mtpp_dsl.solvers.mip.own_rows import has_own_rows, scope, stronger, too_high
 from mtpp_dsl.solvers.mip.proof import certificate_of
+from mtpp_dsl.solvers.mip.write import member_path, write_model
 from mtpp_dsl.verification import verify
 
 __all__ = ["MipMethod"]
@@ -56,6 +57,7 @@ class MipMethod(MethodBase):
     """
 
     uses_solver = True
+    writes_model = True
 
     def __init__(self, formulation: Formulation | FormulationFamily, backend: str | None = None) -> None:
         self.formulation = formulation
@@ -88,6 +90,7 @@ class MipMethod(MethodBase):
         run = _Run(self.formulation, backend, problem, limits, progress, seed=limits.seed)
         impossible = quick(problem)
         if impossible is not None:
+            run.write()
             return run.result("infeasible", infeasibility=impossible)
         run.take_start()
         run.strengthen()
@@ -115,6 +118,17 @@ class _Run:
         self.inner = self.limits.within(inf, gap=gap)
         own = has_own_rows(self.formulation)
         self.known = Known(self.formulation, self.backend, self.problem, self.limits, self.progress, own)
+
+    def write(self) -> None:
+        """Write the model, or those of a family, where it is not solved."""
+        path, form = self.limits.write_model, self.formulation
+        if path is None:
+            return
+        members = form.members(self.problem) if isinstance(form, FormulationFamily) else [form]
+        for member in members:
+            place = path if member is form else member_path(path, form.name, member.name)
+            write_model(member.build(self.problem), place)
+            self.progress.report_model(place)
 
     def take_start(self) -> None:
         """Report the start, if it is a plan; else drop it, saying so."""
@@ -232,9 +246,15 @@ class _Run:
         return certificate_of(self.problem, cost, pipeline=pipeline, seconds=seconds)
 
     def written(self, scale: float) -> None:
-        """Note what the numbers of a written model mean."""
-        if self.limits.write_model is not None:
-            self.notes.append(f"in the written model a cost of 1 stands for {scale:.12g}")
+        """Note what the numbers of a written model mean, and where its file is if several were written."""
+        if self.limits.write_model is None:
+            return
+        names = [path.name for path in self.progress.models]
+        which = "the written model"
+        if names[1:]:
+            self.notes.append(f"models were written to {', '.join(names)}")
+            which = "that of the least bound"
+        self.notes.append(f"in {which} a cost of 1 stands for {scale:.12g}")
 
     def take_plan(self, plan: Plan) -> None:
         """Report *plan*, unless the solver's tolerances have let it break a constraint."""

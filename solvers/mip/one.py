@@ -81,6 +81,7 @@ def solve_one(
         formulation.start(problem, model, limits.start)
     if limits.write_model is not None:
         write_model(model, limits.write_model)
+        progress.report_model(limits.write_model)
     slack = backend_traits(backend).slack
     floor = _floor(model, scale)
     if known is not None:

@@ -45,6 +45,7 @@ class Coarse(MethodBase):
         self.method, self.reduction = method, Gcof(rules)
         self.name, self.summary = method.name, f"{method.summary}, on a coarsened graph"
         self.traits = traits = method_traits(method)
+        self.may_need_none = traits.may_need_none
         self.uses_solver, self.writes_model = traits.uses_solver, traits.writes_model
         self.engines, self.backends = traits.engines, traits.backends
 
@@ -109,6 +110,9 @@ class _Lifting(Aside):
         if better:
             fine = self._lift(plan)
             self._to.report_plan(fine, evaluate(self._problem, fine).cost)
+
+    def report_model(self, path: Path) -> None:
+        self._to.report_model(path)
 
     @property
     def wants_solver_log(self) -> bool:

@@ -1,0 +1,105 @@
+"""What is asked of a method and would be ignored by it: refused before the work, with a method that honours it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl import registry
+from mtpp_dsl.contracts import Formulation, FormulationFamily, Method, formulation_traits, method_traits
+from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
+from mtpp_dsl.problem import Problem
+
+__all__ = ["DEFAULT_SOLVER", "check_solver", "refuse_options", "refuse_solver"]
+
+DEFAULT_SOLVER = "highs"
+MODEL_FILES = (".lp", ".mps")
+
+
+def check_solver(solver: str) -> None:
+    """Say what there is, if *solver* is not."""
+    names = [*registry.available(registry.BACKENDS), *registry.available(registry.ENGINES)]
+    if solver not in names:
+        raise PluginError(f"there is no solver {solver!r}{did_you_mean(solver, names)} (there are: {', '.join(names)})")
+
+
+def refuse_solver(method: Method, solver: str) -> None:
+    """Refuse a solver that the method would not use: the default one stands for none."""
+    traits = method_traits(method)
+    engines = traits.engines
+    if engines and not traits.backends and solver not in (*engines, DEFAULT_SOLVER):
+        raise Refused(f"method {method.name!r} uses {' and '.join(engines)}, not {solver}")
+    known = registry.available(registry.ENGINES)
+    if solver in known and solver not in engines:
+        models = ", ".join(registry.load(registry.ENGINES, solver).formulations)
+        raise Refused(f"method {method.name!r} does not use {solver}, which has models for {models}")
+
+
+def refuse_options(
+    problem: Problem,
+    method: Method,
+    solver: str,
+    options: Mapping[str, Any] | None,
+    write_model: Path | str | None,
+    threads: int | None,
+) -> None:
+    """Refuse what the method would ignore, or might.
+
+    Raises:
+        UsageError: it uses no solver, or may end without one, and something is asked of that; says which do. Or the
+            model cannot be written where it shall be.
+    """
+    traits = method_traits(method)
+    asked = {
+        "a solver": solver != DEFAULT_SOLVER and not traits.uses_solver,
+        "solver options": options and not traits.uses_solver,
+        "threads": threads and not traits.uses_solver,
+        "a model": write_model is not None and not traits.uses_solver,
+    }
+    for what, given in asked.items():
+        if given:
+            instead = "" if what == "threads" else _instead(problem)
+            raise UsageError(f"method {method.name!r} uses no MIP solver: {what} would mean nothing to it{instead}")
+    if options and traits.may_need_none:
+        raise UsageError(
+            f"method {method.name!r} may use several solvers, or none: {_names(options)} would mean nothing, or not to "
+            f"all of them{_instead(problem)}"
+        )
+    if write_model is None:
+        return
+    if solver in registry.available(registry.ENGINES) and not traits.may_need_none:
+        raise Refused(
+            f"solver {solver!r} solves no MIP: {write_model} would not be written; use --solver {DEFAULT_SOLVER}"
+        )
+    if not traits.writes_model:
+        why = "may end without a model" if traits.may_need_none else "solves no MIP that could be written as one file"
+        raise UsageError(f"method {method.name!r} {why}: {write_model} would not be written{_instead(problem)}")
+    _check_file(Path(write_model))
+
+
+def _check_file(path: Path) -> None:
+    if path.suffix.lower() not in MODEL_FILES:
+        raise UsageError(f"cannot write a model as {path.name!r}: use the suffix .lp or .mps")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"cannot write the model to {path}: there is no folder {path.parent}")
+
+
+def _names(options: Mapping[str, Any]) -> str:
+    return "option " + ", ".join(options) if len(options) == 1 else "options " + ", ".join(options)
+
+
+def _instead(problem: Problem) -> str:
+    """Return which formulations of *problem* a MIP solver can be asked for, in words; those that give a plan first."""
+    found: list[tuple[bool, str]] = []
+    for name in registry.available(registry.FORMULATIONS):
+        try:
+            formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
+        except PluginError:  # a broken one is no help
+            continue
+        if not formulation_traits(formulation).baseline and formulation.accepts(problem) is None:
+            found.append((formulation.role == "relaxation", name))
+    names = [name for _, name in sorted(found, key=lambda entry: entry[0])]
+    if not names:
+        return "; no method that solves one MIP accepts this problem"
+    return f"; choose --method {' or '.join([*filter(None, [', '.join(names[:-1])]), names[-1]])}"
