@@ -16,6 +16,7 @@ from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.idle import idle_memory, idle_names, idle_work
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
 from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, lower_graph, read_file
@@ -112,7 +113,8 @@ class _Lowering:
         for name in self.scope.lets:
             self.attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
         self.stop_if_wrong()
-        self.warn_of_idle_memory(constraints, joined)
+        self.warn(graph, devices, joined, constraints)
+        self.warn_of_free_streams(constraints, joined)
         self.warn_of_idle_batches(objective)
         self.warn_of_idle_tables(graph, devices)
         try:
@@ -332,13 +334,21 @@ class _Lowering:
                 found.update(dict.fromkeys(rows or ()))
         return list(found)
 
-    def warn_of_idle_memory(self, constraints: Sequence[Constraint], joined: Interconnect) -> None:
+    def warn(
+        self, graph: Graph, devices: tuple[Device, ...], joined: Interconnect, constraints: list[Constraint]
+    ) -> None:
+        """Warn of what the spec says to no effect, each in its place."""
+        statements = [statement for statement, _ in self.statements]
+        memory = self.memory.first, self.memory.place
+        found = [
+            *idle_names(statements, self.source),
+            *(() if self.graph is not None else idle_work(graph, statements)),
+            *idle_memory(graph, devices, joined, constraints, statements, memory),
+        ]
+        self.notes += map(str, found)
+
+    def warn_of_free_streams(self, constraints: Sequence[Constraint], joined: Interconnect) -> None:
         streams = isinstance(joined, (Shared, Host)) and joined.overflow
-        if self.memory.dimension is not None and not streams and not any(isinstance(x, Memory) for x in constraints):
-            self.notes.append(
-                f"{self.memory.first} is given, but nothing keeps to it: say 'constraint memory', "
-                "or 'overflow = stream' on the interconnect"
-            )
         held = [x.devices for x in constraints if isinstance(x, Memory)]
         assert self.scope.devices is not None
         for d, device in enumerate(self.scope.devices):

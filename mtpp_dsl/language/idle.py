@@ -1,0 +1,109 @@
+"""Warnings of what a spec says to no effect: names that nothing reads, memory that nothing uses, nodes without work."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from mtpp_dsl.constraints import Constraint, Memory, Replicate
+from mtpp_dsl.graph import Graph
+from mtpp_dsl.language import tree
+from mtpp_dsl.problem import Device, Interconnect, Links
+from mtpp_dsl.source import Diagnostic, Source, Span
+
+__all__ = ["idle_memory", "idle_names", "idle_work"]
+
+_SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"|#[^\n]*')
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator[Diagnostic]:
+    """Yield a warning for each param and let of *source* that nothing names but its own statement.
+
+    Those of included files are not looked at: a file of definitions may hold more than each of its users needs.
+    """
+    found = [
+        s for s in statements if isinstance(s, (tree.ParamStatement, tree.LetStatement)) and s.span.source is source
+    ]
+    if not found:
+        return
+    named = _named({statement.span.source for statement in statements})
+    declared = Counter(s.name.text for s in statements if isinstance(s, (tree.ParamStatement, tree.LetStatement)))
+    for statement in found:
+        name = statement.name.text
+        if named[name] <= declared[name]:
+            what = "param" if isinstance(statement, tree.ParamStatement) else "let"
+            yield _warning(f"nothing reads the {what} {name!r}: use it, or take it away", statement.name.span)
+
+
+def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Diagnostic]:
+    """Yield a warning where no node takes any time."""
+    if graph.n == 0 or graph.work.any() or graph.batch_times or any(table.any() for table in graph.times.values()):
+        return
+    kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
+    span = next((s.span for s in reversed(statements) if isinstance(s, kinds)), None)
+    yield _warning("no node has work, so every device is as good as any other: give nodes (work = …)", span)
+
+
+def idle_memory(
+    graph: Graph,
+    devices: Sequence[Device],
+    joined: Interconnect,
+    constraints: Sequence[Constraint],
+    statements: Sequence[tree.Statement],
+    first: tuple[str, Span | None],
+) -> Iterator[Diagnostic]:
+    """Yield a warning for memory that nothing keeps to, or that means nothing as the other side of it is not given.
+
+    Args:
+        graph: with what the nodes take.
+        devices: with their memories.
+        joined: may stream what does not fit.
+        constraints: may keep to the memories.
+        statements: of the spec and of what it includes.
+        first: what the spec calls the first memory of a device, and its place.
+    """
+    rules = any(isinstance(constraint, Memory) for constraint in constraints)
+    streams = not isinstance(joined, Links) and joined.overflow
+    limited = any(device.memory is not None for device in devices)
+    called = _named({s.span.source for s in statements}, calls=True)
+    places = [s.span for s in statements if isinstance(s, tree.ConstraintStatement) and s.rule.text == "memory"]
+    if first[0] and not rules and not streams and not called["memory"]:
+        yield _warning(
+            f"{first[0]} is given, but nothing keeps to it: say 'constraint memory', "
+            "or 'overflow = stream' on the interconnect",
+            first[1],
+        )
+    if rules and not limited:
+        yield _warning("no device has a memory, so this always holds: give devices (memory = …)", *places[:1])
+    elif limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
+        places += [s.span for s in statements if isinstance(s, tree.InterconnectStatement)]
+        yield _warning("no node takes any memory, so every device has enough: give nodes (params = …)", *places[:1])
+    option = _memory_option(statements)
+    exchanged = any(isinstance(constraint, Replicate) for constraint in constraints)
+    if option is not None and not (limited or rules or exchanged or called["params"] or called["memory"]):
+        yield _warning(
+            "nothing reads what the nodes take: give devices (memory = …) and say 'constraint memory'", option
+        )
+
+
+def _memory_option(statements: Iterable[tree.Statement]) -> Span | None:
+    """Return the place of the first option that says what memory a node takes."""
+    blocks = [statement for statement in statements if isinstance(statement, tree.GraphBlock)]
+    nodes = (item for block in blocks for item in block.items if isinstance(item, tree.NodeItem))
+    options = (option.name for node in nodes for option in node.options)
+    return next((name.span for name in options if name.text in ("params", "memory")), None)
+
+
+def _named(sources: Iterable[Source], *, calls: bool = False) -> Counter[str]:
+    """Return how often each name stands in the texts, comments and strings apart; with *calls* those of functions."""
+    pattern = re.compile(r"[A-Za-z_]\w*(?=\s*\()") if calls else _NAME
+    found: Counter[str] = Counter()
+    for source in sources:
+        found.update(pattern.findall(_SKIPPED.sub("", source.text)))
+    return found
+
+
+def _warning(message: str, span: Span | None = None) -> Diagnostic:
+    return Diagnostic(message, span, "warning")
