@@ -11,7 +11,7 @@ from typing import Any
 
 from mtpp_dsl import registry, supervision
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits
-from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.infeasible import forced_together, quick
@@ -66,9 +66,7 @@ def find_method(name: str, solver: str = DEFAULT_SOLVER) -> Method:
     """
     names = method_names()
     if name not in names:
-        raise PluginError(
-            f"there is no method {name!r}{did_you_mean(name, names)} (there are: {', '.join(names)}; see mtpp methods)"
-        )
+        raise PluginError(f"there is no method {name!r}{nearest(name, names)} (mtpp methods lists all {len(names)})")
     if names[name] == "method":
         method: Method = registry.load(registry.METHODS, name)()
         return method

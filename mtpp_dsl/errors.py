@@ -34,6 +34,7 @@ __all__ = [
     "UsageError",
     "VerificationError",
     "did_you_mean",
+    "nearest",
 ]
 
 
@@ -134,3 +135,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     near = get_close_matches(word, _comparable(word, known), n=1) if len(word) <= MAX_WORD else []
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def nearest(word: str, known: Iterable[str], most: int = 3) -> str:
+    """Return ``"; did you mean 'x', 'y' or 'z'?"`` with the words of *known* that are nearest to *word*, else ``""``.
+
+    >>> nearest("exct", ["exact", "expert", "guess"])
+    "; did you mean 'exact' or 'expert'?"
+    >>> nearest("zzz", ["exact"])
+    ''
+    """
+    near = [repr(name) for name in get_close_matches(word, list(known), n=most, cutoff=0.5)]
+    return f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?" if near else ""

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from mtpp_dsl.errors import PluginError, did_you_mean
+from mtpp_dsl.errors import PluginError, nearest
 
 __all__ = [
     "BACKENDS",
@@ -33,6 +33,9 @@ ENGINES = "mtpp_dsl.engines"
 FORMATS = "mtpp_dsl.formats"
 GENERATORS = "mtpp_dsl.generators"
 PROOFS = "mtpp_dsl.proofs"
+
+MOST_LISTED = 12
+"""A message names all plug-ins of a group where there are no more."""
 
 BUILTIN: dict[str, dict[str, str]] = {
     FORMULATIONS: {
@@ -163,8 +166,8 @@ def load(group: str, name: str) -> Any:
     """
     points = available(group)
     if name not in points:
-        hint = did_you_mean(name, points)
-        raise PluginError(f"there is no {_NOUN[group]} {name!r}{hint} (there are: {', '.join(points)})")
+        listed = ", ".join(points) if len(points) <= MOST_LISTED else f"{len(points)} others"
+        raise PluginError(f"there is no {_NOUN[group]} {name!r}{nearest(name, points)} (there are: {listed})")
     try:
         return points[name].load()
     except (ImportError, AttributeError) as error:

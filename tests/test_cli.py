@@ -13,7 +13,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from mtpp_dsl.api import method_names
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.contracts import Availability
 from mtpp_dsl.report.json import schema
@@ -97,7 +96,7 @@ def test_infeasible(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--method", "exct"], "did you mean 'exact'?"),
+        (["--method", "exct"], "did you mean 'exact'"),
         (["--solver", "hihgs"], "did you mean 'highs'?"),
         (["--time-limit", "soon"], "'soon' is no duration"),
         (["--gap", "120%"], "a gap is between 0 and 100 %"),
@@ -331,27 +330,6 @@ def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
         "gurobi",
     ):
         assert word in out
-
-
-def test_check(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A sound spec is described, with the methods that can and cannot solve it."""
-    assert run(["check", toy]) == 0
-    out = capsys.readouterr().out
-    assert "4 nodes, 3 edges" in out
-    assert "can solve it: auto, exact\n" in out
-    assert "can bound it: simple, anchor, node, count, configuration" in out
-    assert "slicegraph" in next(line for line in out.splitlines() if "cannot honour constraint few" in line)
-
-
-def test_check_gives_each_reason_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Methods that cannot solve a spec for one reason share a line, and each is named in exactly one."""
-    assert run(["check", str(UNEQUAL)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert sum("minimises a bottleneck, not a makespan" in line for line in lines) == 1
-    assert sum("host or shared" in line for line in lines) == 1
-    told = [name for line in lines[6:] for name in line.replace(":", ",").replace(" cannot", ",").split(",")]
-    for name in method_names():
-        assert sum(word.strip() == name for word in told) == 1, name
 
 
 def test_what_is_reserved_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

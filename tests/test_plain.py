@@ -86,7 +86,7 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     call = [sys.executable, "-m", "mtpp_dsl", "solve", spec, "--method", "single-device", "--json", str(answer)]
     done = subprocess.run(call, capture_output=True, check=False, env={**os.environ, "PYTHONUTF8": "1"})
     assert done.returncode == 0, done.stderr
-    assert b"n\\udcff.mtpp" in done.stdout
+    assert "n\N{REPLACEMENT CHARACTER}.mtpp".encode() in done.stdout
     assert json.loads(answer.read_text(encoding="utf-8"))["spec"]["path"].endswith("n\udcff.mtpp")
 
 

@@ -26,6 +26,22 @@ Include = Annotated[
     list[Path],
     typer.Option("-I", metavar="DIR", help="Folder where include looks; may be repeated.", show_default=False),
 ]
+Names = Annotated[bool, typer.Option("--quiet", "-q", help="Print names alone, one a line.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what is wrong.")]
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """Return the methods that begin as what has been typed."""
+    from mtpp_dsl.registry import FORMULATIONS, METHODS, available
+
+    return [name for group in (METHODS, FORMULATIONS) for name in available(group) if name.startswith(incomplete)]
+
+
+def complete_solver(incomplete: str) -> list[str]:
+    """Return the solvers that begin as what has been typed."""
+    from mtpp_dsl.registry import BACKENDS, ENGINES, available
+
+    return [name for group in (BACKENDS, ENGINES) for name in available(group) if name.startswith(incomplete)]
 
 
 @app.callback(invoke_without_command=True)
@@ -44,8 +60,10 @@ def root(
 def solve(
     spec: Spec,
     define: Define = [],  # noqa: B006  typer copies defaults
-    method: Annotated[str, typer.Option(help="How: see mtpp methods.")] = "auto",
-    solver: Annotated[str, typer.Option(help="MIP solver: see mtpp solvers.")] = "highs",
+    method: Annotated[str, typer.Option(help="How: see mtpp methods.", autocompletion=complete_method)] = "auto",
+    solver: Annotated[
+        str, typer.Option(help="MIP solver: see mtpp solvers.", autocompletion=complete_solver)
+    ] = "highs",
     time_limit: Annotated[
         str, typer.Option(metavar="TIME", help="Stop after this long: 60s, 500ms, 2min, 1h, or none.")
     ] = "60s",
@@ -135,11 +153,17 @@ def solve(
 
 
 @app.command()
-def check(spec: Spec, define: Define = [], include: Include = []) -> int:  # noqa: B006
-    """Read and check a spec; solve nothing. Says which methods can solve it."""
+def check(
+    spec: Spec,
+    define: Define = [],  # noqa: B006
+    include: Include = [],  # noqa: B006
+    quiet: Quiet = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name every method, and why others cannot.")] = False,
+) -> int:
+    """Read and check a spec; solve nothing. Says what it is, what is odd about it, and which methods fit."""
     from mtpp_dsl.cli.check import check_spec
 
-    return check_spec(spec, define, include)
+    return check_spec(spec, define, include, quiet=quiet, verbose=verbose)
 
 
 @app.command()
@@ -151,6 +175,7 @@ def verify(
     time_limit: Annotated[
         str, typer.Option(metavar="TIME", help="Give up checking the bound's certificate after this long, or none.")
     ] = "10min",
+    quiet: Quiet = False,
 ) -> int:
     """Check a plan and a bound against a spec, independently of everything that could have made them.
 
@@ -159,31 +184,32 @@ def verify(
     from mtpp_dsl.cli.arguments import seconds
     from mtpp_dsl.cli.verify import verify_plan
 
-    return verify_plan(spec, plan, define, include, seconds(time_limit))
+    return verify_plan(spec, plan, define, include, seconds(time_limit), quiet=quiet)
 
 
 @app.command()
 def fmt(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help=".mtpp files.", show_default=False)],
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Format specs in place; no comment is lost."""
     from mtpp_dsl.cli.fmt import format_files
 
-    return format_files(specs, check)
+    return format_files(specs, check, quiet=quiet)
 
 
 @app.command()
-def methods() -> int:
+def methods(quiet: Names = False) -> int:
     """List the methods, built in and plugged in."""
     from mtpp_dsl.cli.listing import list_methods
 
-    return list_methods()
+    return list_methods(quiet=quiet)
 
 
 @app.command()
-def solvers() -> int:
+def solvers(quiet: Names = False) -> int:
     """List the MIP solvers: what is installed, and how to install the others."""
     from mtpp_dsl.cli.listing import list_solvers
 
-    return list_solvers()
+    return list_solvers(quiet=quiet)

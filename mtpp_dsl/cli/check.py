@@ -5,57 +5,72 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+from rich.text import Text
+
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.cli.arguments import read_problem
-from mtpp_dsl.cli.screen import say
+from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.contracts import method_traits
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.units import format_quantity
+from mtpp_dsl.report.columns import facts
+from mtpp_dsl.report.names import fold_names
+from mtpp_dsl.units import counted, format_quantity
 
 __all__ = ["check_spec"]
 
+FEW = 4
+"""So many methods of one kind are named unless all are asked for."""
+SOLVE, PLAN, BOUND, COMPARE = "solve it", "plan", "bound", "compare"
+KINDS = {"plan and bound": SOLVE, "plan": PLAN, "bound": BOUND}
 
-def check_spec(spec: Path, define: list[str], include: list[Path]) -> int:
-    """Read a spec and say what it means; return the exit code."""
+
+def check_spec(
+    spec: Path, define: list[str], include: list[Path], *, quiet: bool = False, verbose: bool = False
+) -> int:
+    """Read a spec and say what it means; return the exit code.
+
+    Args:
+        spec: the file.
+        define: values of its params.
+        include: folders where its includes are looked for.
+        quiet: say nothing but what is wrong.
+        verbose: name every method, and why others cannot solve it.
+    """
     problem = read_problem(spec, define, include)
-    for warning in problem.warnings:
-        say(f"warning: {warning}", stderr=True)
-    say(f"{spec}: the spec is sound")
-    for line in _facts(problem):
-        say(f"  {line}")
-    impossible = quick(problem)
-    if impossible is not None:
-        say(f"  but no plan exists: {impossible.reason}")
-    forced = forced_together(problem)
-    if forced is not None:
-        say(f"  note: {forced}")
-    _methods(problem)
+    tell_warnings(problem)
+    if quiet:
+        return 0
+    width = screen_width()
+    told = [(label, Text(text)) for label, text in [*_facts(problem), *_findings(problem)]]
+    told += [(label, Text(text)) for label, text in (_all_methods(problem) if verbose else _methods(problem))]
+    say(f"{spec}: {_verdict(problem)}\n")
+    show(facts(told, width))
     return 0
 
 
-def _facts(problem: Problem) -> list[str]:
-    graph, unit = problem.graph, problem.time_unit
-    least = problem.time.min(axis=1)
-    work = format_quantity(float(least[least < float("inf")].sum()), unit)
+def _verdict(problem: Problem) -> str:
+    return "the spec is sound" + (f", with {counted(len(problem.warnings), 'warning')}" if problem.warnings else "")
+
+
+def _facts(problem: Problem) -> list[tuple[str, str]]:
+    """Return what the spec says, each with a label."""
     constraints = Counter(getattr(c, "label", c.keyword).partition("[")[0] for c in problem.constraints)
     listed = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in constraints.items())
     params = ", ".join(f"{name} = {value}" for name, value in problem.origin.params.items())
-    return [
-        f"objective    {problem.objective}",
-        f"graph        {graph.n} nodes, {graph.m} edges, {work} of work on the fastest devices",
-        f"devices      {problem.k}: {_devices(problem)}",
-        f"interconnect {problem.interconnect.keyword}{_groups(problem)}",
-        f"constraints  {listed or 'none'}",
-        *([f"params       {params}"] if params else []),
+    found = [
+        ("objective", str(problem.objective)),
+        ("graph", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}"),
+        ("devices", f"{problem.k}: {fold_names([device.name for device in problem.devices])}"),
+        ("interconnect", problem.interconnect.keyword + _groups(problem)),
+        ("constraints", listed or "none"),
+        ("work", _work(problem)),
+        ("memory", _memory(problem)),
+        ("params", params),
     ]
-
-
-def _devices(problem: Problem) -> str:
-    from mtpp_dsl.report.names import fold_names
-
-    return fold_names([device.name for device in problem.devices])
+    return [(label, text) for label, text in found if text]
 
 
 def _groups(problem: Problem) -> str:
@@ -63,14 +78,75 @@ def _groups(problem: Problem) -> str:
     return f", slower between {groups} groups of devices" if problem.hierarchical else ""
 
 
-SOLVE, PLAN, BOUND, COMPARE = "can solve it", "can find a plan", "can bound it", "to compare with"
-KINDS = {"plan and bound": SOLVE, "plan": PLAN, "bound": BOUND}
+def _work(problem: Problem) -> str:
+    """Return what all nodes take where each is fastest, and the share of it that an even split would give a device."""
+    least = problem.time.min(axis=1, initial=np.inf)
+    work = float(least[np.isfinite(least)].sum())
+    of_one = " for one input" if problem.objective.batch is not None else ""
+    equal = bool((problem.time == problem.time[:, :1]).all())
+    where = " in all" if equal else " if every node ran where it is fastest"
+    text = f"{format_quantity(work, problem.time_unit)}{of_one}{where}"
+    if problem.objective.quantity == "makespan" or problem.k == 1:
+        return text
+    return f"{text}; {format_quantity(work / problem.k, problem.time_unit)} a device if it could be spread evenly"
 
 
-def _methods(problem: Problem) -> None:
+def _memory(problem: Problem) -> str:
+    """Return what all nodes take, of what all devices have beside their reserves."""
+    streams = getattr(problem.interconnect, "overflow", False)
+    used = float((problem.graph.params if streams else problem.graph.memory).sum())
+    limits = [device.memory - device.reserve for device in problem.devices if device.memory is not None]
+    if not limits:
+        return f"{problem.size(used)}; no device has a limit" if used else ""
+    there, unlimited = sum(limits), problem.k - len(limits)
+    share = f" ({used / there:.0%})" if there > 0 else ""
+    more = f", and {counted(unlimited, 'device')} without a limit" if unlimited else ""
+    return f"{problem.size(used)} of {problem.size(there)}{share}{more}"
+
+
+def _findings(problem: Problem) -> list[tuple[str, str]]:
+    """Return what can be said without a search: that there is no plan, or what has to be together."""
+    impossible, forced = quick(problem), forced_together(problem)
+    found = [("no plan", impossible.reason)] if impossible is not None else []
+    return found + ([("note", forced)] if forced is not None else [])
+
+
+def _methods(problem: Problem) -> list[tuple[str, str]]:
+    """Return what auto would do, and a few of the methods that can solve the problem by themselves."""
+    auto = find_method("auto")
+    reason = auto.accepts(problem)
+    steps: tuple[str, ...] = auto.outline(problem) if reason is None else ()  # type: ignore[attr-defined]
+    turns = f"{_in_words(steps)} in turn, until plan and bound meet" if steps[1:] else "".join(steps)
+    first = f"tries {turns}" if steps else f"cannot: {reason}"
+    can, _ = _sorted(problem, but=("auto",))
+    few = [_few(can[kind], word) for kind, word in ((SOLVE, ""), (PLAN, "for a plan"), (BOUND, "for a bound"))]
+    others = "; ".join(text for text in few if text)
+    return [("auto", first), ("methods", f"{others or 'no other fits'} (all: --verbose)")]
+
+
+def _few(names: list[str], what: str) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return f"{what} {', '.join(names[:FEW])}{more}".strip() if names else ""
+
+
+def _in_words(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _all_methods(problem: Problem) -> list[tuple[str, str]]:
+    """Return every method, by what it can do for the problem, or with the reason why it cannot."""
+    can, cannot = _sorted(problem)
+    found = [(kind, ", ".join(names) or "no method yet") for kind, names in can.items() if names or kind == SOLVE]
+    return found + [("cannot", f"{', '.join(names)}: {reason}") for names, reason in _together(cannot)]
+
+
+def _sorted(problem: Problem, but: tuple[str, ...] = ()) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+    """Return the names of the methods that accept the problem, by kind, and the others with their reasons."""
     can: dict[str, list[str]] = {SOLVE: [], PLAN: [], BOUND: [], COMPARE: []}
     cannot: list[tuple[str, str]] = []
     for name in method_names():
+        if name in but:
+            continue
         kind = SOLVE
         try:
             method = find_method(name)
@@ -82,21 +158,12 @@ def _methods(problem: Problem) -> None:
             can[kind].append(name)
         else:
             cannot.append((name, reason))
-    can[SOLVE] = can[SOLVE] or ["no method yet"]
-    for kind, names in can.items():
-        if names:
-            say(f"  {kind}: {', '.join(names)}")
-    for names, reason in _together(cannot):
-        say(f"  {', '.join(names)} {reason}")
+    return can, cannot
 
 
 def _together(cannot: list[tuple[str, str]]) -> list[tuple[list[str], str]]:
     """Return what is to be said of the methods that cannot, each reason once, with those whose reason it is."""
     together: dict[str, list[str]] = {}
     for name, reason in cannot:
-        told = reason.removeprefix(f"{name} ") if reason.startswith(f"{name} ") else f"cannot: {reason}"
-        together.setdefault(told, []).append(name)
-    return [
-        (names, told if told.startswith("cannot") or len(names) == 1 else f"cannot: each {told}")
-        for told, names in together.items()
-    ]
+        together.setdefault(reason.removeprefix(f"{name} "), []).append(name)
+    return [(names, reason) for reason, names in together.items()]

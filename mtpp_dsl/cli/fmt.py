@@ -13,8 +13,8 @@ from mtpp_dsl.source import Diagnostic
 __all__ = ["format_files"]
 
 
-def format_files(paths: list[Path], check: bool) -> int:
-    """Format files in place, or with *check* only say which would change; return the exit code."""
+def format_files(paths: list[Path], check: bool, *, quiet: bool = False) -> int:
+    """Format files in place, or with *check* only say which would change, unless *quiet*; return the exit code."""
     wrong: list[Diagnostic] = []
     changed: list[Path] = []
     for path in paths:
@@ -28,7 +28,7 @@ def format_files(paths: list[Path], check: bool) -> int:
             changed.append(path)
             if not check:
                 path.write_text(text, encoding="utf-8")
-    for path in changed:
+    for path in () if quiet else changed:
         say(f"{'would format' if check else 'formatted'} {path}", stderr=True)
     if wrong:
         raise SpecError(wrong)

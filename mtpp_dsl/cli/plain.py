@@ -32,6 +32,7 @@ _PLAIN = {
     "•": "*",
     "❱": ">",
     "\N{NO-BREAK SPACE}": " ",
+    **dict.fromkeys([chr(code) for code in range(0x2400, 0x2422)] + ["\N{REPLACEMENT CHARACTER}"], "?"),
     **dict.fromkeys("─━═╌╍", "-"),
     **dict.fromkeys("│┃║", "|"),
     **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼╞╡╪", "+"),

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
-__all__ = ["console", "say", "screen_width", "show"]
+    from mtpp_dsl.problem import Problem
+
+__all__ = ["console", "say", "screen_width", "show", "tell_warnings"]
 
 
 def say(line: str, *, stderr: bool = False) -> None:
@@ -52,3 +54,10 @@ def show(lines: Iterable[Text]) -> None:
             screen.print(line, soft_wrap=True)
     else:
         sys.stdout.write("".join(f"{visible(line.plain).rstrip()}\n" for line in lines))
+
+
+def tell_warnings(problem: Problem) -> None:
+    """Print what the reader of a spec warns of; most warnings say their place themselves, with the line in question."""
+    for warning in problem.warnings:
+        placed = ": warning: " in warning.partition("\n")[0]
+        say(warning if placed else f"warning: {warning}", stderr=True)

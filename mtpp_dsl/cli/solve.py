@@ -12,7 +12,7 @@ from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
-from mtpp_dsl.cli.screen import say, screen_width, show
+from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import Method, Progress, method_traits
 from mtpp_dsl.errors import SolverError, UsageError
@@ -71,8 +71,7 @@ def solve_and_report(call: SolveCall) -> int:
     read = monotonic() - began
     method = _method(call)
     _check_schedule(call, problem, method)
-    for warning in problem.warnings:
-        say(f"warning: {warning}", stderr=True)
+    tell_warnings(problem)
     start = None if call.start is None else read_plan(problem, call.start)
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)

@@ -19,8 +19,16 @@ from mtpp_dsl.verification import TOLERANCE, cost_of, verify
 __all__ = ["verify_plan"]
 
 
-def verify_plan(spec: Path, plan_file: Path, define: list[str], include: list[Path], time_limit: float | None) -> int:
-    """Check a plan, its cost and its bound; return the exit code."""
+def verify_plan(
+    spec: Path,
+    plan_file: Path,
+    define: list[str],
+    include: list[Path],
+    time_limit: float | None,
+    *,
+    quiet: bool = False,
+) -> int:
+    """Check a plan, its cost and its bound; return the exit code. Where *quiet*, say nothing of what is right."""
     problem = read_problem(spec, define, include)
     data: Any = read_json(plan_file)
     wrong: list[str] = []
@@ -38,7 +46,8 @@ def verify_plan(spec: Path, plan_file: Path, define: list[str], include: list[Pa
             right.append(check_bound(problem, claim, Limits(time=time_limit)))
         except VerificationError as error:
             wrong.append(f"{plan_file}: {error}")
-    say("\n".join(wrong or right))
+    if wrong or not quiet:
+        say("\n".join(wrong or right))
     return VerificationError.exit_code if wrong else 0
 
 

@@ -1,4 +1,4 @@
-"""Warnings of what a spec says to no effect: names that nothing reads, memory that nothing uses, nodes without work."""
+"""Warnings of what a spec says to no effect: names that nothing reads, memory that nothing uses; and of no work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from mtpp_dsl.constraints import Constraint, Memory, Replicate
+from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.problem import Device, Interconnect, Links
@@ -43,7 +43,7 @@ def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Di
         return
     kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
     span = next((s.span for s in reversed(statements) if isinstance(s, kinds)), None)
-    yield _warning("no node has work, so every device is as good as any other: give nodes (work = …)", span)
+    yield _warning("there is no work to split, as every node takes no time: give nodes (work = …)", span)
 
 
 def idle_memory(
@@ -54,7 +54,7 @@ def idle_memory(
     statements: Sequence[tree.Statement],
     first: tuple[str, Span | None],
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for memory that nothing keeps to, or that means nothing as the other side of it is not given.
+    """Yield a warning for memory that nothing keeps to, or that no node takes.
 
     Args:
         graph: with what the nodes take.
@@ -75,25 +75,9 @@ def idle_memory(
             "or 'overflow = stream' on the interconnect",
             first[1],
         )
-    if rules and not limited:
-        yield _warning("no device has a memory, so this always holds: give devices (memory = …)", *places[:1])
-    elif limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
+    if limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
         places += [s.span for s in statements if isinstance(s, tree.InterconnectStatement)]
         yield _warning("no node takes any memory, so every device has enough: give nodes (params = …)", *places[:1])
-    option = _memory_option(statements)
-    exchanged = any(isinstance(constraint, Replicate) for constraint in constraints)
-    if option is not None and not (limited or rules or exchanged or called["params"] or called["memory"]):
-        yield _warning(
-            "nothing reads what the nodes take: give devices (memory = …) and say 'constraint memory'", option
-        )
-
-
-def _memory_option(statements: Iterable[tree.Statement]) -> Span | None:
-    """Return the place of the first option that says what memory a node takes."""
-    blocks = [statement for statement in statements if isinstance(statement, tree.GraphBlock)]
-    nodes = (item for block in blocks for item in block.items if isinstance(item, tree.NodeItem))
-    options = (option.name for node in nodes for option in node.options)
-    return next((name.span for name in options if name.text in ("params", "memory")), None)
 
 
 def _named(sources: Iterable[Source], *, calls: bool = False) -> Counter[str]:

@@ -53,6 +53,12 @@ class Auto(MethodBase):
         formulation: Formulation = load(FORMULATIONS, "moirai" if problem.objective.batch is None else "batched")()
         return formulation.accepts(problem)
 
+    def outline(self, problem: Problem) -> tuple[str, ...]:
+        """Return the methods that the problem would be given to, in their order, without any work."""
+        from mtpp_dsl.solvers.auto.outline import outline
+
+        return outline(problem)
+
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan and bound found.
 
