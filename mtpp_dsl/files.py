@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.errors import UsageError
 
-__all__ = ["MAX_FILE_BYTES", "called", "once", "parse_json", "read_bytes", "read_json", "read_text"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "absolute",
+    "called",
+    "hashing",
+    "note_hash",
+    "once",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_text",
+]
 
 MAX_FILE_BYTES = 128 * 2**20
 """A larger file is refused."""
@@ -30,6 +45,32 @@ _KINDS = (
 )
 NAMES = (("sourceId", "destId"), ("source", "target"), ("id", ""))
 """What JSON objects are known by in messages."""
+
+
+_HASHES: ContextVar[dict[str, str] | None] = ContextVar("hashes", default=None)
+
+
+@contextmanager
+def hashing() -> Iterator[dict[str, str]]:
+    """Give a dictionary that fills with the SHA-256 of every file read inside, by its absolute path."""
+    hashes: dict[str, str] = {}
+    token = _HASHES.set(hashes)
+    try:
+        yield hashes
+    finally:
+        _HASHES.reset(token)
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """Return a path from the root, without following links."""
+    return os.path.normpath(Path(path).absolute())
+
+
+def note_hash(path: str | os.PathLike[str]) -> None:
+    """Note the hash of a file that somebody else has read, where hashes are noted and this one is not."""
+    hashes = _HASHES.get()
+    if hashes is not None and absolute(path) not in hashes:
+        read_bytes(path)
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: str = "") -> bytes:
@@ -53,6 +94,9 @@ def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: s
         raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     if data is None or len(data) > most:  # a file of the kernel's says that it is empty
         raise UsageError(f"{name} is larger than {_size(most)}, the most that is read of such a file")
+    hashes = _HASHES.get()
+    if hashes is not None:
+        hashes[absolute(path)] = hashlib.sha256(data).hexdigest()
     return data
 
 

@@ -138,9 +138,9 @@ def _device(problem: Problem, device: object, what: str) -> int:
 
 def _plan_of(data: object) -> Mapping[str, Any]:
     """Return the object with an ``assignment`` in a JSON answer, or an empty one."""
-    if isinstance(data, Mapping) and "plan" in data:
+    if isinstance(data, Mapping) and not isinstance(data.get("plan", ""), str):
         data = data["plan"]
-    return data if isinstance(data, Mapping) and "assignment" in data else {}
+    return data if isinstance(data, Mapping) and not isinstance(data.get("assignment", ""), str) else {}
 
 
 def _agree(said: object, scheduled: Mapping[str, object]) -> None:
@@ -188,7 +188,7 @@ def _replicas(replicas: Mapping[int, Sequence[int]], problem: Problem) -> Iterat
 
 def _assignment_of(data: object) -> Mapping[str, object]:
     for key in ("plan", "assignment"):
-        if isinstance(data, Mapping) and key in data:
+        if isinstance(data, Mapping) and not isinstance(data.get(key, ""), str):  # a node may be called so
             data = data[key]
     if not isinstance(data, Mapping):
         raise UsageError("a plan is a JSON answer of mtpp, or an object that gives each node its device")

@@ -172,15 +172,21 @@ class Objective:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a problem came from, for results: path, digest of the text, parameters used.
+    """Where a problem came from, for results.
 
-    ``decimal``: whether its sizes are written in kB, MB and GB, rather than in KiB, MiB and GiB.
+    Attributes:
+        path: of the spec, as it was given; None for a text or a problem made in Python.
+        sha256: of the bytes of the spec.
+        params: their values: numbers, or text as ``-D`` takes it.
+        decimal: whether its sizes are written in kB, MB and GB, rather than in KiB, MiB and GiB.
+        files: the SHA-256 of every other file that was read, by its path from the folder of the spec.
     """
 
     path: str | None = None
     sha256: str | None = None
     params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     decimal: bool = False
+    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,19 +33,19 @@ def copies(replicas: Replicas, device: list[int]) -> Iterator[list[int]]:
 def exchange(problem: Problem, replicas: Replicas, lead: int, params: list[float]) -> float:
     """Return what each replica of a stage takes, per input, to exchange weights (PipeDream, on one level or two).
 
+    On two levels a stage without weights is charged for those of the stages that are spread over the same groups.
     *params* are those of every device's nodes.
     """
     link = problem.interconnect
     assert isinstance(link, (Shared, Host))
     trains = any(problem.graph.backward.tolist())
 
-    def exchanged(stage: int) -> float:
+    def takes_part(stage: int) -> bool:
         rule = problem.replicate[stage]
         pays = isinstance(link, Shared) or problem.devices[stage].pays_io
-        asked = rule is not None and (rule.sync == "weights" or (rule.sync is None and trains))
-        return params[stage] if asked and pays else 0.0
+        return pays and rule is not None and (rule.sync == "weights" or (rule.sync is None and trains))
 
-    if not exchanged(lead):
+    if not takes_part(lead):
         return 0.0
     span = spans(problem, replicas)
     groups = len(span[lead])
@@ -53,7 +53,7 @@ def exchange(problem: Problem, replicas: Replicas, lead: int, params: list[float
     inside = 2 * (m - 1) * params[lead] / link.bandwidth / m
     if link.between is None:
         return inside
-    together = sum(exchanged(stage) for stage in replicas if span[stage] == span[lead])
+    together = sum(params[stage] for stage in replicas if takes_part(stage) and span[stage] == span[lead])
     return max(inside, 2 * (groups - 1) * together / link.between) / groups
 
 

@@ -11,7 +11,7 @@ from mtpp_dsl.constraints import Contiguous, Subgraphs
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
 
-__all__ = ["SLACK", "broken_subgraphs", "subgraph_loads"]
+__all__ = ["SLACK", "broken_subgraphs", "subgraph_loads", "subgraph_traffic"]
 
 SLACK = 1e-9
 """What the times of a schedule may be off by, as a share of its makespan: they are sums of many numbers."""
@@ -184,12 +184,19 @@ def subgraph_loads(problem: Problem, device: list[int], piece: list[int]) -> lis
         device: [n] of every node.
         piece: [n] number of its subgraph there.
     """
-    pays = [isinstance(problem.interconnect, Shared) or one.pays_io for one in problem.devices]
-    runs = _Runs(problem, device, piece, pays)
-    total = [0.0] * problem.k
+    total = [reads + writes for reads, writes in subgraph_traffic(problem, device, piece)]
     for v, d in enumerate(device):
         total[d] += float(problem.time[v, d])
+    return total
+
+
+def subgraph_traffic(problem: Problem, device: list[int], piece: list[int]) -> list[tuple[float, float]]:
+    """Return what the subgraphs of every device take to read, and to write; arguments as :func:`subgraph_loads`."""
+    pays = [isinstance(problem.interconnect, Shared) or one.pays_io for one in problem.devices]
+    runs = _Runs(problem, device, piece, pays)
+    reads, writes = [0.0] * problem.k, [0.0] * problem.k
     for run in runs.members:
         if run[0] >= 0:
-            total[run[0]] += runs.reads(run) + runs.writes(run)
-    return total
+            reads[run[0]] += runs.reads(run)
+            writes[run[0]] += runs.writes(run)
+    return list(zip(reads, writes, strict=True))

@@ -233,11 +233,15 @@ def test_verify(toy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run(["verify", toy, str(answer)]) == 0
     assert "every constraint holds" in capsys.readouterr().out
     data = json.loads(answer.read_text())
-    answer.write_text(json.dumps({**data, "objective": {"value": 3.0}}))
+    answer.write_text(json.dumps({**data, "objective": {**data["objective"], "value": 3.0}}))
     assert run(["verify", toy, str(answer)]) == 7
     assert "the answer says 3.0, the plan has 7.0" in capsys.readouterr().out
-    answer.write_text(json.dumps({**data, "bound": {"value": 9.0}}))
+    answer.write_text(json.dumps({**data, "bound": {**data["bound"], "value": 9.0}}))
     assert run(["verify", toy, str(answer)]) == 7
+    assert "no plan beats 9.0" in capsys.readouterr().out
+    answer.write_text(json.dumps({**data, "bond": None, "objective": {"value": 3.0}}))
+    assert run(["verify", toy, str(answer)]) == 2
+    assert all(words in capsys.readouterr().err for words in ["objective.name is missing"])
     answer.write_text(json.dumps({"a[0]": "d[0]", "a[1]": "d[1]", "a[2]": "d[0]", "a[3]": "d[1]"}))
     assert run(["verify", toy, str(answer)]) == 7
     assert "acyclic" in capsys.readouterr().out

@@ -49,6 +49,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "subgraph_check": set(),
     "verification": {"batch_check", "schedule_check", "subgraph_check"},
     "infeasible": {"verification"},
+    "answers": {"batch_check", "report", "schedule_check", "subgraph_check", "verification"},
     "lazy": set(),
     "report": {"registry", "verification"},
     "formats": {"registry"},

@@ -177,9 +177,13 @@ def verify(
     ] = "10min",
     quiet: Quiet = False,
 ) -> int:
-    """Check a plan and a bound against a spec, independently of everything that could have made them.
+    """Check an answer, or a plan alone, against a spec, independently of everything that could have made it.
 
-    Exit codes: 0 it is a plan and costs what it says, and the bound's certificate, if any, proves it · 7 not.
+    Every field of an answer is checked, or named as not checked; a bound is proved again from its certificate, or said
+    to be only claimed. The params are those of the answer.
+
+    Exit codes: 0 all that could be checked is so · 2 the file is no answer and no plan, or the time was too short ·
+    7 something that it says is not so.
     """
     from mtpp_dsl.cli.arguments import seconds
     from mtpp_dsl.cli.verify import verify_plan

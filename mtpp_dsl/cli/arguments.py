@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +72,10 @@ def solver_values(pairs: Sequence[str]) -> dict[str, Any]:
     return {name: value(text) for name, text in key_values(pairs, "--solver-option").items()}
 
 
-def read_problem(spec: Path, define: Sequence[str], include: Sequence[Path]) -> Problem:
-    """Read a spec with its ``-D`` values."""
+def read_problem(
+    spec: Path, define: Sequence[str], include: Sequence[Path], recorded: Mapping[str, object] | None = None
+) -> Problem:
+    """Read a spec with its ``-D`` values, and below them those that an answer has *recorded*."""
     from mtpp_dsl.language.lower import load
 
-    return load(spec, key_values(define, "-D"), include)
+    return load(spec, {**(recorded or {}), **key_values(define, "-D")}, include)

@@ -1,19 +1,21 @@
-"""The bound of an answer, derived again from its certificate."""
+"""What an answer says that no plan beats, or that there is none, derived again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from sys import float_info
 from typing import Any
 
 from mtpp_dsl import registry
-from mtpp_dsl.contracts import Checker, Limits
+from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
+from mtpp_dsl.contracts import Checker, Limits, Method, Progress
 from mtpp_dsl.errors import Refused, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.units import format_quantity
 
-__all__ = ["Claim", "check_bound", "number"]
+__all__ = ["Claim", "Finding", "check_bound", "check_infeasible"]
 
 ROUNDING = 1e-9
 """Relative: values of objectives are written and read as decimals, some of them inverted."""
@@ -37,38 +39,28 @@ class Claim:
 
     @classmethod
     def of(cls, problem: Problem, data: object) -> Claim | None:
-        """Return the claim of a JSON answer, None of a file that makes none."""
+        """Return the claim of a JSON answer of the right shape, None of one that makes none."""
         bound = data.get("bound") if isinstance(data, Mapping) else None
         if not isinstance(bound, Mapping):
             return None
-        value = number(bound, "bound")
+        value = bound["value"]
         if value is None:  # no limit to the throughput
             value = problem.objective.value(0.0)
         certificate = bound.get("certificate")
-        if certificate is not None and not (
-            isinstance(certificate, Mapping) and isinstance(certificate.get("kind"), str)
-        ):
-            raise UsageError("the certificate of the answer's bound is not an object with a 'kind'")
         cost = value if problem.objective.sense == "minimize" else problem.objective.value(value)
         return cls(value, cost, str(bound.get("method")), certificate)
 
 
-def number(part: Mapping[str, Any], what: str) -> float | None:
-    """Return the ``value`` of a part of an answer, None where it has none.
+@dataclass(frozen=True)
+class Finding:
+    """What became of a claim that nothing refutes: whether it was proved again, and a sentence for the reader."""
 
-    Raises:
-        UsageError: it is no number, or none that an answer can have.
-    """
-    value = part.get("value")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= float_info.max:
-        raise UsageError(f"the {what} of the answer is {value!r:.40}, not a number")
-    return float(value)
+    proved: bool
+    text: str
 
 
-def check_bound(problem: Problem, claim: Claim, limits: Limits) -> str:
-    """Derive the bound again; return what there is to say.
+def check_bound(problem: Problem, claim: Claim, limits: Limits) -> Finding:
+    """Derive the bound again: from its certificate, or, without one, as ``simple`` computes it.
 
     Raises:
         VerificationError: the certificate does not prove the bound.
@@ -76,7 +68,7 @@ def check_bound(problem: Problem, claim: Claim, limits: Limits) -> str:
     """
     value = format_quantity(claim.value, problem.objective.unit(problem.time_unit))
     if claim.certificate is None:
-        return f"bound {value} by {claim.method}: it has no certificate, and was not checked again"
+        return _without_certificate(problem, claim, value, limits)
     kind = str(claim.certificate["kind"])
     known = registry.available(registry.PROOFS)
     if kind not in known:
@@ -94,4 +86,55 @@ def check_bound(problem: Problem, claim: Claim, limits: Limits) -> str:
     if not claim.cost <= proved * (1 + ROUNDING):
         shown = problem.objective.value(proved)
         raise VerificationError(f"the bound {value} by {claim.method} is not proved: its certificate proves {shown!r}")
-    return f"bound {value} by {claim.method}: re-checked from its certificate ({kind}), proved again"
+    return Finding(
+        True, f"bound {value} by {claim.method}: re-checked from its certificate ({kind}), proved again here"
+    )
+
+
+def _without_certificate(problem: Problem, claim: Claim, value: str, limits: Limits) -> Finding:
+    """Compute the bound again where ``simple`` proves as much; else say that it is only claimed.
+
+    Raises:
+        VerificationError: the bound is said to be that of ``simple``, and is more.
+    """
+    if claim.cost <= 0:
+        return Finding(True, f"bound {value} by {claim.method}: proved, as no cost is negative")
+    simple: Method = registry.load(registry.METHODS, "simple")()
+    found = None if simple.accepts(problem) is not None else simple.solve(problem, limits, Progress()).bound
+    if found is not None and claim.cost <= found.cost * (1 + ROUNDING):
+        return Finding(True, f"bound {value} by {claim.method}: it has no certificate; computed again here, and proved")
+    if claim.method == "simple":
+        shown = "none" if found is None else repr(problem.objective.value(found.cost))
+        raise VerificationError(f"the bound {value} by simple is not proved: computed again, it is {shown}")
+    text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
+    if found is not None and found.cost > 0:
+        least = format_quantity(problem.objective.value(found.cost), problem.objective.unit(problem.time_unit))
+        text += f"; what counting proves is {least}"
+    return Finding(False, text)
+
+
+def check_infeasible(problem: Problem, clash: Sequence[str]) -> Finding:
+    """Show again by counting, where that is enough, that there is no plan; by the constraints that are named alone.
+
+    Raises:
+        VerificationError: the spec has no such constraint, or those named leave a plan as far as counting tells.
+    """
+    constraints: dict[str, list[Constraint]] = {}
+    for constraint in problem.constraints:
+        constraints.setdefault(_anywhere(str(constraint)), []).append(constraint)
+    unknown = next((name for name in clash if _anywhere(name) not in constraints), None)
+    if unknown is not None:
+        raise VerificationError(f"infeasible.clash: {unknown!r:.80} is no constraint of the spec")
+    if quick(problem) is None:
+        return Finding(False, "no plan exists: only claimed, not proved here: counting alone does not show it")
+    named = [constraint for name in clash for constraint in constraints[_anywhere(name)]]
+    sizes = [c for c in problem.constraints if isinstance(c, (BatchSizes, PinChunks)) and c not in named]
+    found = quick(problem.with_constraints([*sizes, *named]))
+    if found is None:
+        raise VerificationError("infeasible.clash: these constraints alone do not exclude every plan")
+    return Finding(True, f"no plan exists: {found.reason}; shown again here, by counting")
+
+
+def _anywhere(constraint: str) -> str:
+    """Return a constraint as messages show it, without the folder of its place: specs move."""
+    return re.sub(r"\((?:[^()]*[/\\])?([^()/\\]*:\d+)\)$", r"(\1)", constraint)

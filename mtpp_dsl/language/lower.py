@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
+from mtpp_dsl.files import absolute, hashing
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
@@ -62,12 +63,15 @@ def load(
         source, folder, path = Source("<text>", spec), Path(), None
     else:
         path = Path(spec)
-        source, folder = read_source(path, str(path)), path.parent
-    try:
-        statements = read_statements(source, folder, search)
-        return _Lowering(source, statements, dict(params or {}), path, graph).problem()
-    except RecursionError:
-        raise SpecError([Diagnostic("the spec is nested too deeply", Span(source, 0, 0))]) from None
+        folder = path.parent
+    with hashing() as hashes:
+        if path is not None:
+            source = read_source(path, str(path))
+        try:
+            statements = read_statements(source, folder, search)
+            return _Lowering(source, statements, dict(params or {}), path, graph, hashes).problem()
+        except RecursionError:
+            raise SpecError([Diagnostic("the spec is nested too deeply", Span(source, 0, 0))]) from None
 
 
 class _Lowering:
@@ -80,8 +84,9 @@ class _Lowering:
         params: dict[str, object],
         path: Path | None,
         graph: Graph | None,
+        hashes: Mapping[str, str],
     ) -> None:
-        self.source, self.path, self.graph = source, path, graph
+        self.source, self.path, self.graph, self.hashes = source, path, graph, hashes
         self.statements = statements
         self.given = params
         self.scope = Scope()
@@ -382,12 +387,25 @@ class _Lowering:
             )
 
     def origin(self) -> Origin:
-        sources = dict.fromkeys([self.source, *(statement.span.source for statement, _ in self.statements)])
-        digest = hashlib.sha256("".join(source.text for source in sources).encode()).hexdigest()
+        hashes = dict(self.hashes)
+        if self.path is None:
+            folder, own = Path(), hashlib.sha256(self.source.text.encode()).hexdigest()
+        else:
+            folder, own = self.path.parent, hashes.pop(absolute(self.path))
         params = {name: _plain(value) for name, value in self.scope.params.items()}
-        return Origin(
-            None if self.path is None else str(self.path), digest, MappingProxyType(params), self.scope.decimal
-        )
+        files = {_seen_from(folder, path): digest for path, digest in sorted(hashes.items())}
+        path = None if self.path is None else str(self.path)
+        return Origin(path, own, MappingProxyType(params), self.scope.decimal, MappingProxyType(files))
+
+
+def _seen_from(folder: Path, path: str) -> str:
+    """Return a path as it is seen from a folder, with slashes; by way of links where that is shorter."""
+    ends = [(path, absolute(folder)), (os.path.realpath(path), os.path.realpath(folder))]
+    try:
+        ways = [os.path.relpath(*pair).replace(os.sep, "/") for pair in ends]
+    except ValueError:  # another drive
+        return path.replace(os.sep, "/")
+    return min(ways, key=lambda way: way.count("../"))
 
 
 def _plain(value: Value) -> object:

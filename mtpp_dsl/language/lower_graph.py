@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mtpp_dsl import formats, generators
 from mtpp_dsl.errors import MtppError, did_you_mean
+from mtpp_dsl.files import note_hash
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
@@ -91,8 +92,11 @@ def read_file(path: tree.Path, options: tuple[tree.Option, ...], folder: Path, s
 
     given = Options(options, ("format",), "a file", scope)
     name = given.word("format", list(registry.available(registry.FORMATS)))
+    where = resolve_path(path, folder, scope)
     try:
-        return formats.read(resolve_path(path, folder, scope), name)
+        found = formats.read(where, name)
+        note_hash(where)  # the format of a plug-in may have read it by other means
+        return found
     except MtppError as error:
         raise Complaint(str(error), path.span) from None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
@@ -18,7 +20,7 @@ from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.source import Diagnostic, Source, Span
 from mtpp_dsl.units import NONE, RATE, SIZE, TIME, Dimension
 
-__all__ = ["MAX_SPEC_BYTES", "bind_params", "read_source", "read_statements"]
+__all__ = ["MAX_SPEC_BYTES", "Recorded", "bind_params", "read_source", "read_statements"]
 
 MAX_SPEC_BYTES = 64 * 2**20
 """A larger spec is refused: it is no spec."""
@@ -117,10 +119,24 @@ def _may_be_spec(source: Source, path: Path) -> bool:
     return path.suffix == ".mtpp" or begins_with_statement(source)
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """The value of a param as an answer holds it.
+
+    Attributes:
+        value: a number, or text as ``-D`` takes it.
+        path: where a path points now, as far as can be told: an answer has it as it was seen from where ``mtpp solve``
+            was called; None for what is no path.
+    """
+
+    value: object
+    path: Path | None = None
+
+
 def bind_params(
     statements: Sequence[tuple[tree.Statement, Path]], given: Mapping[str, object], scope: Scope
 ) -> list[Diagnostic]:
-    """Give every param its value, in order: *given* (``-D``) first, else the default.
+    """Give every param its value, in order: *given* (``-D``, or :class:`Recorded`) first, else the default.
 
     Values given as text are read as the language reads them; paths among them start from the
     working folder, defaults from the folder of their file. Returns what was wrong.
@@ -156,7 +172,10 @@ def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
         )
     default = None if statement.default is None else evaluate(statement.default, scope)
     if name in given:
-        value = _given(name, given[name], kind, default)
+        outside = given[name]
+        if isinstance(outside, Recorded):
+            outside = _recorded(name, outside, kind, default)
+        value = _given(name, outside, kind, default)
         span: Span | None = None
         base = Path()
     elif default is None:
@@ -169,9 +188,19 @@ def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
     return typed
 
 
+def _recorded(name: str, found: Recorded, kind: str | None, default: Value | None) -> object:
+    """Return the value of a param in an answer as it would be given from outside."""
+    value = found.value
+    if isinstance(value, str) and re.fullmatch(r"[0-9]+ items", value):  # a long list is told by its length
+        if isinstance(default, Values) and value == f"{len(default)} items":
+            return default
+        raise Complaint(f"the answer does not hold the {value} of param {name!r}: give them with -D {name}=…", None)
+    return found.path if kind == "path" and found.path is not None and found.path.exists() else value
+
+
 def _given(name: str, value: object, kind: str | None, default: Value | None) -> Value:
     """Return a value given from outside: text as the language reads it, numbers as they are."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, Values)):
         return value
     if isinstance(value, (int, float)):
         return Quantity(value)

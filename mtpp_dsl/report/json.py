@@ -77,6 +77,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
             "path": problem.origin.path,
             "sha256": problem.origin.sha256,
             "params": dict(problem.origin.params),
+            "files": dict(problem.origin.files),
         },
         "versions": versions(),
         "log": [

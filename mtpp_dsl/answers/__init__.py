@@ -1,0 +1,1 @@
+"""JSON answers that come back from a file: whether they are well formed, and whether what they say is so."""

@@ -1,0 +1,153 @@
+"""What every device does in a plan, counted again in plain Python: by node, by tensor, by transfer.
+
+Shares nothing with :mod:`mtpp_dsl.evaluation`, whose figures the answer holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from math import isnan
+
+from mtpp_dsl.batch_check import duration
+from mtpp_dsl.constraints import Memory
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.replicas import exchange, spans
+from mtpp_dsl.schedule_check import travel
+from mtpp_dsl.subgraph_check import subgraph_traffic
+
+__all__ = ["Counts", "Sent", "counted", "sent"]
+
+Counts = dict[str, float]
+"""Of one device, by the names of the JSON answer; ``forward`` and ``backward`` of any graph."""
+
+Sent = tuple[str, str, str, str, float, float, int]
+"""Of a batch, what an edge carries: its ends, the devices, start, end, inputs."""
+
+FIELDS = ("load", "forward", "backward", "work", "input", "output", "overflow", "sync", "memory")
+
+
+def counted(problem: Problem, plan: Plan) -> list[Counts]:
+    """Return the figures of every device, as the JSON answer has them, of a plan that breaks nothing."""
+    if problem.objective.batch is not None:
+        return _batched(problem, plan)
+    if problem.objective.quantity == "makespan":
+        return _scheduled(problem, plan)
+    return _loaded(problem, plan)
+
+
+def _nothing(problem: Problem) -> list[Counts]:
+    return [dict.fromkeys(FIELDS, 0.0) for _ in problem.devices]
+
+
+def _nodes(problem: Problem, plan: Plan) -> tuple[list[Counts], list[float]]:
+    """Return what the nodes of every device add up to, and their parameters."""
+    found, params = _nothing(problem), [0.0] * problem.k
+    graph = problem.graph
+    for v, d in enumerate(plan.assignment.tolist()):
+        time = float(problem.time[v, d])
+        found[d]["work"] += time
+        found[d]["backward" if graph.backward[v] else "forward"] += time
+        found[d]["memory"] += float(graph.memory[v])
+        params[d] += float(graph.params[v])
+    return found, params
+
+
+def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
+    """Return the figures behind a bottleneck."""
+    found, params = _nodes(problem, plan)
+    link = problem.interconnect
+    assert not isinstance(link, Links)
+    for u, d, what, far in _tensors(problem, plan):
+        rate = link.between if far and link.between is not None else link.bandwidth
+        cost = float(problem.graph.output[u]) / rate
+        found[d][what] += cost
+        found[d]["backward" if problem.graph.backward[u] else "forward"] += cost
+    for lead, members in plan.replicas.items():
+        for d in members[1:]:
+            found[d], params[d] = dict(found[lead]), params[lead]
+    for d, device in enumerate(problem.devices):
+        hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
+        pays = isinstance(link, Shared) or device.pays_io
+        if link.overflow and pays and device.memory is not None and not hard:
+            found[d]["overflow"] = max(0.0, params[d] - (device.memory - device.reserve)) / link.bandwidth
+            found[d]["forward"] += found[d]["overflow"]
+    for lead, members in plan.replicas.items():
+        sync = exchange(problem, plan.replicas, lead, params)
+        for d in members:
+            for what in ("work", "input", "output", "overflow", "forward", "backward"):
+                found[d][what] /= len(members)
+            found[d]["sync"] = sync
+    for row in found:
+        row["load"] = max(row["work"] + row["input"] + row["output"] + row["overflow"], row["sync"])
+    return found
+
+
+def _tensors(problem: Problem, plan: Plan) -> Iterator[tuple[int, int, str, bool]]:
+    """Yield (producer, device that pays, "input" or "output", whether it is between groups) of every tensor."""
+    device = plan.assignment.tolist()
+    span = spans(problem, plan.replicas)
+    readers: dict[int, set[int]] = defaultdict(set)
+    for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True):
+        if device[u] != device[v]:
+            readers[u].add(device[v])
+    for u, others in readers.items():
+        home = device[u]
+        far = {d for d in others if span[d] != span[home]}
+        for d, what, outside in [(home, "output", bool(far)), *((d, "input", d in far) for d in sorted(others))]:
+            if isinstance(problem.interconnect, Shared) or problem.devices[d].pays_io:
+                yield u, d, what, outside
+
+
+def _scheduled(problem: Problem, plan: Plan) -> list[Counts]:
+    """Return the figures beside a makespan: of edges on links, of subgraphs on host and shared."""
+    found, _ = _nodes(problem, plan)
+    schedule, device = plan.schedule, plan.assignment.tolist()
+    assert schedule is not None
+    if not isinstance(problem.interconnect, Links):
+        assert schedule.piece is not None
+        traffic = subgraph_traffic(problem, device, schedule.piece.tolist())
+        for row, (reads, writes) in zip(found, traffic, strict=True):
+            row.update(input=reads, output=writes, load=row["work"] + reads + writes)
+        return found
+    times = zip(schedule.sent.tolist(), schedule.arrived.tolist(), strict=True)
+    for u, v, (start, end) in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), times, strict=True):
+        if not isnan(start):
+            found[device[v]]["input"] += end - start
+            found[device[u]]["output"] += end - start
+    for row in found:
+        row["load"] = row["work"]
+    return found
+
+
+def _batched(problem: Problem, plan: Plan) -> list[Counts]:
+    """Return the figures beside the throughput of a batch."""
+    found, graph = _nothing(problem), problem.graph
+    assert plan.batches is not None
+    for v, row in enumerate(plan.batches.device.tolist()):
+        for d, size in Counter(row).items():
+            takes, params = duration(problem, v, d, size), float(graph.params[v])
+            found[d]["work"] += takes
+            found[d]["backward" if graph.backward[v] else "forward"] += takes
+            found[d]["memory"] += params + (float(graph.memory[v]) - params) * size
+    for _, _, one, other, start, end, _ in sent(problem, plan):
+        found[problem.device_index[other]]["input"] += end - start
+        found[problem.device_index[one]]["output"] += end - start
+    for row in found:
+        row["load"] = row["work"]
+    return found
+
+
+def sent(problem: Problem, plan: Plan) -> Iterator[Sent]:
+    """Yield what edges carry between the devices of a plan for a batch."""
+    batches, graph = plan.batches, problem.graph
+    assert batches is not None
+    where, names = batches.device.tolist(), [device.name for device in problem.devices]
+    growing = problem.objective.transfer == "per-input"
+    for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+        for (d, f), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):
+            if d != f:
+                begin = float(batches.end[u, d])
+                takes = travel(problem, e, d, f, count if growing else 1)
+                yield graph.names[u], graph.names[v], names[d], names[f], begin, begin + takes, count

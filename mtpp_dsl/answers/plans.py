@@ -1,0 +1,123 @@
+"""What an answer says of its plan: order of devices, replicas, schedule, transfers, and what every device does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mtpp_dsl.answers.claims import near
+from mtpp_dsl.answers.counts import counted, sent
+from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem import Links, Problem
+
+__all__ = ["false_devices", "false_order", "false_rows"]
+
+ROUNDING = 1e-12
+"""Of a size or a time: what is left of the difference of two large numbers may be off by this share of them."""
+
+
+def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the figures of devices that are not those of a plan, which breaks nothing."""
+    names, given = [device.name for device in problem.devices], [row["name"] for row in said]
+    if names != given:
+        yield f"devices: the answer has {', '.join(given) or 'none'}; the spec has {', '.join(names)}"
+        return
+    training = bool(problem.graph.backward.any())
+    slack = _rounding(problem)
+    for device, row, counts in zip(problem.devices, said, counted(problem, plan), strict=True):
+        for what, figure in counts.items():
+            value, found = row[what], figure
+            if what in ("forward", "backward") and not training:
+                if value is not None:
+                    yield f"devices: {what} of {device.name} is {value!r}, and the graph has no backward part"
+            elif value is None or not near(value, found, 0.0 if what == "memory" else slack):
+                yield f"devices: {what} of {device.name} is {value!r} in the answer; the plan has {found!r}"
+        if row["memory_limit"] != device.memory:
+            yield f"devices: memory_limit of {device.name} is {row['memory_limit']!r}; the spec says {device.memory!r}"
+
+
+def _rounding(problem: Problem) -> float:
+    """Return what two ways to add up may differ by, as a time, where the rest of a difference counts."""
+    link = problem.interconnect
+    if problem.objective.quantity == "makespan":  # transfers are differences of times
+        return ROUNDING * float(problem.time[problem.time < float("inf")].sum())
+    if isinstance(link, Links) or not link.overflow:
+        return 0.0
+    return ROUNDING * float(problem.graph.params.sum()) / link.bandwidth
+
+
+def false_order(problem: Problem, plan: Plan, said: Sequence[str] | None) -> Iterator[str]:
+    """Yield why the order of devices is none in which data flow; none may be given only where there is none."""
+    if plan.batches is not None:
+        if said is not None:
+            yield "plan.order: the inputs of a batch go their own ways: there is no order of devices"
+        return
+    names = [device.name for device in problem.devices]
+    if said is None:
+        if plan.order is not None:
+            flow = ", ".join(names[d] for d in plan.order)
+            yield f"plan.order: the answer has none, and data flow in the order {flow}"
+        return
+    if sorted(said) != sorted(names):
+        yield f"plan.order: {', '.join(said)} are not all the devices, each once"
+        return
+    place = {name: i for i, name in enumerate(said)}
+    device = plan.assignment.tolist()
+    for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True):
+        one, other = names[device[u]], names[device[v]]
+        if place[one] > place[other]:
+            yield f"plan.order: {one} stands after {other}, and {problem.graph.names[v]} there reads from it"
+            return
+
+
+def false_rows(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where replicas, schedule and transfers are not as a plan's answer has them: each row once, by start."""
+    replicas = plan.to_json(problem)["replicas"]
+    if said["replicas"] != replicas:
+        yield "plan.replicas: a stage's devices are listed once, itself first, the others as the spec declares them"
+    for what, keys in (("schedule", ("node", "device")), ("transfers", ("source", "target", "from", "to"))):
+        rows, found = said[what], _rows(problem, plan, what)
+        if (rows is None) != (found is None):
+            yield f"plan.{what}: {'there is one' if rows is None else 'the objective has none'}"
+        elif rows is not None and found is not None:
+            yield from _compared(f"plan.{what}", keys, rows, found)
+
+
+def _rows(problem: Problem, plan: Plan, what: str) -> list[dict[str, Any]] | None:
+    """Return the rows of the plan that was read, which has been checked; of a batch, transfers counted again."""
+    if what == "transfers" and plan.batches is not None:
+        names = ("source", "target", "from", "to", "start", "end", "batch")
+        return [dict(zip(names, row, strict=True)) for row in sent(problem, plan)]
+    rows: list[dict[str, Any]] | None = plan.to_json(problem)[what]
+    return rows
+
+
+def _compared(
+    place: str,
+    keys: tuple[str, ...],
+    rows: Sequence[Mapping[str, Any]],
+    found: Sequence[Mapping[str, Any]],
+) -> Iterator[str]:
+    """Yield the rows of one table that the other lacks, and those that are not by start."""
+    slack = 1e-9 * max((float(row["end"]) for row in found), default=0.0)
+    wanted = {tuple(row[key] for key in keys): row for row in found}
+    seen: set[tuple[str, ...]] = set()
+    for i, row in enumerate(rows):
+        key = tuple(row[each] for each in keys)
+        match = wanted.get(key)
+        if match is None or key in seen:
+            yield f"{place}[{i}]: {' '.join(key)} is {'there twice' if key in seen else 'none of the plan'}"
+        elif set(row) != set(match):
+            odd = ", ".join(sorted(set(row) ^ set(match)))
+            yield f"{place}[{i}]: {odd}: fields that a row here has not, or that are missing"
+        else:
+            for name, value in match.items():
+                same = near(row[name], value, slack) if name in ("start", "end") else row[name] == value
+                if not same:
+                    yield f"{place}[{i}].{name}: {row[name]!r}, where the plan has {value!r}"
+        if i and row["start"] < rows[i - 1]["start"]:
+            yield f"{place}[{i}].start: {row['start']!r} comes after {rows[i - 1]['start']!r}: rows stand by start"
+        seen.add(key)
+    missing = next((key for key in wanted if key not in seen), None)
+    if missing is not None:
+        yield f"{place}: {' '.join(missing)} is missing"
