@@ -30,6 +30,8 @@ Termination: TypeAlias = Literal["gap", "complete", "time_limit", "interrupted",
 Proof: TypeAlias = Literal["checked", "trusted"]
 
 OPTIMAL_GAP = 1e-6  # the solvers' own tolerances: below this, "optimal" is what they mean by it
+ROUNDING = 1e-12
+"""Relative: sums of the same times in another order differ by so much; a gap no wider is none."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,14 @@ class Result:
         return relative_gap(self.cost, self.bound.cost)
 
     @property
+    def settled(self) -> bool:
+        """Whether the method went to its end, and plan and bound are as close as the solvers' tolerances.
+
+        Then no other method is to be tried: what is left open is the rounding of this one's proof.
+        """
+        return self.termination in ("gap", "complete") and self.gap is not None and self.gap <= OPTIMAL_GAP
+
+    @property
     def status(self) -> Status:
         """What we hold."""
         if self.infeasibility is not None:
@@ -148,9 +158,11 @@ class Result:
 
 
 def relative_gap(cost: float, bound: float) -> float:
-    """Return how far below *cost* the *bound* lies, as a share of *cost*.
+    """Return how far below *cost* the *bound* lies, as a share of *cost*; 0.0 where that is the rounding of sums.
 
     >>> relative_gap(10.0, 9.5)
     0.05
+    >>> relative_gap(0.3, 0.1 + 0.1 + 0.1 - 1e-16)
+    0.0
     """
-    return 0.0 if cost <= bound else (cost - bound) / cost
+    return 0.0 if bound >= cost * (1 - ROUNDING) else (cost - bound) / cost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from time import monotonic
 
 import pytest
@@ -10,12 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
-from mtpp_dsl.constraints import Acyclic, Colocate, Linear, Load, Memory, On, Pin, Replicate, Separate
-from mtpp_dsl.contracts import Progress
+from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Linear, Load, Memory, On, Pin, Replicate, Separate
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators import generate
+from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
+from mtpp_dsl.result import Bound, Result
+from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.auto.steps import Steps
+from mtpp_dsl.solvers.ideals.held import Ended
+from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.ideals.run import Run
+from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
 from mtpp_dsl.verification import verify
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
@@ -187,3 +197,76 @@ def test_throughput() -> None:
     assert result.cost is not None
     assert result.bound is not None
     assert problem.objective.value(result.cost) <= problem.objective.value(result.bound.cost)
+
+
+@pytest.mark.parametrize("seed", [7, 9, 11, 16, 27, 30, 42])
+def test_a_proof_that_is_low_by_rounding_is_a_proof(seed: int) -> None:
+    """Asked for no gap at all, auto ends with the search of all ideals, whose bound is less by the rounding of sums."""
+    draw = Random(seed)
+    graph = layered(draw.randint(4, 25), draw.randint(1, 4), seed=seed)
+    devices = [Device(f"d{i}", speed=draw.choice([1.0, 0.7, 1.3])) for i in range(3)]
+    problem = Problem.create(graph, devices, Shared(draw.choice([1.0, 0.3, 7.1])), constraints=[Acyclic()])
+    said: list[str] = []
+    result = solve(problem, gap=0.0, progress=Progress(lambda _, message: said.append(message)))
+    assert result.gap == 0.0
+    assert result.termination == "gap"
+    assert not [message for message in said if message.startswith(("solving", "slicing", "running annealing"))]
+
+
+class Rounded:
+    """Goes to its end with a bound that is low by its tolerances, as solvers do."""
+
+    name = "rounded"
+    summary = "a proof with tolerances"
+    gives = "plan and bound"
+
+    def accepts(self, problem: Problem) -> str | None:
+        return None
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        plan = Plan.create(problem, [0] * problem.graph.n)
+        found = evaluate(problem, plan)
+        bound = Bound(found.cost * (1 - 5e-7), self.name, "trusted", "test")
+        progress.report_plan(plan, found.cost)
+        progress.report_bound(bound)
+        return Result("gap", plan=plan, bound=bound, evaluation=found, method=self.name)
+
+
+def test_a_proof_ends_a_lane_and_what_follows_it() -> None:
+    """Where a method has gone to its end, no other is tried: what is open is the rounding of its proof."""
+    problem = Problem.create(layered(6, 2), [Device("d0")], Shared(1.0))
+    progress, limits = Progress(), Limits(time=60.0, gap=0.0)
+    results = run_lane(problem, [Task(Rounded()), Task(Annealing())], limits, progress)
+    assert [result.method for result in results] == ["rounded"]
+    run = Steps(problem, limits, Progress())
+    run.run(Task(Rounded()))
+    run.run(Task(Annealing()))
+    answer = run.answer()
+    assert run.closed
+    assert answer.bound is not None
+    assert (answer.termination, answer.bound.method) == ("gap", "rounded")
+
+
+def test_ideals_are_searched_to_their_end_once() -> None:
+    """What the search of ideals leaves open when it has ended, it would leave open again: others have the time."""
+    problem = Problem.create(layered(45, 4, seed=1), [Device(f"d{i}") for i in range(3)], Shared(1.0))
+    problem = problem.with_constraints([Contiguous(), Memory()])
+    said: list[str] = []
+    solve(problem, time_limit=8, progress=Progress(lambda _, message: said.append(message)))
+    assert sum("searching the ideals" in message or message == "running ideals" for message in said) == 1
+
+
+def test_few_ideals_are_searched_beyond_the_patience_with_many() -> None:
+    """The search goes on for its whole time where all ideals are stored and few; with many it ends soon."""
+    problem = Problem.create(
+        layered(60, 30, seed=1), [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()]
+    )
+    run = Run(problem, Limits(time=60.0), Progress(), 1e9, patience=0.0)
+    run._counted(100)
+    run._pause()
+    run._counted(10**6)
+    with pytest.raises(Ended):
+        run._pause()
+    began = monotonic()
+    assert Ideals(patience=0.5).solve(problem, Limits(time=60.0), Progress()).termination == "time_limit"
+    assert monotonic() - began < 30

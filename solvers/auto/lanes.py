@@ -21,8 +21,8 @@ SHARE = 0.4
 """Of the time, what a search for plans has before a second proof takes its core."""
 
 
-def lanes(problem: Problem, cores: int) -> list[list[Task]]:
-    """Return lanes of tasks, at most as many as there are cores.
+def lanes(problem: Problem, cores: int, *, ideals: bool = True) -> list[list[Task]]:
+    """Return lanes of tasks, at most as many as there are cores; without *ideals* where these were searched before.
 
     With two, the first searches for plans and the second bounds. Where the devices stand in an order, what searches
     everything comes first, if the problem is small; else the search for plans gives way to it, or to a second bound,
@@ -33,7 +33,7 @@ def lanes(problem: Problem, cores: int) -> list[list[Task]]:
     plans = _accepting(problem, Annealing(), SliceGraph())[:1]
     bounds = _accepting(problem, Configuration())
     branching = _accepting(problem, Branching()) if ordered else []
-    whole = branching or (_accepting(problem, Ideals()) if ordered else [])
+    whole = branching or (_accepting(problem, Ideals()) if ordered and ideals else [])
     if cores == 1:
         turns = [Task(method, TURN) for _ in range(AROUND) for method in (*plans, *bounds)]
         return [[*(Task(method, TURN) for method in (*plans, *whole)), *turns]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -28,11 +29,14 @@ from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Run"]
 
-QUICK: tuple[type[Method], ...] = (Simple, Node, Anchor, Count)
+FIRST: tuple[type[Method], ...] = (Simple,)
+QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
 QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
 """Bounds that cost next to nothing, and how long each may take in large graphs all the same."""
-AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.1, 3.0, 5_000
+AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.2, 4.0, 5_000
 """How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
+FEW_SHARE = 0.5
+"""Where they turn out to be few, the search of them goes on for this share of the time left: it is near its end."""
 PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
 """How long a first plan is looked for: bounds need the cost of a good one to aim at."""
 QUICK_PATIENCE = 4
@@ -78,6 +82,7 @@ class Run(Steps):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.of_ideals: tuple[str, ...] = ()
+        self.ideals_ended = False
 
     @cached_property
     def orderless(self) -> bool:
@@ -124,9 +129,10 @@ class Run(Steps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.run(Task(SingleDevice()))  # a plan to hold, at once
-        self.quick()
+        self.quick(FIRST)
         if self.problem.graph.n <= MOST_AT_ONCE:
-            self.ideals(AT_ONCE_SHARE, AT_ONCE_SECONDS)
+            self.ideals(Ideals(patience=min(AT_ONCE_SECONDS, AT_ONCE_SHARE * self.limits.remaining)), FEW_SHARE)
+        self.quick(QUICK)
         self.plan()
         self.race()
         self.relax()
@@ -134,34 +140,38 @@ class Run(Steps):
         self.mend()
         if self.ended is None and not (self.progress.bound is not None and self.closed_by(self.progress.bound)):
             self.notes += self.of_ideals
+        ended = self.ended
+        if ended is not None and ended.bound is not None and self.reduced.lift is not identity:
+            self.ended = replace(ended, bound=replace(ended.bound, certificate=None))  # it speaks of other nodes
         return self.answer()
 
-    def quick(self) -> None:
-        """Take the bounds that cost next to nothing."""
-        for bound in QUICK:
+    def quick(self, bounds: Sequence[type[Method]]) -> None:
+        """Take bounds that cost next to nothing."""
+        for bound in bounds:
             method = bound()
             if not self.closed and method.accepts(self.problem) is None:
                 limits = self.limits.within(min(QUICK_SECONDS, QUICK_SHARE * self.limits.remaining))
                 self.take(method.solve(self.problem, limits, self.progress))
 
-    def ideals(self, share: float, most: float) -> None:
-        """Search the ideals for a share of the time, but no more than *most* seconds.
+    def ideals(self, method: Ideals, share: float) -> None:
+        """Search the ideals for a share of the time, unless that was done to its end before.
 
         It ends early where there are few, and proves what it finds.
         """
         problem = self.together
-        if self.closed or self.orderless or Ideals().accepts(problem) is not None:
+        if self.closed or self.ideals_ended or self.orderless or method.accepts(problem) is not None:
             return
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
-        limits = self.limits.within(min(most, share * self.limits.remaining), start=self.reduced.best_plan)
-        found = Ideals().solve(problem, limits, self.counted())
-        self.take(found)
+        limits = self.limits.within(share * self.limits.remaining, start=self.reduced.best_plan)
+        self.take(method.solve(problem, limits, self.counted()))
 
     def take(self, found: Result) -> None:
         """Remember what a method said at its end."""
-        super().take(found)
         if found.method == "ideals":
             self.of_ideals = found.notes
+            self.ideals_ended = found.termination in ("gap", "complete", "limit")
+        if found.infeasibility is not None or not found.settled or self.together is self.reduced.problem:
+            super().take(found)  # else it has settled the problem that counts both parts together, not the one asked
 
     def plan(self) -> None:
         """Look for a first plan: by annealing where the devices need no order, else by slicing."""
@@ -193,7 +203,7 @@ class Run(Steps):
         """Search and bound at the same time, until plan and bound meet or neither gets better."""
         if self.closed:
             return
-        ran = lanes(self.together, 1 if self.small else cores(self.limits))
+        ran = lanes(self.together, 1 if self.small else cores(self.limits), ideals=not self.ideals_ended)
         if not ran:
             return
         limits = self.limits.within(self.race_share * self.limits.remaining, start=self.reduced.best_plan)
@@ -213,7 +223,8 @@ class Run(Steps):
         All where something in it searches everything, so that the exact model would be no faster, or where there is no
         such model; in small graphs there is always time for it.
         """
-        searched = any(method.accepts(self.together) is None for method in (Branching(), Ideals()))
+        methods: list[Method] = [Branching(), *([] if self.ideals_ended else [Ideals()])]
+        searched = any(method.accepts(self.together) is None for method in methods)
         if searched and not self.orderless:
             return LARGE_SHARE if self.small else 1.0
         if self.rows > MOST_ROWS or _formulation("exact").accepts(self.reduced.problem) is not None:
@@ -226,7 +237,7 @@ class Run(Steps):
         if not self.small or ended is None or ended.infeasibility is not None:
             return
         self.ended = None
-        self.ideals(1.0, float("inf"))
+        self.ideals(Ideals(), 1.0)
         self.ended = self.ended or ended
 
     def counted(self) -> Progress:

@@ -53,7 +53,7 @@ class Steps:
     def take(self, found: Result) -> None:
         """Remember what a method said at its end."""
         self.used |= found.solver is not None
-        if found.infeasibility is not None:
+        if found.infeasibility is not None or found.settled:
             self.ended = found
         elif found.termination == "error":
             self.failed = True

@@ -25,9 +25,12 @@ class Holding:
         problem: what is asked.
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
+        patience: seconds after which it ends, before its limits, unless :attr:`_few`.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: float = float("inf")) -> None:
+        self._patience = limits.within(patience)
+        self._few = False  # whether the ideals are counted, and so few that the search is near its end
         self._original, self._limits, self._progress = problem, limits, progress
         self._plan: Plan | None = None
         self._cost = np.inf
@@ -93,7 +96,8 @@ class Holding:
             self._progress.report_bound(self._bound)
 
     def _pause(self) -> None:
-        if self._progress.stopped or self._limits.remaining <= 0:
+        patience = self._limits if self._few else self._patience
+        if self._progress.stopped or patience.remaining <= 0:
             raise Ended
 
     def _note(self, note: str) -> None:

@@ -33,14 +33,15 @@ class Ideals:
 
     Args:
         most_bytes: how much memory the ideals and their labels may take.
+        patience: seconds after which it gives up, before its limits, unless it has found that there are few ideals.
     """
 
     name = "ideals"
     gives: Gives = "plan and bound"
     summary = "the best split with an acyclic quotient, by a pruned dynamic programme over ideals (tarnawski2020, 5.1)"
 
-    def __init__(self, most_bytes: float = MOST_BYTES) -> None:
-        self.most_bytes = most_bytes
+    def __init__(self, most_bytes: float = MOST_BYTES, patience: float = float("inf")) -> None:
+        self.most_bytes, self.patience = most_bytes, patience
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why ideals cannot honour the problem, or None."""
@@ -70,7 +71,7 @@ class Ideals:
         from mtpp_dsl.solvers.ideals.run import Run
 
         run = NestedRun if problem.hierarchical else Run
-        return run(problem, limits, progress, self.most_bytes).result()
+        return run(problem, limits, progress, self.most_bytes, self.patience).result()
 
 
 def told_apart(problem: Problem) -> str | None:

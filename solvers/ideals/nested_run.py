@@ -53,10 +53,18 @@ class NestedRun(Holding):
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
         most_bytes: how much memory the ideals of one level may take.
+        patience: seconds after which it ends, before its limits, unless there are few ideals.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float) -> None:
-        super().__init__(problem, limits, progress)
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        most_bytes: float,
+        patience: float = float("inf"),
+    ) -> None:
+        super().__init__(problem, limits, progress, patience)
         self._problem, self._most_bytes = problem, most_bytes
         link = problem.interconnect
         assert isinstance(link, (Shared, Host))
@@ -85,7 +93,8 @@ class NestedRun(Holding):
     def _on_one_level(self) -> None:
         """Bound by the optimum on one level."""
         limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
-        found = Run(one_level(self._problem), limits, Aside(self._progress), self._most_bytes).result()
+        patience = self._patience.remaining
+        found = Run(one_level(self._problem), limits, Aside(self._progress), self._most_bytes, patience).result()
         self._infeasibility = found.infeasibility
         self._guide = found.plan
         if found.bound is not None:
@@ -104,6 +113,7 @@ class NestedRun(Holding):
             self._note(MANY.format(most=MOST_IDEALS))
             self._termination = "limit"
             return best
+        self._few = True
         return self._prove(lattice, classes, nest, best, proves=proves)
 
     def _along_orders(self, classes: Classes) -> float:

@@ -27,6 +27,8 @@ from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["APART", "UNASKED", "Run", "as_verified"]
 
+FEW = 20_000
+"""So few ideals are searched in seconds."""
 MOST_FREE = 8_000
 """With more ideals than this, no more groups that may be anywhere are put in."""
 DETAIL = (
@@ -55,10 +57,18 @@ class Run(Holding):
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
         most_bytes: how much memory the ideals and their labels may take.
+        patience: seconds after which it ends, before its limits, unless there are few ideals.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float) -> None:
-        super().__init__(problem, limits, progress)
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        most_bytes: float,
+        patience: float = float("inf"),
+    ) -> None:
+        super().__init__(problem, limits, progress, patience)
         self._most_bytes = most_bytes
         contract = Contract()
         self._problem = problem
@@ -126,6 +136,7 @@ class Run(Holding):
             found=self._found,
             bounded=self._bounded if proves else _ignore,
             improve=self._improve,
+            counted=self._counted,
         )
         search.run(self._cost, self._limits.gap, along_orders=self._plan is None or not self._sliceable)
         if search.crowded:
@@ -137,6 +148,9 @@ class Run(Holding):
             clash = tuple(str(c) for c in self._problem.constraints if isinstance(c, kinds))
             self._infeasibility = Infeasibility("no chain of ideals fits on the devices; all were tried", clash)
         return search
+
+    def _counted(self, ideals: int) -> None:
+        self._few = ideals <= FEW
 
     def _improve(self) -> float:
         """Look for better plans in another way; return the cost of the best."""

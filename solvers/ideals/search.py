@@ -46,6 +46,7 @@ class Search:
         found: told of every split that is better than those before, and its largest load; returns what it costs.
         bounded: told of every bound that is better than those before.
         improve: called when there is no room for the lattice; looks for plans elsewhere, returns the least cost known.
+        counted: told how many ideals there are, once the lattice of all is stored.
 
     Attributes:
         lower: no split's largest load is below this.
@@ -67,6 +68,7 @@ class Search:
         found: Callable[[Sequence[Step], float], float],
         bounded: Callable[[float], None],
         improve: Callable[[], float],
+        counted: Callable[[int], None],
     ) -> None:
         self.classes, self.devices = classes, devices
         self.lower, self.upper = -np.inf, np.inf
@@ -74,6 +76,7 @@ class Search:
         self.ideals = 0
         self._most_bytes, self._seed = most_bytes, seed
         self._say, self._pause, self._found, self._bounded, self._improve = say, pause, found, bounded, improve
+        self._counted = counted
         self._states = states_of(devices)
 
     def run(self, upper: float, gap: float, *, along_orders: bool = True) -> None:
@@ -102,6 +105,7 @@ class Search:
             self._lazily(gap, ENDLESS)
             return
         self.ideals = lattice.size
+        self._counted(lattice.size)
         if lattice.size > MANY:
             self._lazily(gap, EFFORT * lattice.size)
         while not self.done and not self._closed(gap):

@@ -56,7 +56,8 @@ def run_lane(
     """Run the tasks until plan and bound meet, and return what each said at its end.
 
     Every task starts from the best plan known when its turn comes, whoever has found it. One that proves that there is
-    no plan is the last. One whose solver fails has a result with termination "error" and a note that says why.
+    no plan, or goes to its end with a proof, is the last. One whose solver fails has a result with termination "error"
+    and a note that says why.
 
     Args:
         problem: what is asked.
@@ -76,6 +77,6 @@ def run_lane(
         progress.say(f"running {task.method.name}")
         began(number)
         results.append(attempt(task.method, problem, replace(own, seed=limits.seed + task.seed), progress))
-        if results[-1].infeasibility is not None:
+        if results[-1].infeasibility is not None or results[-1].settled:
             break
     return results

@@ -177,7 +177,7 @@ class _Team:
         if closed(self._progress, self._limits):
             return True
         with self._lock:
-            return any(result.infeasibility is not None for result in self.results)
+            return any(result.infeasibility is not None or result.settled for result in self.results)
 
     def end(self) -> None:
         """Stop all processes; those that do not listen are killed."""
