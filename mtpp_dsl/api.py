@@ -26,6 +26,8 @@ DEFAULT_TIME = 60.0
 """Seconds that ``solve`` takes at most unless told otherwise."""
 CHECK_SECONDS = 3e-5
 """What it takes, about, to evaluate and check a plan, per node and edge (and chunk of a batch)."""
+FEW_THREADS = 8
+"""So many threads are started if they are asked for, however few cores there are."""
 LEAST_TIME = 0.1
 """What a method is given of a time limit that is over before it begins."""
 
@@ -101,7 +103,8 @@ def solve(
         time_limit: seconds, counted from the call, checks of the answer included; None for no limit. A method that is
             then within a step that cannot be interrupted is left behind, and what it has reported counts.
         gap: stop when ``(cost - bound) / cost`` is at most this.
-        threads: of the solver, and processes of ``auto``; None leaves it to the solver and to the cores there are.
+        threads: of the solver, and processes of ``auto``; None leaves it to the solver and to the cores there are. More
+            than twice the cores (and than eight) are not started: they would take memory and gain nothing.
         seed: of everything random: the same seed gives the same answer, time limits aside.
         start: a plan to start from.
         solver_options: passed to the solver; one it does not know is an error.
@@ -144,6 +147,10 @@ def solve(
             f"method {chosen.name!r} may not allow the plan that is in the progress given: give it as start"
         )
     start, notes = _take_start(problem, start, None if traits.own_rows else progress)
+    most = max(FEW_THREADS, 2 * (os.cpu_count() or 1))
+    if threads is not None and threads > most:
+        notes = (*notes, f"{most} threads are used, not {threads}: this machine has {os.cpu_count()} cores")
+        threads = most
     forced = forced_together(problem)
     limits = Limits(
         time=None if time_limit is None else _time_for(problem, began + time_limit - monotonic()),
@@ -232,7 +239,12 @@ def _timed(problem: Problem, start: Plan) -> Plan:
 
 
 def _honest(result: Result, gap: float) -> Result:
-    """Say "complete" of a method that closed the gap of its own model, where that of the answer is wider."""
+    """Say "complete" of a method that closed the gap of its own model, where that of the answer is wider.
+
+    And say "gap" of one that was out of time where what it had reported has met.
+    """
+    if result.termination == "time_limit" and result.gap is not None and result.gap <= gap:
+        return replace(result, termination="gap")
     if result.termination == "gap" and result.gap is not None and result.gap > gap + OPTIMAL_GAP:
         return replace(result, termination="complete")
     return result

@@ -8,10 +8,12 @@ does not end in time. What it has reported until then is its answer; what it rep
 from __future__ import annotations
 
 import contextvars
+from math import inf
 from threading import Event, Thread
 from time import monotonic
 
 from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 
@@ -68,11 +70,13 @@ class _Call:
         self._thread.start()
 
     def _solve(self) -> None:
+        PREPARING.until = self._limits.end
         try:
             self._result = self._method.solve(self._problem, self._limits, self._progress)
         except BaseException as error:  # raised again where the call is waited for
             self._error = error
         finally:
+            PREPARING.until = inf
             self._done.set()
 
     def wait(self) -> None:

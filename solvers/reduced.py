@@ -35,12 +35,13 @@ class Reduced:
         self.best_plan: Plan | None = outer.plan if lift is identity else None
         self.best_cost = outer.cost if lift is identity else None
 
-    def listener(self, must_satisfy: Problem | None = None) -> Progress:
+    def listener(self, must_satisfy: Problem | None = None, enough: Callable[[], bool] = lambda: False) -> Progress:
         """Return a progress for a method on the smaller problem.
 
-        With *must_satisfy*, only plans that satisfy it count: for a method that was given fewer constraints.
+        With *must_satisfy*, only plans that satisfy it count: for a method that was given fewer constraints. With
+        *enough*, the method is also asked to stop when that is true: for one that looks at no bound.
         """
-        return _Listener(self, must_satisfy)
+        return _Listener(self, must_satisfy, enough)
 
     def take(self, plan: Plan, cost: float) -> None:
         """Lift a plan and report it."""
@@ -72,9 +73,9 @@ class Aside(Progress):
 class _Listener(Progress):
     """Passes on to the outer progress what is reported here."""
 
-    def __init__(self, reduced: Reduced, must_satisfy: Problem | None) -> None:
+    def __init__(self, reduced: Reduced, must_satisfy: Problem | None, enough: Callable[[], bool]) -> None:
         super().__init__()
-        self._reduced, self._must_satisfy = reduced, must_satisfy
+        self._reduced, self._must_satisfy, self._enough = reduced, must_satisfy, enough
         self.started = reduced.outer.started
         if must_satisfy is None:  # the optimum is that of the original, and so are bounds
             self.bound = reduced.outer.bound
@@ -82,7 +83,7 @@ class _Listener(Progress):
 
     @property
     def stopped(self) -> bool:
-        return self._reduced.outer.stopped
+        return self._reduced.outer.stopped or self._enough()
 
     def report_plan(self, plan: Plan, cost: float) -> None:
         problem = self._must_satisfy

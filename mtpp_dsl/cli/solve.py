@@ -28,7 +28,7 @@ __all__ = ["SolveCall", "solve_and_report"]
 
 OUTPUT_SECONDS = 0.1
 """Of the time limit, what is kept for writing the answer."""
-LEAST_SECONDS = 0.2
+LEAST_SECONDS = 0.3
 """What solving gets of a time limit that reading the spec has used up."""
 
 

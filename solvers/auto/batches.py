@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.portfolio.run import cores
 
 __all__ = ["BatchRun"]
 
-QUICK = ("single-device", "simple", "critical-path", "met", "greedy", "heft")
+QUICK = ("simple", "critical-path", "met", "greedy", "heft")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 SMALL = 120
@@ -39,6 +39,7 @@ class BatchRun(Steps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        self.first(load(METHODS, "single-device")())
         for name in QUICK:
             self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
         size = self.problem.graph.n * self.problem.batching.count

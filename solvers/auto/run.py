@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.portfolio.lane import Task, attempt, run_lane
+from mtpp_dsl.solvers.portfolio.lane import attempt, run_lane
 from mtpp_dsl.solvers.portfolio.run import cores, run_together
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
@@ -39,6 +39,11 @@ FEW_SHARE = 0.5
 """Where they turn out to be few, the search of them goes on for this share of the time left: it is near its end."""
 PLAN_SHARE, PLAN_SECONDS = 0.1, 2.0
 """How long a first plan is looked for: bounds need the cost of a good one to aim at."""
+SHORT, SLICED_AT_ONCE = 5.0, 400
+"""With less time, what needs compiled code comes later: in graphs of up to so many nodes after slices and bounds, which
+need none; in larger ones, where they do, bounds come after plans."""
+LEAST_SECONDS = 0.5
+"""Both get so long at the least, where the time is short."""
 QUICK_PATIENCE = 4
 SMALL = 40
 """Fewer nodes than this are no work for several processes: starting them takes longer."""
@@ -128,12 +133,21 @@ class Run(Steps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
-        self.run(Task(SingleDevice()))  # a plan to hold, at once
+        self.first(SingleDevice())
         self.quick(FIRST)
+        short = self.limits.remaining < SHORT
+        small = self.problem.graph.n <= SLICED_AT_ONCE
+        if short and small:
+            self.slice(LEAST_SECONDS, improved=False)
+            self.quick(QUICK)
         if self.problem.graph.n <= MOST_AT_ONCE:
-            self.ideals(Ideals(patience=min(AT_ONCE_SECONDS, AT_ONCE_SHARE * self.limits.remaining)), FEW_SHARE)
-        self.quick(QUICK)
+            patience = min(AT_ONCE_SECONDS, max(LEAST_SECONDS, AT_ONCE_SHARE * self.limits.remaining))
+            self.ideals(Ideals(patience=patience), FEW_SHARE)
+        if not short:
+            self.quick(QUICK)
         self.plan()
+        if short and not small:
+            self.quick(QUICK)
         self.race()
         self.relax()
         self.exact()
@@ -177,15 +191,20 @@ class Run(Steps):
         """Look for a first plan: by annealing where the devices need no order, else by slicing."""
         if self.closed:
             return
-        seconds = min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining)
+        seconds = max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining))
         if self.orderless:
             self.progress.say(f"annealing {self.problem.graph.n} nodes")
             Annealing(QUICK_PATIENCE).solve(self.together, self.limits.within(seconds), self.counted())
         else:
             self.slice(seconds)
 
-    def slice(self, seconds: float) -> None:
-        """Slice the problem under the constraints that slicing can honour; keep what satisfies the others too."""
+    def slice(self, seconds: float, *, improved: bool = True) -> None:
+        """Slice the problem under the constraints that slicing can honour; keep what satisfies the others too.
+
+        Slices of orders need no compiled code; that they are *improved* does.
+        """
+        if self.closed:
+            return
         problem = self.reduced.problem
         relaxed = self.together.with_constraints([c for c in problem.constraints if isinstance(c, HONOURS)])
         if SliceGraph().accepts(relaxed) is not None:
@@ -193,10 +212,10 @@ class Run(Steps):
         self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
         valid_anyway = len(relaxed.constraints) == len(problem.constraints) and self.together is problem
         start = self.limits.start if self.reduced.lift is identity else None
-        SliceGraph().solve(
+        (SliceGraph() if improved else SliceGraph(starts=0)).solve(
             relaxed,
             self.limits.within(seconds, start=start),
-            self.reduced.listener(None if valid_anyway else problem),
+            self.reduced.listener(None if valid_anyway else problem, lambda: self.closed),
         )
 
     def race(self) -> None:

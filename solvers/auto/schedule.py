@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.splitting.modules import split
 
 __all__ = ["ScheduleRun"]
 
-QUICK = ("single-device", "simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf", "interval")
+QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf", "interval")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
@@ -48,6 +48,7 @@ class ScheduleRun(Steps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        self.first(load(METHODS, "single-device")())
         for name in QUICK:
             self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
         if self.by_modules and self.problem.graph.n <= WHOLE_NODES:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
-from mtpp_dsl.solvers.portfolio.run import run_together
+from mtpp_dsl.solvers.portfolio.run import MARGIN, run_together
 
 __all__ = ["Steps"]
 
@@ -58,6 +58,11 @@ class Steps:
         elif found.termination == "error":
             self.failed = True
             self.notes += found.notes
+
+    def first(self, method: Method) -> None:
+        """Take the plan of a method that has it at once, also where the time is over before anything has begun."""
+        if self.progress.plan is None and method.accepts(self.problem) is None:
+            self.take(method.solve(self.problem, replace(self.limits, time=None), self.progress))
 
     def run(self, task: Task) -> None:
         """Run one method from the best plan there is, if it accepts the problem and anything is open."""
@@ -108,6 +113,6 @@ class Steps:
             return "gap"
         if self.ended is not None:
             return self.ended.termination
-        if self.limits.remaining <= 0:
+        if self.limits.remaining <= MARGIN:  # processes end so much earlier
             return "time_limit"
         return "error" if self.failed else "complete"

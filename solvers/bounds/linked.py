@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import sha256
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
@@ -32,14 +33,22 @@ class Linked(Kernel[P, R]):
         super().__init__(function, threshold)
         self._parts = parts
 
-    def compiled(self, say: Callable[[str], None]) -> Callable[P, R]:
-        """Return the compiled function."""
-        if self._compiled is None:
-            names: dict[str, Any] = {}
-            for i, part in enumerate(self._parts):
-                names[part.__name__] = Kernel(_rebound(part, names, self._parts[:i]), 0.0).compiled(say)
-            self._compiled = Kernel(_rebound(self.plain, names, self._parts), 0.0).compiled(say)
-        return self._compiled
+    @cache  # noqa: B019 (kernels stay as long as the process)
+    def _made(self) -> Callable[P, R]:
+        """Return what compiles the function, and its parts, when it is first called."""
+        names: dict[str, Any] = {}
+        for i, part in enumerate(self._parts):
+            names[part.__name__] = Kernel(_rebound(part, names, self._parts[:i]), 0.0).compiled(_silent)
+        return Kernel(_rebound(self.plain, names, self._parts), 0.0).compiled(_silent)
+
+    @property
+    def _bytecode(self) -> int:
+        """The size of what is compiled: the parts by themselves, and again where they are called."""
+        return super()._bytecode + 2 * sum(len(cast("FunctionType", part).__code__.co_code) for part in self._parts)
+
+
+def _silent(_: str) -> None:
+    """Say nothing: whoever asks for the whole has said it."""
 
 
 def _rebound(function: Callable[P, R], names: dict[str, Any], parts: Sequence[Callable[..., Any]]) -> Callable[P, R]:

@@ -2,16 +2,18 @@
 
 A kernel is a function of numbers and numpy arrays that calls no other function of ours. numba is imported, and the
 kernel compiled, when an input is first large enough; the machine code is kept on disk. The time that this takes is
-charged to no share of a time limit (:mod:`mtpp_dsl.preparation`). A compiled kernel lets other threads run: they must
+charged to no share of a time limit (:mod:`mtpp_dsl.preparation`). Where the whole of the limit leaves no time for it,
+the function runs as it stands. A compiled kernel lets other threads run: they must
 not touch its arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Generic, ParamSpec, TypeVar
 
-from mtpp_dsl.preparation import numba
+from mtpp_dsl.preparation import numba, worth_compiling
 
 __all__ = ["Kernel"]
 
@@ -35,11 +37,13 @@ class Kernel(Generic[P, R]):
     def pick(self, steps: float, say: Callable[[str], None]) -> Callable[P, R]:
         """Return the plain function if it would run fewer than ``threshold`` *steps*, else the compiled one.
 
+        The plain one, too, where the compiled one would not be ready before the time of the whole call is up.
+
         Args:
             steps: of the innermost loop, over all calls to come.
             say: told when numba has to be loaded.
         """
-        if self._compiled is None and steps < self._threshold:
+        if self._compiled is None and (steps < self._threshold or not worth_compiling(self._made, self._bytecode)):
             return self.plain
         return self.compiled(say)
 
@@ -47,8 +51,18 @@ class Kernel(Generic[P, R]):
         """Return the compiled function."""
         if self._compiled is None:
             _announce(say)
-            self._compiled = _jit(self.plain)
+            self._compiled = self._made()
         return self._compiled
+
+    @cache  # noqa: B019 (kernels stay as long as the process)
+    def _made(self) -> Callable[P, R]:
+        """Return what compiles the function when it is first called."""
+        return _jit(self.plain)
+
+    @property
+    def _bytecode(self) -> int:
+        """The size of what is compiled."""
+        return len(self.plain.__code__.co_code)
 
 
 _announced = False

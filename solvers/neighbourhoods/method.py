@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
+from mtpp_dsl.solvers.portfolio.run import cores
 from mtpp_dsl.solvers.scheduling.instance import why_not
 
 __all__ = ["Lns"]
@@ -76,7 +76,7 @@ class Lns:
             if plan is not None:
                 plan = _annealed(problem, plan, limits, progress)
                 taker.take(plan)
-                with Pool(_processes(limits)) as pool:
+                with Pool(cores(limits)) as pool:
                     if problem.objective.batch is None:
                         search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
                     else:
@@ -120,11 +120,3 @@ def _first(problem: Problem, limits: Limits, progress: Progress, taker: Taker) -
             return None, True
     taker.note("no first plan was found to improve on")
     return None, False
-
-
-def _processes(limits: Limits) -> int:
-    """Return how many parts are made anew at once."""
-    if limits.threads is not None:
-        return limits.threads
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Sequence
 from pickle import PicklingError
 from queue import SimpleQueue
@@ -21,7 +22,7 @@ from mtpp_dsl.solvers.portfolio.spawn import module
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 from mtpp_dsl.solvers.portfolio.words import last_words
 
-__all__ = ["cores", "run_together"]
+__all__ = ["MARGIN", "cores", "run_together"]
 
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
@@ -31,15 +32,27 @@ STOP_GRACE = 1.0
 """The same after a request to stop, so that solvers hand over the plan that they hold."""
 MARGIN, MARGIN_SHARE = 0.2, 0.05
 """By how much, and by which share of the time, processes end before the limit: what they hold has to arrive in it."""
+PROCESS_MEMORY = 400 << 20
+"""Bytes that a process takes, about, with numpy, numba and a solver."""
 MODULE = "mtpp_dsl.solvers.portfolio.worker"
 
 
 def cores(limits: Limits) -> int:
-    """Return how many processes may run at once: the threads asked for, else the cores this process may use."""
-    if limits.threads is not None:
-        return limits.threads
+    """Return how many processes may run at once.
+
+    The threads asked for, else the cores this process may use; no more than the memory of the machine is enough for.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    there = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return max(1, min(there if limits.threads is None else limits.threads, _memory() // PROCESS_MEMORY))
+
+
+def _memory() -> int:
+    """Return the bytes of memory of this machine; where it does not say, more than any process needs."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return sys.maxsize
 
 
 def run_together(

@@ -84,6 +84,7 @@ def main() -> None:
     source = sys.stdin.buffer
     problem, tasks, given, share, plan, cost, bound = receive(source)
     relay = _Relay(out)
+    PREPARING.until = given["until"]
     PREPARING.told = lambda spent: relay.tell("prepared", spent)
     if plan is not None:
         Progress.report_plan(relay, plan, cost)
