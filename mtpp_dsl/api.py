@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl import registry, supervision
-from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits
+from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits, refusal
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_solver
@@ -254,7 +254,7 @@ def _instead(problem: Problem, refused: Method) -> str:
     """Return which methods can solve *problem* in place of the one that refused."""
     others = [find_method(name) for name in method_names() if name != refused.name]
     others = [other for other in others if "plan" in other.gives and not method_traits(other).baseline]
-    can = [other.name for other in others if other.accepts(problem) is None]
+    can = [other.name for other in others if refusal(other, problem) is None]
     return f"; {' and '.join([', '.join(can[:-1]), *can[-1:]] if can[1:] else can)} can" if can else ""
 
 

@@ -58,6 +58,7 @@ __all__ = [
     "formulation_traits",
     "method_traits",
     "model_traits",
+    "refusal",
 ]
 
 Role = Literal["exact", "relaxation", "restriction"]
@@ -425,6 +426,15 @@ class Engine(Protocol):
             Refused: it has no model for it; says for which it has.
         """
         ...
+
+
+def refusal(method: Method, problem: Problem) -> str | None:
+    """Return why *method* cannot be used on *problem* here, or None: it cannot honour it, or is not installed."""
+    reason = method.accepts(problem)
+    if reason is not None or not isinstance(method, Installed):
+        return reason
+    found = method.available()
+    return None if found.ok else f"what it needs is not installed; install it with: {found.install}"
 
 
 @runtime_checkable

@@ -54,7 +54,8 @@ def test_one_model_of_everything_takes_batches(there: bool, monkeypatch: pytest.
     monkeypatch.setattr(batches, "availability", lambda: Availability(ok=there, install="pip install it"))
     for name in NAMES:
         run = batches.BatchRun(small()[name], Limits(), Progress())
-        assert run.whole.accepts(run.problem) is None
+        assert [type(method).__name__ for method in run.whole] == ["BatchScheduling" if there else "MipMethod"]
+        assert run.whole[0].accepts(run.problem) is None
 
 
 def test_networks_have_a_plan_and_a_bound_in_time() -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
-from mtpp_dsl.contracts import method_traits
+from mtpp_dsl.contracts import method_traits, refusal
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.problem import Problem
@@ -151,7 +151,7 @@ def _sorted(problem: Problem, but: tuple[str, ...] = ()) -> tuple[dict[str, list
         try:
             method = find_method(name)
             kind = COMPARE if method_traits(method).baseline else KINDS[method.gives]
-            reason = method.accepts(problem)
+            reason = refusal(method, problem)
         except MtppError as error:
             reason = str(error)
         if reason is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from mtpp_dsl.contracts import Method
-from mtpp_dsl.registry import METHODS, built_in, load
+from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.cpsat.engine import availability
@@ -34,8 +35,11 @@ class BatchRun(Steps):
     1. bounds that cost next to nothing, and list schedules of batches;
     2. a small problem as one model;
     3. a search, and module by module with its lower bound, at the same time; then one model of everything, where that
-       is not too large.
+       is not too large;
+    4. where none of these has found a plan, the models of everything that had no turn.
     """
+
+    on_links = True
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
@@ -44,29 +48,40 @@ class BatchRun(Steps):
             self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
         size = self.problem.graph.n * self.problem.batching.count
         if size <= SMALL:
-            self.run(Task(self.whole, WHOLE_SHARE, WHOLE_SECONDS))
+            for method in self.whole:
+                self.run(Task(method, WHOLE_SHARE, WHOLE_SECONDS))
         if not self.closed:
             self.at_once(self.lanes(cores(self.limits), size * self.problem.k))
+        self.insist()
         return self.answer()
 
-    @cached_property
-    def whole(self) -> Method:
-        """One model of everything: that of CP-SAT, or the mixed-integer programme."""
-        if self.limits.solver in ("highs", "cp-sat") and availability().ok:
-            method: Method = built_in("mtpp_dsl.solvers.cpsat.method:BatchScheduling")("batched")
-        else:
-            if self.limits.solver == "highs":
+    def searches(self) -> Iterator[Method]:
+        """Yield the search for batches."""
+        yield load(METHODS, "annealing")()
+
+    def models(self) -> Iterator[Method]:
+        """Yield the model of CP-SAT, where it is there, and the mixed-integer programme."""
+        solver = self.limits.solver
+        if solver in ("highs", "cp-sat"):
+            if availability().ok:
+                yield built_in("mtpp_dsl.solvers.cpsat.method:BatchScheduling")("batched")
+            else:
                 better = f"CP-SAT solves schedules much better than what is installed: {availability().install}"
                 self.notes.append(better)
-            formulation = built_in("mtpp_dsl.models.formulations.batched:Batched")()
-            method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
-        return method
+        if solver != "cp-sat":
+            formulation = load(FORMULATIONS, "batched")()
+            yield built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver)
+
+    @cached_property
+    def whole(self) -> list[Method]:
+        """The first model of everything, if any accepts the problem."""
+        return self.model()
 
     def lanes(self, count: int, size: int) -> list[list[Task]]:
         """Return lanes of tasks, at most *count*: searches; modules, their bound and one model; further searches."""
         search, split, bound = (load(METHODS, name)() for name in ("annealing", "milp-split", "split-bound"))
         improve = [load(METHODS, "lns")()] if availability().ok else []
-        model = [self.whole] if size <= MODEL or search.accepts(self.problem) is not None else []
+        model = self.whole if size <= MODEL or not self.searched else []
         if count == 1:
             turns = (split, bound, search, *improve, *model)
             return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]

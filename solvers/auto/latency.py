@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.contracts import Formulation, Method
+from collections.abc import Iterator
+
+from mtpp_dsl.contracts import Method
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.auto.steps import Steps
@@ -28,18 +30,32 @@ class LatencyRun(Steps):
         search = load(METHODS, "latency-search")()
         self.run(Task(search, FIRST_SHARE, FIRST_SECONDS))
         if not self.closed:
-            lanes = [[Task(search, seed=1)], [Task(method) for method in self.programme()]]
-            count = cores(self.limits)
-            lanes += [[Task(search, seed=seed)] for seed in range(2, count + 1)]
-            lanes = [lane for lane in lanes if lane]
-            one = [[*(Task(task.method, 0.5, seed=task.seed) for task in lanes[0]), *lanes[1]]]
-            self.at_once(lanes[:count] if count > 1 else one)
+            self.at_once(self.lanes(search, cores(self.limits)))
+        self.insist()
         return self.answer()
 
+    def lanes(self, search: Method, count: int) -> list[list[Task]]:
+        """Return lanes of tasks, at most *count*: the search, the programme, and the search with other seeds."""
+        programme = self.programme()
+        if not self.searched:
+            return [[Task(method) for method in programme]]
+        if count == 1:
+            return [[Task(search, 0.5 if programme else 1.0, seed=1), *map(Task, programme)]]
+        lanes = [[Task(search, seed=1)], [*map(Task, programme)]]
+        lanes += [[Task(search, seed=seed)] for seed in range(2, count + 1)]
+        return [lane for lane in lanes if lane][:count]
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the search for subgraphs."""
+        yield load(METHODS, "latency-search")()
+
+    def models(self) -> Iterator[Method]:
+        """Yield the integer programme with its solver."""
+        if self.limits.solver != "cp-sat":
+            formulation = load(FORMULATIONS, "latency")()
+            yield built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+
     def programme(self) -> list[Method]:
-        """Return the integer programme with its solver, where it is not too large."""
-        formulation: Formulation = load(FORMULATIONS, "latency")()
-        if self.problem.graph.m * self.problem.k > MODEL_SIZE or formulation.accepts(self.problem) is not None:
-            return []
-        method: Method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
-        return [method]
+        """Return the integer programme, where it is not too large, or no search accepts the problem."""
+        small = self.problem.graph.m * self.problem.k <= MODEL_SIZE
+        return self.model() if small or not self.searched else []

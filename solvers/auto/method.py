@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.contracts import Backend, Formulation, Gives, Limits, Method, MethodBase, Progress
+from typing import TYPE_CHECKING
+
+from mtpp_dsl.contracts import Backend, Gives, Limits, MethodBase, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.registry import BACKENDS, FORMULATIONS, METHODS, load
+from mtpp_dsl.registry import BACKENDS, load
 from mtpp_dsl.result import Result
-from mtpp_dsl.solvers.annealing.method import Annealing
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
-from mtpp_dsl.solvers.ideals.method import Ideals
+
+if TYPE_CHECKING:
+    from mtpp_dsl.solvers.auto.steps import Steps
 
 __all__ = ["Auto"]
 
@@ -35,23 +37,10 @@ class Auto(MethodBase):
     summary = "the best plan and bound that the time allows, from everything built in"
 
     def accepts(self, problem: Problem) -> str | None:
-        """Return why none of the methods behind it can honour the problem, or None."""
-        if problem.objective.quantity == "makespan":
-            return self._schedules(problem)
-        if any(other.accepts(problem) is None for other in (Ideals(), Annealing(), SliceGraph())):
-            return None
-        exact: Formulation = load(FORMULATIONS, "exact")()
-        return exact.accepts(problem)
+        """Return why none of the methods behind it can honour the problem, or is installed; None if one can."""
+        from mtpp_dsl.solvers.auto.steps import first_refusal
 
-    def _schedules(self, problem: Problem) -> str | None:
-        """Return why nothing can make a schedule for the problem, or None."""
-        if not isinstance(problem.interconnect, Links):
-            search: Method = load(METHODS, "latency-search")()
-            return search.accepts(problem)
-        if Annealing().accepts(problem) is None:
-            return None
-        formulation: Formulation = load(FORMULATIONS, "moirai" if problem.objective.batch is None else "batched")()
-        return formulation.accepts(problem)
+        return first_refusal(_run_of(problem)(problem, Limits(), Progress()).methods(), problem)
 
     def outline(self, problem: Problem) -> tuple[str, ...]:
         """Return the methods that the problem would be given to, in their order, without any work."""
@@ -68,23 +57,36 @@ class Auto(MethodBase):
         """
         if limits.write_model is not None or limits.solver_options:
             raise Refused("auto may use several solvers, or none: choose the method whose model or solver is meant")
-        from mtpp_dsl.solvers.auto.batches import BatchRun
-        from mtpp_dsl.solvers.auto.latency import LatencyRun
-        from mtpp_dsl.solvers.auto.run import Run
-        from mtpp_dsl.solvers.auto.schedule import ScheduleRun
         from mtpp_dsl.solvers.cpsat.limits import check as check_engine
         from mtpp_dsl.solvers.mip.limits import check
 
-        run: type[Run | ScheduleRun | BatchRun | LatencyRun] = Run
-        if problem.objective.batch is not None:
-            run = BatchRun
-        elif problem.objective.quantity == "makespan":
-            run = ScheduleRun if isinstance(problem.interconnect, Links) else LatencyRun
+        run = _run_of(problem)
         if limits.solver not in self.engines:
             backend: Backend = load(BACKENDS, limits.solver)()
             check(backend, limits)  # before any work, not after it
-        elif run in (ScheduleRun, BatchRun):
+        elif run.on_links:
             check_engine(limits)
         else:
             raise Refused(f"auto uses {limits.solver} for makespans on links only")
-        return run(problem, limits, progress).result()
+        steps = run(problem, limits, progress)
+        steps.require_one()
+        return steps.result()
+
+
+def _run_of(problem: Problem) -> type[Steps]:
+    """Return the steps for the objective of *problem*, and its interconnect; no others are imported."""
+    if problem.objective.batch is not None:
+        from mtpp_dsl.solvers.auto.batches import BatchRun
+
+        return BatchRun
+    if problem.objective.quantity != "makespan":
+        from mtpp_dsl.solvers.auto.run import Run
+
+        return Run
+    if isinstance(problem.interconnect, Links):
+        from mtpp_dsl.solvers.auto.schedule import ScheduleRun
+
+        return ScheduleRun
+    from mtpp_dsl.solvers.auto.latency import LatencyRun
+
+    return LatencyRun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.contracts import refusal
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.registry import FORMULATIONS, METHODS, available, load
 
@@ -15,7 +16,7 @@ BATCHES = ("heft", "batched", "annealing", "lns", "milp-split", "split-bound")
 
 
 def outline(problem: Problem) -> tuple[str, ...]:
-    """Return the main methods that accept the problem, in the order in which ``auto`` comes to them.
+    """Return the main methods that can be used on the problem here, in the order in which ``auto`` comes to them.
 
     It ends where plan and bound meet, so that most problems never see the last ones. Left out are bounds that cost next
     to nothing, and what is given only a part of the graph.
@@ -35,4 +36,4 @@ def _candidates(problem: Problem) -> tuple[str, ...]:
 
 def _accepts(name: str, problem: Problem) -> bool:
     group = METHODS if name in available(METHODS) else FORMULATIONS
-    return load(group, name)().accepts(problem) is None
+    return refusal(load(group, name)(), problem) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -57,6 +57,8 @@ LARGE_ROWS = 20_000
 """Above this many rows of the exact model, the relaxation, whose size does not depend on k, goes first."""
 MOST_ROWS = 150_000
 """Above this many the exact model is not built: solvers do not get through its presolve."""
+LAST_HOPE_ROWS = 1_000_000
+"""The same where no search accepts the problem; more take gigabytes before any solver sees them."""
 
 
 def _formulation(name: str) -> Formulation:
@@ -88,6 +90,14 @@ class Run(Steps):
         super().__post_init__()
         self.of_ideals: tuple[str, ...] = ()
         self.ideals_ended = False
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the searches for splits."""
+        yield from (Ideals(), Annealing(), SliceGraph())
+
+    def models(self) -> Iterator[Method]:
+        """Yield the exact model with its solver."""
+        yield _mip(_formulation("exact"))
 
     @cached_property
     def orderless(self) -> bool:
@@ -124,6 +134,11 @@ class Run(Steps):
         n, m, k = problem.graph.n, problem.graph.m, problem.k
         pairs = 1 if len(interchangeable(problem)) == 1 else k
         return (n + (2 + pairs) * m) * k
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the exact model is left out for its size; where no search accepts the problem, it may be larger."""
+        return self.rows > (MOST_ROWS if self.searched else LAST_HOPE_ROWS)
 
     @property
     def nearly(self) -> bool:
@@ -246,7 +261,7 @@ class Run(Steps):
         searched = any(method.accepts(self.together) is None for method in methods)
         if searched and not self.orderless:
             return LARGE_SHARE if self.small else 1.0
-        if self.rows > MOST_ROWS or _formulation("exact").accepts(self.reduced.problem) is not None:
+        if self.too_large or _formulation("exact").accepts(self.reduced.problem) is not None:
             return 1.0
         return SMALL_SHARE if self.small else LARGE_SHARE
 
@@ -266,7 +281,7 @@ class Run(Steps):
 
     def relax(self) -> None:
         """Bound by relaxations: a share of the time before the exact model, all of it in its place."""
-        if self.rows > MOST_ROWS:
+        if self.too_large:
             self.bound_by("superblock", INSTEAD_SHARE)
             self.bound_by("guess", 1.0)
         elif self.rows > LARGE_ROWS:
@@ -289,7 +304,7 @@ class Run(Steps):
         problem, exact = self.reduced.problem, _formulation("exact")
         if exact.accepts(problem) is not None:
             return
-        if self.rows > MOST_ROWS:
+        if self.too_large:
             self.notes.append(
                 f"the exact model would have some {self.rows:,} rows and was left out; --method exact insists"
             )

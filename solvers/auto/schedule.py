@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Method
-from mtpp_dsl.registry import METHODS, built_in, load
+from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.cpsat.engine import availability
@@ -43,8 +44,13 @@ class ScheduleRun(Steps):
     1. bounds that cost next to nothing, and list schedules;
     2. a small graph as one model; one with cut nodes by modules, with all cores;
     3. searches and proofs at the same time, for the time that is left: where no cut nodes help by modules that few
-       channels join, along a chain of nodes, and by one model of everything where that is not too large.
+       channels join, along a chain of nodes, and by one model of everything where that is not too large;
+    4. where none of these has found a plan, the models of everything that had no turn.
+
+    What does not accept the problem is left out: of constraints that no search honours, all time is the model's.
     """
+
+    on_links = True
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
@@ -52,12 +58,14 @@ class ScheduleRun(Steps):
         for name in QUICK:
             self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
         if self.by_modules and self.problem.graph.n <= WHOLE_NODES:
-            self.run(Task(self.whole, WHOLE_SHARE, WHOLE_SECONDS))
+            for method in self.whole:
+                self.run(Task(method, WHOLE_SHARE, WHOLE_SECONDS))
         if self.by_modules and self.cut:
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
             if self.nearly:
                 self.run(Task(load(METHODS, "milp-split")(), SPLIT_SHARE))
         self.race()
+        self.insist()
         return self.answer()
 
     @cached_property
@@ -76,15 +84,22 @@ class ScheduleRun(Steps):
         cost, bound = self.progress.cost, self.progress.bound
         return cost is not None and bound is not None and relative_gap(cost, bound.cost) <= ROUNDING
 
-    @cached_property
-    def whole(self) -> Method:
-        """One model of everything: that of CP-SAT, or the mixed-integer programme."""
+    def searches(self) -> Iterator[Method]:
+        """Yield the search for schedules."""
+        yield load(METHODS, "annealing")()
+
+    def models(self) -> Iterator[Method]:
+        """Yield the model of CP-SAT, where it is there, and the mixed-integer programme."""
         if self.by_modules:
-            method: Method = built_in("mtpp_dsl.solvers.cpsat.method:Scheduling")("moirai")
-        else:
-            formulation = built_in("mtpp_dsl.models.formulations.moirai:Moirai")()
-            method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
-        return method
+            yield built_in("mtpp_dsl.solvers.cpsat.method:Scheduling")("moirai")
+        if self.limits.solver != "cp-sat":
+            formulation = load(FORMULATIONS, "moirai")()
+            yield built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+
+    @cached_property
+    def whole(self) -> list[Method]:
+        """The first model of everything, if any accepts the problem."""
+        return self.model()
 
     @cached_property
     def cut(self) -> bool:
@@ -114,7 +129,7 @@ class ScheduleRun(Steps):
         improve = [load(METHODS, "lns")()] if self.by_modules else []
         chain = [load(METHODS, "chain-relaxation")()] if self.by_modules and not self.cut else []
         parts, below = (load(METHODS, name)() for name in ("milp-split", "split-bound"))
-        model = [self.whole] if self.problem.graph.n <= MODEL_NODES or search.accepts(self.problem) else []
+        model = self.whole if self.problem.graph.n <= MODEL_NODES or not self.searched else []
         proofs = [Task(method, CHAIN_SHARE if model else 1.0) for method in chain] + [Task(method) for method in model]
         split = self.by_modules and self.split
         if count == 1:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress, refusal
+from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -13,11 +16,21 @@ from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.portfolio.run import MARGIN, run_together
 
-__all__ = ["Steps"]
+__all__ = ["Steps", "first_refusal"]
+
+
+def first_refusal(methods: Iterable[Method], problem: Problem) -> str | None:
+    """Return None if one of *methods* can be used on *problem* here, else why the last of them cannot."""
+    reason: str | None = "no method is left for it"
+    for method in methods:
+        reason = refusal(method, problem)
+        if reason is None:
+            return None
+    return reason
 
 
 @dataclass
-class Steps:
+class Steps(ABC):
     """One call: each step reports to ``progress`` and leaves if nothing is open.
 
     Attributes:
@@ -25,7 +38,10 @@ class Steps:
         failed: whether a method, or the process that it ran in, has failed: what it would have found is missing.
         notes: for the user.
         used: whether a solver was used.
+        on_links: whether these steps are for plans on links, which CP-SAT has models for.
     """
+
+    on_links: ClassVar[bool] = False
 
     problem: Problem
     limits: Limits
@@ -36,6 +52,52 @@ class Steps:
         self.failed = False
         self.notes: list[str] = []
         self.used = False
+        self._given: list[Method] = []
+
+    @abstractmethod
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the searches for plans behind these steps, whether or not they accept the problem."""
+        yield from ()
+
+    def models(self) -> Iterator[Method]:
+        """Yield the models of everything behind these steps, the one that gets further first; they find plans too."""
+        yield from ()
+
+    def methods(self) -> Iterator[Method]:
+        """Yield the searches and the models; one is made when it is asked for, as some take long to import."""
+        yield from self.searches()
+        yield from self.models()
+
+    def require_one(self) -> None:
+        """Raise if nothing behind these steps can be used, with the solver that is asked for.
+
+        Raises:
+            Refused: with the reason of the last.
+        """
+        reason = first_refusal(self.methods(), self.problem)
+        if reason is not None:
+            raise Refused(f"auto has nothing that can solve this with solver {self.limits.solver}: {reason}")
+
+    @property
+    def searched(self) -> bool:
+        """Whether any search accepts the problem; else a model of everything is needed, however large it is."""
+        return first_refusal(self.searches(), self.problem) is None
+
+    def model(self) -> list[Method]:
+        """Return the first model of everything that can be used, if any; :meth:`insist` leaves it out."""
+        found = next((method for method in self.models() if refusal(method, self.problem) is None), None)
+        self._given += [] if found is None else [found]
+        return [] if found is None else [found]
+
+    def insist(self) -> None:
+        """Where all else has found no plan, or failed, give the models of everything a turn that have had none."""
+        had = {type(method) for method in self._given}
+        for method in self.models():
+            if (self.progress.plan is None or self.failed) and type(method) not in had:
+                self.run(Task(method))
 
     @property
     def closed(self) -> bool:
@@ -73,7 +135,9 @@ class Steps:
             self.take(found)
 
     def at_once(self, lanes: Sequence[Sequence[Task]]) -> None:
-        """Run lanes at the same time, or the only one here, until plan and bound meet."""
+        """Run lanes at the same time, or the only one here, until plan and bound meet; without what cannot be used."""
+        lanes = [[task for task in lane if refusal(task.method, self.problem) is None] for lane in lanes]
+        lanes = [lane for lane in lanes if lane]
         if len(lanes) == 1:
             results = run_lane(self.problem, lanes[0], self.limits, self.progress)
         else:

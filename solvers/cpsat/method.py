@@ -6,13 +6,14 @@ from functools import partial
 from typing import Any
 
 from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.cpsat.batches import lower_batches
+from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.cpsat.limits import check
 from mtpp_dsl.solvers.cpsat.run import Run
 from mtpp_dsl.solvers.cpsat.starts import behind, known
@@ -42,6 +43,10 @@ class Scheduling:
     def accepts(self, problem: Problem) -> str | None:
         """Return why *problem* cannot be modelled, or None."""
         return why_not(problem, f"the model of cp-sat for {self.name}", (*HONOURS, Acyclic, Contiguous, Linear))
+
+    def available(self) -> Availability:
+        """Return whether ortools is installed."""
+        return availability()
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and the best bound.
@@ -79,6 +84,10 @@ class BatchScheduling:
     def accepts(self, problem: Problem) -> str | None:
         """Return why *problem* cannot be modelled, or None."""
         return why_no_batches(problem, f"the model of cp-sat for {self.name}")
+
+    def available(self) -> Availability:
+        """Return whether ortools is installed."""
+        return availability()
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and, without barriers, the best bound.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.errors import SolverError
+from mtpp_dsl.contracts import Limits, Method, Progress, refusal
+from mtpp_dsl.errors import Refused, SolverError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, relative_gap
 
@@ -18,7 +18,7 @@ class Task:
     """One method of a lane.
 
     Attributes:
-        method: what to run; left out where it does not accept the problem.
+        method: what to run; left out where it does not accept the problem, or is not installed.
         share: of the time left when its turn comes.
         seconds: and no more than these.
         seed: added to that of the limits.
@@ -39,10 +39,10 @@ def closed(progress: Progress, limits: Limits) -> bool:
 
 
 def attempt(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
-    """Solve by *method*; where its solver fails, return a result that says so, with termination "error"."""
+    """Solve by *method*; where it refuses after all, or its solver fails, return a result "error" that says so."""
     try:
         return method.solve(problem, limits, progress)
-    except SolverError as error:
+    except (Refused, SolverError) as error:
         return Result("error", method=method.name, seed=limits.seed, notes=(f"{method.name!r} failed: {error}",))
 
 
@@ -56,8 +56,8 @@ def run_lane(
     """Run the tasks until plan and bound meet, and return what each said at its end.
 
     Every task starts from the best plan known when its turn comes, whoever has found it. One that proves that there is
-    no plan, or goes to its end with a proof, is the last. One whose solver fails has a result with termination "error"
-    and a note that says why.
+    no plan, or goes to its end with a proof, is the last. One that refuses after all, or whose solver fails, has a
+    result with termination "error" and a note that says why.
 
     Args:
         problem: what is asked.
@@ -70,7 +70,7 @@ def run_lane(
     for number, task in enumerate(tasks):
         if closed(progress, limits):
             break
-        if task.method.accepts(problem) is not None:
+        if refusal(task.method, problem) is not None:
             continue
         start = progress.plan or limits.start
         own = limits.within(min(task.seconds, task.share * limits.remaining), start=start)
