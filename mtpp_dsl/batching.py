@@ -12,6 +12,7 @@ import numpy as np
 from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, frozen
+from mtpp_dsl.limits import check_table
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Device, Interconnect, Objective, Problem
@@ -72,6 +73,9 @@ def batching(problem: Problem) -> Batching:
     assert objective.batch is not None
     chunk, sizes = _chunks(objective, _sizes(objective.batch, len(problem.devices), problem.constraints))
     count = objective.batch // chunk
+    check_table(
+        "the times of batches", (graph.n, "nodes"), (problem.k, "devices"), (count + 1, "sizes of batches in chunks")
+    )
     time = np.full((graph.n, problem.k, count + 1), np.inf)
     time[:, :, 0] = 0.0
     for d, device in enumerate(problem.devices):
@@ -120,15 +124,7 @@ def check_batches(
     known = _sizes(objective.batch, len(devices), constraints)
     chunk, sizes = _chunks(objective, known)
     count = objective.batch // chunk
-    if count > MOST_CHUNKS:
-        raise UsageError(
-            f"{objective.batch:,} inputs would be scheduled as {count:,} chunks; {MOST_CHUNKS:,} are the most: give "
-            "batch sizes with a common divisor (constraint batch in [...])"
-        )
-    reached = {0}
-    for menu in sizes:
-        reached |= {total + size for total in reached for size in menu if total + size <= count}
-    if count not in reached:
+    if not _adds_up(count, sizes):
         shown = ", ".join(f"{device.name}: {_list(menu, chunk)}" for device, menu in zip(devices, sizes, strict=True))
         origin = next((c.origin for c in constraints if isinstance(c, BatchSizes)), "")
         raise ConstraintError(
@@ -142,6 +138,19 @@ def check_batches(
     for device, menu in zip(devices, sizes, strict=True):
         if not menu:
             yield f"device {device.name!r} runs nothing: it has no batch size of at most {objective.batch}"
+
+
+def _adds_up(count: int, sizes: Sequence[Sequence[int]]) -> bool:
+    """Return whether sizes, one or none for each device, add up to *count*."""
+    reached, within = 1, (1 << count + 1) - 1  # bit t: sizes can add up to t
+    for menu in sizes:
+        more = reached
+        for size in menu:
+            more |= reached << size
+        reached = more & within
+        if reached >> count & 1:
+            return True
+    return False
 
 
 def _list(menu: Sequence[int], chunk: int) -> str:
@@ -185,6 +194,11 @@ def _chunks(objective: Objective, known: Sequence[set[int] | None]) -> tuple[int
             raise UsageError(f"a batch of {odd[0]} inputs is no number of chunks of {objective.chunk}")
         chunk = objective.chunk
     count = objective.batch // chunk
+    if count > MOST_CHUNKS:
+        raise UsageError(
+            f"{objective.batch:,} inputs would be scheduled as {count:,} chunks; {MOST_CHUNKS:,} are the most: give "
+            "batch sizes with a common divisor (constraint batch in [...])"
+        )
     every = tuple(range(1, count + 1))
     return chunk, tuple(every if sizes is None else tuple(sorted(size // chunk for size in sizes)) for sizes in known)
 

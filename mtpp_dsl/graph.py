@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -293,18 +294,32 @@ def _sorted_edges(
     if sizes is not None and len(sizes) != len(pairs):
         raise UsageError(f"sizes has {len(sizes)} entries for {len(pairs)} edges")
     n = len(names)
-    largest: dict[tuple[int, int], float] = {}
-    for e, (u, v) in enumerate(pairs):
-        if not (0 <= u < n and 0 <= v < n):
-            raise UsageError(f"edge {u} -> {v} names a node outside 0..{n - 1}")
-        if u == v:
-            raise UsageError(f"node {names[u]!r} has an edge to itself")
-        size = None if sizes is None else sizes[e]
-        given = float("nan") if size is None else float(size)
-        if given < 0 or given == float("inf"):
-            raise UsageError(f"edge {names[u]} -> {names[v]} has size {given:g}; it must be zero or more")
-        old = largest.get((u, v), float("nan"))
-        largest[u, v] = given if np.isnan(old) else old if np.isnan(given) else max(old, given)
-    edges = np.array(sorted(largest), dtype=np.int64).reshape(-1, 2)
-    extra = np.array([largest[u, v] for u, v in edges.tolist()], dtype=np.float64)
-    return edges[:, 0], edges[:, 1], extra
+    try:
+        ends = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(pairs)).reshape(-1, 2)
+    except OverflowError:
+        raise UsageError(f"an edge names a node outside 0..{n - 1}") from None
+    given = np.full(len(pairs), np.nan)
+    if sizes is not None:
+        given = np.array([np.nan if size is None else float(size) for size in sizes], np.float64)
+    _refuse_edges(ends, given, names)
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    ends, given = ends[order], given[order]
+    new = np.ones(len(pairs), np.bool_)
+    new[1:] = (ends[1:] != ends[:-1]).any(axis=1)
+    largest = np.fmax.reduceat(given, np.flatnonzero(new)) if len(pairs) else given
+    return ends[new, 0], ends[new, 1], largest
+
+
+def _refuse_edges(ends: Ints, given: Floats, names: Sequence[str]) -> None:
+    """Complain about the first edge that cannot be, if there is one."""
+    low, high = ends.min(axis=1, initial=0), ends.max(axis=1, initial=0)
+    outside = (low < 0) | (high >= len(names))
+    wrong = np.flatnonzero(outside | (ends[:, 0] == ends[:, 1]) | (given < 0) | np.isposinf(given))
+    if not wrong.size:
+        return
+    u, v = ends[wrong[0]].tolist()
+    if outside[wrong[0]]:
+        raise UsageError(f"edge {u} -> {v} names a node outside 0..{len(names) - 1}")
+    if u == v:
+        raise UsageError(f"node {names[u]!r} has an edge to itself")
+    raise UsageError(f"edge {names[u]} -> {names[v]} has size {given[wrong[0]]:g}; it must be zero or more")

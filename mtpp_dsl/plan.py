@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -205,17 +206,19 @@ def quotient_order(assignment: Ints, tails: Ints, heads: Ints, k: int) -> tuple[
 
     Among devices that are free to come next, the one declared first comes first.
     """
-    after = np.zeros((k, k), dtype=bool)
-    after[assignment[tails], assignment[heads]] = True
-    np.fill_diagonal(after, False)
-    waiting = after.sum(axis=0)
-    left = list(range(k))
+    pairs = np.unique(assignment[tails] * k + assignment[heads])
+    pairs = pairs[pairs // k != pairs % k]
+    after: dict[int, list[int]] = {}
+    for d, e in zip((pairs // k).tolist(), (pairs % k).tolist(), strict=True):
+        after.setdefault(d, []).append(e)
+    waiting = np.bincount(pairs % k, minlength=k).tolist()
+    free = [d for d in range(k) if waiting[d] == 0]  # ascending, and so a heap
     order: list[int] = []
-    while left:
-        free = next((d for d in left if waiting[d] == 0), None)
-        if free is None:
-            return None
-        left.remove(free)
-        order.append(free)
-        waiting = waiting - after[free]
-    return tuple(order)
+    while free:
+        d = heapq.heappop(free)
+        order.append(d)
+        for e in after.get(d, ()):
+            waiting[e] -= 1
+            if waiting[e] == 0:
+                heapq.heappush(free, e)
+    return tuple(order) if len(order) == k else None

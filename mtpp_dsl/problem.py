@@ -308,7 +308,8 @@ class Problem:
     def group(self) -> Ints:
         """[devices] number of the group of each; all 0 where there are none."""
         names = [device.group for device in self.devices]
-        return frozen([names.index(name) for name in names], np.int64)
+        first = {name: d for d, name in reversed(list(enumerate(names)))}
+        return frozen([first[name] for name in names], np.int64)
 
     @cached_property
     def replicate(self) -> tuple[Replicate | None, ...]:

@@ -34,10 +34,10 @@ from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower_devices import _DEVICE_OPTIONS
 from mtpp_dsl.language.lower_graph import _NODE_OPTIONS
-from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS
+from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
 from mtpp_dsl.language.reader import _TEXT_TYPES, _TYPES
-from mtpp_dsl.language.scope import MAX_ITEMS, MAX_NODES
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
+from mtpp_dsl.limits import MAX_DEVICES, MAX_EDGES, MAX_LINKED, MAX_NODES, MAX_STEPS, MAX_TABLE
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMATS, GENERATORS
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.source import Source
@@ -318,7 +318,17 @@ def test_reference_has_every_unit() -> None:
 def test_reference_has_the_limits() -> None:
     """The limits stated are those of the code."""
     text = (DOCS / "language.md").read_text(encoding="utf-8")
-    for limit in (MAX_NODES, MAX_ITEMS, MAX_DEPTH, MAX_ERRORS):
+    for limit in (
+        MAX_NODES,
+        MAX_EDGES,
+        MAX_DEVICES,
+        MAX_LINKED,
+        MAX_STEPS,
+        MAX_TABLE,
+        MAX_WORDS,
+        MAX_DEPTH,
+        MAX_ERRORS,
+    ):
         assert f"{limit:,}" in text
 
 

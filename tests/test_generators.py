@@ -277,7 +277,7 @@ def test_rwnn_units() -> None:
         ("gpt", {"layers": 10**6}, "at most 1,000,000"),
         ("resnet", {"resolution": 8}, "resolution must be at least 32"),
         ("layered", {"width": 0}, "width must be at least 1"),
-        ("layered", {"nodes": 1_000_000, "width": 100_000}, "some 45,000,450,000 edges; at most 10,000,000"),
+        ("layered", {"nodes": 1_000_000, "width": 100_000}, "some 45,000,450,000 edges; at most 2,000,000"),
         ("regal", {"model": "err"}, "model must be one of er, ba, ws, sbm, not 'err'; did you mean 'er'?"),
         ("regal", {"reading": "own"}, "reading must be one of literal, own-memory"),
         ("regal", {"nodes": 1_000_000}, "some 24,999,975,000 edges"),

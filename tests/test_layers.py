@@ -23,6 +23,7 @@ DATA = {
     "evaluation",
     "files",
     "graph",
+    "limits",
     "plan",
     "preparation",
     "problem",

@@ -9,6 +9,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
+from mtpp_dsl.cli.screen import say
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -79,5 +81,5 @@ def finish(code: int) -> int:
     lost = raw.lost if isinstance(raw, Lossy) else None
     if lost is None or lost.errno in GONE:
         return code
-    print(f"error: not all of the output could be written to stdout: {lost.strerror}", file=sys.stderr)
+    say(f"error: not all of the output could be written to stdout: {lost.strerror}", stderr=True)
     return UNWRITTEN

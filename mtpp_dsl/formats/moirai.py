@@ -9,6 +9,7 @@ import numpy as np
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.formats.record import Record, load, located, repeated_edges
 from mtpp_dsl.graph import Floats, Graph, frozen
+from mtpp_dsl.limits import MAX_NODES, check_graph, check_table
 from mtpp_dsl.problem import Device, Links
 
 __all__ = ["Moirai"]
@@ -54,7 +55,7 @@ class Moirai:
         if not 1 <= k <= MOST_DEVICES:
             raise file.error("devices", f"expected 1 to {MOST_DEVICES}, found {k}")
         memory = file.array("device_memory", [k])
-        tasks = file.records("tasks")
+        tasks = file.records("tasks", most=MAX_NODES)
         if not tasks:
             raise file.error("tasks", "an empty list; a graph has one task or more")
         times = np.array([task.array("times", [k]) for task in tasks]).reshape(-1, k)
@@ -77,6 +78,7 @@ def _graph(file: Record, tasks: list[Record], times: Floats) -> tuple[Graph, tup
             if successor not in index:
                 raise task.error(f"successors[{i}]", f"there is no task {successor!r}")
             edges.append((v, index[successor]))
+    check_graph(len(tasks), len(edges), file.place)
     with located(file.place):
         graph = Graph.create(
             list(index),
@@ -91,6 +93,7 @@ def _graph(file: Record, tasks: list[Record], times: Floats) -> tuple[Graph, tup
 def _transfers(file: Record, graph: Graph, k: int) -> Floats:
     """Return [m, k, k] transfer times; zero for an edge without any."""
     position = {edge: e for e, edge in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))}
+    check_table("the times of transfers", (graph.m, "edges"), (k, "devices"), (k, "devices"))
     times = np.zeros((graph.m, k, k))
     seen: set[int] = set()
     for transfer in file.records("transfers"):

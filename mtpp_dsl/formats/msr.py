@@ -10,6 +10,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.formats.record import Record, load, located, repeated_edges
 from mtpp_dsl.graph import Bools, Graph
+from mtpp_dsl.limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.problem import Device, Host
 
 __all__ = ["Msr"]
@@ -62,7 +63,7 @@ class Msr:
             UsageError: see :func:`mtpp_dsl.formats.read`.
         """
         file = load(path)
-        nodes = file.records("nodes")
+        nodes = file.records("nodes", most=MAX_NODES)
         if not nodes:
             raise file.error("nodes", "an empty list; a graph has one node or more")
         supported = np.array([node.flag("supportedOnFpga", True) for node in nodes], dtype=np.bool_)
@@ -121,7 +122,7 @@ def _edges(file: Record, index: dict[str, int]) -> tuple[list[tuple[int, int]], 
     edges: list[tuple[int, int]] = []
     names = list(index)
     costs: list[list[tuple[float, str]]] = [[] for _ in index]
-    for edge in file.records("edges"):
+    for edge in file.records("edges", most=MAX_EDGES):
         for field in ("sourceId", "destId"):
             if edge.identifier(field) not in index:
                 raise edge.error(field, f"there is no node {edge.identifier(field)!r}")

@@ -100,8 +100,15 @@ class Record:
         """Return a list of whole numbers or strings, as strings."""
         return [self._identifier(f"{field}[{i}]", value) for i, value in enumerate(self._list(field))]
 
-    def records(self, field: str) -> list[Record]:
-        """Return a list of objects; the place of each has its position, and its id or the ends that it joins."""
+    def records(self, field: str, most: int | None = None) -> list[Record]:
+        """Return a list of objects; the place of each has its position, and its id or the ends that it joins.
+
+        Raises:
+            UsageError: it is no list of objects, or has more than *most*.
+        """
+        number = len(self._list(field))
+        if most is not None and number > most:
+            raise self.error(field, f"there are {number:,}; at most {most:,} are read")
         return [
             Record(f"{self.place}: {field}[{i}]{called(value)}", value) for i, value in enumerate(self._list(field))
         ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Floats
+from mtpp_dsl.limits import MAX_EDGES, MAX_NODES
 
 __all__ = [
     "MOST_EDGES",
@@ -22,8 +23,8 @@ __all__ = [
     "weights",
 ]
 
-MOST_NODES = 1_000_000
-MOST_EDGES = 10_000_000
+MOST_NODES = MAX_NODES
+MOST_EDGES = MAX_EDGES
 
 
 class Weights(TypedDict):

@@ -9,7 +9,7 @@ from mtpp_dsl.constraints import Decision
 from mtpp_dsl.language.values import Affine, Quantity, Value, describe
 from mtpp_dsl.units import NONE, Dimension
 
-__all__ = ["Mismatch", "compare", "divide", "multiply", "negate", "subtract", "total"]
+__all__ = ["Mismatch", "Total", "compare", "divide", "multiply", "negate", "subtract", "total"]
 
 
 class Mismatch(ValueError):
@@ -22,23 +22,45 @@ def total(values: Iterable[Value], dimension: Dimension | None = None) -> Quanti
     Raises:
         Mismatch: something that cannot be added, or two dimensions.
     """
-    constant: int | float = 0
-    terms: dict[Decision, float] = {}
-    affine = False
+    result = Total(dimension)
     for value in values:
-        if not isinstance(value, (Quantity, Affine)) or isinstance(value, bool):
-            raise Mismatch(f"cannot add {describe(value)}")
-        dimension = _common(dimension, value)
+        result.add(value)
+    return result.value()
+
+
+class Total:
+    """A sum of numbers and expressions over decisions while it is added up."""
+
+    def __init__(self, dimension: Dimension | None = None) -> None:
+        self.dimension = dimension
+        self.constant: int | float = 0
+        self.terms: dict[Decision, float] | None = None  # None while all are numbers
+
+    def add(self, value: Value, sign: int = 1) -> None:
+        """Add *value*, or with a sign of -1 take it away.
+
+        Raises:
+            Mismatch: it cannot be added, or has another dimension.
+        """
         if isinstance(value, Quantity):
-            constant += value.value
-        else:
-            affine = True
-            constant += value.constant
+            if self.dimension != value.dimension:
+                self.dimension = _common(self.dimension, value)
+            self.constant = _finite(self.constant + sign * value.value)
+        elif isinstance(value, Affine):
+            self.dimension = _common(self.dimension, value)
+            self.constant = _finite(self.constant + sign * value.constant)
+            terms = self.terms = {} if self.terms is None else self.terms
             for decision, coefficient in value.terms.items():
-                terms[decision] = terms.get(decision, 0.0) + coefficient
-    if affine:
-        return Affine(terms, float(constant), dimension or NONE)
-    return Quantity(_finite(constant), dimension or NONE)
+                terms[decision] = terms.get(decision, 0.0) + sign * coefficient
+        else:
+            raise Mismatch(f"cannot add {describe(value)}")
+
+    def value(self) -> Quantity | Affine:
+        """Return the sum."""
+        dimension = self.dimension or NONE
+        if self.terms is None:
+            return Quantity(self.constant, dimension)
+        return Affine(self.terms, float(self.constant), dimension)
 
 
 def _common(dimension: Dimension | None, value: Quantity | Affine) -> Dimension | None:
@@ -66,6 +88,9 @@ def multiply(left: Value, right: Value) -> Quantity | Affine:
     Raises:
         Mismatch: neither is a number: the product of two decisions is not linear.
     """
+    if isinstance(left, Quantity) and isinstance(right, Quantity):
+        one, two = left.dimension, right.dimension
+        return Quantity(_finite(left.value * right.value), one if two == NONE else two if one == NONE else one * two)
     if isinstance(left, Affine) and isinstance(right, Affine):
         raise Mismatch("the product of two decisions is not linear")
     if isinstance(left, Affine):
@@ -75,9 +100,7 @@ def multiply(left: Value, right: Value) -> Quantity | Affine:
     if isinstance(right, Affine):
         terms = {decision: left.value * coefficient for decision, coefficient in right.terms.items()}
         return Affine(terms, left.value * right.constant, left.dimension * right.dimension)
-    if not isinstance(right, Quantity):
-        raise Mismatch(f"cannot multiply {describe(right)}")
-    return Quantity(_finite(left.value * right.value), left.dimension * right.dimension)
+    raise Mismatch(f"cannot multiply {describe(right)}")
 
 
 def divide(left: Value, right: Value) -> Quantity | Affine:

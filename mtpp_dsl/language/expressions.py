@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from mtpp_dsl.constraints import Bottleneck, Makespan
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import arithmetic, tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS, decision
-from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
+from mtpp_dsl.limits import MAX_STEPS
 from mtpp_dsl.source import Span
 from mtpp_dsl.units import NONE, SIZE, UNITS
 
@@ -74,8 +75,10 @@ def _steps(
     domain = evaluate(head.domain, scope, local)
     if not isinstance(domain, Sequence):
         raise Complaint(f"{head.name.text!r} must run over a set, a list or a range, not {describe(domain)}", head.span)
+    if len(local) >= MAX_LOOPS:
+        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span)
     for item in domain:
-        scope.step(head.span)
+        scope.spend(1, head.span)
         yield from _steps(tuple(rest), condition, scope, {**local, head.name.text: item})
 
 
@@ -88,36 +91,40 @@ class _Evaluator:
         self.scope = scope
 
     def value(self, node: tree.Expression, local: Locals) -> Value:
-        match node:
-            case tree.Number():
-                return self.number(node)
-            case tree.Text():
-                return node.value
-            case tree.Name():
-                return self.name(node, local)
-            case tree.Chain():
-                return self.chain(node, local)
-            case tree.Negate():
-                return self.placed(node.span, arithmetic.negate, self.value(node.operand, local))
-            case tree.Compare():
-                return self.compare(node, local)
-            case tree.Logic():
-                return self.logic(node, local)
-            case tree.Not():
-                return not truth(node.operand, self.scope, local)
-            case tree.RangeOf():
-                return self.range(node, local)
-            case tree.ListOf():
-                return Sequence(tuple(self.value(item, local) for item in node.items))
-            case tree.SetOf():
-                return Sequence(tuple(dict.fromkeys(self.value(item, local) for item in node.items)), "set")
-            case tree.SetWhere():
-                steps = _steps((node.binder,), node.condition, self.scope, local)
-                return Sequence(tuple(step[node.binder.name.text] for step in steps), "set")
-            case tree.Call():
-                return self.call(node, local)
-            case _:
-                raise AssertionError(f"no evaluation for {type(node).__name__}")
+        scope = self.scope
+        scope.steps += 1
+        if scope.steps > MAX_STEPS:
+            scope.spend(0, node.span)
+        value: Value = _EVALUATED[node.__class__](self, node, local)
+        return value
+
+    def negate(self, node: tree.Negate, local: Locals) -> Value:
+        return self.placed(node.span, arithmetic.negate, self.value(node.operand, local))
+
+    def invert(self, node: tree.Not, local: Locals) -> bool:
+        return not truth(node.operand, self.scope, local)
+
+    def text(self, node: tree.Text, _: Locals) -> str:
+        return node.value
+
+    def list(self, node: tree.ListOf, local: Locals) -> Sequence:
+        return self.counted(Sequence(tuple([self.value(item, local) for item in node.items])), node.span)
+
+    def set(self, node: tree.SetOf, local: Locals) -> Sequence:
+        items = self.counted(Sequence(tuple([self.value(item, local) for item in node.items])), node.span)
+        return Sequence(tuple(dict.fromkeys(items)), "set")
+
+    def set_where(self, node: tree.SetWhere, local: Locals) -> Sequence:
+        name = node.binder.name.text
+        steps = _steps((node.binder,), node.condition, self.scope, local)
+        return self.counted(Sequence(tuple([step[name] for step in steps]), "set"), node.span)
+
+    def counted(self, value: Sequence, span: Span) -> Sequence:
+        """Count the members of a list or set, with those of what is in it."""
+        if value.weight > MAX_STEPS:  # lists of lists grow without ever being gone through
+            raise Complaint(f"this has more than {MAX_STEPS:,} members, with those of the lists in it", span)
+        self.scope.spend(value.weight, span)
+        return value
 
     @staticmethod
     def placed(span: Span, function: object, *arguments: object) -> Value:
@@ -127,7 +134,13 @@ class _Evaluator:
         except Mismatch as error:
             raise Complaint(str(error), span) from None
 
-    def number(self, node: tree.Number) -> Quantity:
+    def number(self, node: tree.Number, _: Locals) -> Quantity:
+        known = self.scope.numbers.get(id(node))
+        if known is None:
+            known = self.scope.numbers[id(node)] = (node, self.literal(node))
+        return known[1]
+
+    def literal(self, node: tree.Number) -> Quantity:
         if node.unit is None:
             factor, dimension = 1.0, NONE
         elif node.unit.text in UNITS:
@@ -191,29 +204,44 @@ class _Evaluator:
         return None
 
     def chain(self, node: tree.Chain, local: Locals) -> Value:
+        if node.operators[0] in "+-":
+            return self.sum(node, local)
         result = self.value(node.operands[0], local)
         for operator, operand in zip(node.operators, node.operands[1:], strict=True):
-            span = node.operands[0].span.to(operand.span)
             right = self.value(operand, local)
-            match operator:
-                case "+":
-                    result = self.placed(span, arithmetic.total, [result, right])
-                case "-":
-                    result = self.placed(span, arithmetic.subtract, result, right)
-                case "*":
-                    result = self.placed(span, arithmetic.multiply, result, right)
-                case _:
-                    result = self.placed(span, arithmetic.divide, result, right)
+            try:
+                result = arithmetic.multiply(result, right) if operator == "*" else arithmetic.divide(result, right)
+            except Mismatch as error:
+                raise Complaint(str(error), node.operands[0].span.to(operand.span)) from None
+            if isinstance(result, Affine):
+                self.scope.spend(len(result.terms), operand.span)
         return result
+
+    def sum(self, node: tree.Chain, local: Locals) -> Value:
+        """Return ``a + b - c``, adding up once: a long sum of decisions takes as long as it has terms."""
+        result = arithmetic.Total()
+        for i, operand in enumerate(node.operands):
+            value = self.value(operand, local)
+            try:
+                result.add(value, -1 if i and node.operators[i - 1] == "-" else 1)
+            except Mismatch as error:
+                raise Complaint(str(error), node.operands[0].span.to(operand.span)) from None
+            if isinstance(value, Affine):
+                self.scope.spend(len(value.terms), operand.span)
+        return self.placed(node.span, result.value)
 
     def compare(self, node: tree.Compare, local: Locals) -> bool:
         left, right = self.value(node.left, local), self.value(node.right, local)
         if node.operator in ("in", "not in"):
             if not isinstance(right, Sequence):
                 raise Complaint(f"'in' needs a set, a list or a range, not {describe(right)}", node.right.span)
+            if not isinstance(right.items, range):
+                self.scope.spend(right.weight, node.span)
             return (left in right) == (node.operator == "in")
         if isinstance(left, Affine) or isinstance(right, Affine):
             raise Complaint("an inequality over decisions stands only at the top of a labelled constraint", node.span)
+        if isinstance(left, Sequence):
+            self.scope.spend(left.weight, node.span)
         value = self.placed(node.span, arithmetic.compare, left, node.operator, right)
         assert isinstance(value, bool)
         return value
@@ -263,4 +291,27 @@ class _Evaluator:
         else:
             items = [self.value(argument, local) for argument in node.arguments]
             values = iter(items[0]) if len(items) == 1 and isinstance(items[0], Sequence) else iter(items)
-        return self.placed(node.span, AGGREGATES[node.function.text], values)
+        return self.placed(node.span, AGGREGATES[node.function.text], self.gone_through(values, node.span))
+
+    def gone_through(self, values: Iterator[Value], span: Span) -> Iterator[Value]:
+        """Yield values, counting each, and the terms of those over decisions."""
+        for value in values:
+            self.scope.spend(len(value.terms) if isinstance(value, Affine) else 1, span)
+            yield value
+
+
+_EVALUATED: dict[type[tree.Expression], Callable[..., Value]] = {
+    tree.Number: _Evaluator.number,
+    tree.Text: _Evaluator.text,
+    tree.Name: _Evaluator.name,
+    tree.Chain: _Evaluator.chain,
+    tree.Negate: _Evaluator.negate,
+    tree.Compare: _Evaluator.compare,
+    tree.Logic: _Evaluator.logic,
+    tree.Not: _Evaluator.invert,
+    tree.RangeOf: _Evaluator.range,
+    tree.ListOf: _Evaluator.list,
+    tree.SetOf: _Evaluator.set,
+    tree.SetWhere: _Evaluator.set_where,
+    tree.Call: _Evaluator.call,
+}

@@ -24,9 +24,10 @@ from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, lower_graph, r
 from mtpp_dsl.language.lower_objective import lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.reader import bind_params, read_source, read_statements
-from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value
 from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.limits import check_table
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Origin, Problem, Shared
 from mtpp_dsl.source import Diagnostic, Source, Span
 from mtpp_dsl.units import NONE, TIME, format_exact
@@ -123,6 +124,7 @@ class _Lowering:
         self.warn_of_idle_batches(objective)
         self.warn_of_idle_tables(graph, devices)
         try:
+            check_table("the times of nodes on devices", (graph.n, "nodes"), (len(devices), "devices"))
             return Problem.create(
                 graph,
                 devices,
@@ -144,6 +146,8 @@ class _Lowering:
             return function(*arguments)
         except Complaint as complaint:
             self.wrong.append(complaint.diagnostic)
+            if len(self.wrong) >= MAX_WRONG:
+                raise SpecError(self.wrong) from None
             return None
 
     def place_of(self, error: MtppError, batched: bool) -> Span:
@@ -228,6 +232,7 @@ class _Lowering:
 
     def devices(self, imported: tuple[Device, ...]) -> tuple[Device, ...]:
         devices = {device.name: device for device in imported}
+        self.scope.bases.update(name.partition("[")[0] for name in devices)
         fresh: dict[Source, set[str]] = {}
         for statement, _ in self.of(tree.DeviceStatement):
             declared = fresh.setdefault(statement.span.source, set())
@@ -408,11 +413,11 @@ def _seen_from(folder: Path, path: str) -> str:
     return min(ways, key=lambda way: way.count("../"))
 
 
-def _plain(value: Value) -> object:
+def _plain(value: Value, inner: bool = False) -> object:
     if isinstance(value, Quantity):
         return value.value if value.dimension == NONE else format_exact(value.value, value.dimension)
     if isinstance(value, Values):
-        return (
-            f"[{', '.join(str(_plain(item)) for item in value)}]" if len(value) <= MOST_SHOWN else f"{len(value)} items"
-        )
+        if inner or len(value) > MOST_SHOWN:
+            return f"{len(value)} items"
+        return f"[{', '.join(str(_plain(item, inner=True)) for item in value)}]"
     return value if isinstance(value, (str, bool)) else str(value)

@@ -11,13 +11,15 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, subtract
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
 from mtpp_dsl.language.options import Options
-from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.source import Span
 
 __all__ = ["lower_constraint", "lower_labelled", "members"]
 
+MAX_AMOUNT = 1_000_000_000
+MAX_SIZES = 10_000
 _SENSES = {"<=": "<=", ">=": ">=", "==": "=="}
 
 
@@ -71,8 +73,10 @@ def _quantified(
     domain = evaluate(head.binder.domain, scope, local)
     if not isinstance(domain, Sequence):
         raise Complaint(f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.binder.span)
+    if len(local) >= MAX_LOOPS:
+        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span)
     for item in domain:
-        scope.step(head.span)
+        scope.spend(1, head.span)
         step = {**local, head.binder.name.text: item}
         if head.condition is None or truth(head.condition, scope, step):
             name = _shown(item, scope)
@@ -202,6 +206,8 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
     values = evaluate(s.amount, scope, local)
     if not isinstance(values, Sequence):
         raise Complaint(f"batch sizes are a list of whole numbers; this is {describe(values)}", s.amount.span)
+    if len(values) > MAX_SIZES:
+        raise Complaint(f"at most {MAX_SIZES:,} batch sizes are read; these are {len(values):,}", s.amount.span)
     sizes = set()
     for value in values:
         number = value.value if isinstance(value, Quantity) and not value.dimension.size else 0
@@ -252,6 +258,8 @@ def _amount(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> int:
     amount = whole(s.amount, scope, local, "the amount")
     if amount < 1:
         raise Complaint(f"the amount must be one or more; this is {amount}", s.amount.span)
+    if amount > MAX_AMOUNT:
+        raise Complaint(f"the amount must be at most {MAX_AMOUNT:,}; this is {amount:g}", s.amount.span)
     return amount
 
 
@@ -294,6 +302,7 @@ def _flat(value: Value, scope: Scope, span: Span) -> Iterator[Value]:
             raise scope.unknown(value, span)
         value = known
     if isinstance(value, Sequence):
+        scope.spend(len(value), span)
         for item in value:
             yield from _flat(item, scope, span)
     else:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
 from mtpp_dsl.errors import did_you_mean
-from mtpp_dsl.graph import Graph, frozen
+from mtpp_dsl.graph import Graph, Ints, frozen
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.options import Options
-from mtpp_dsl.language.scope import MAX_NODES, Complaint, Scope
+from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, Quantity, describe
 from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.limits import MAX_DEVICES, MAX_LINKED
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Shared
 from mtpp_dsl.source import Span
 from mtpp_dsl.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension, format_exact
@@ -26,7 +28,6 @@ Routing: TypeAlias = Literal["widest", "direct"]
 __all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
 
 _DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported", "group", "fixed", "overhead")
-MAX_DEVICES = 100_000
 
 
 @dataclass(frozen=True)
@@ -56,29 +57,36 @@ def declare_devices(
     imported. *fresh* holds the names that statements have declared.
     """
     base = statement.name.text
-    old = [name for name in devices if name == base or name.startswith(f"{base}[")]
+    old = []
+    if base in devices or base in scope.bases:
+        scope.spend(len(devices), statement.span)
+        old = [name for name in devices if name == base or name.startswith(f"{base}[")]
     declared = sorted(name for name in old if name in fresh)
     if declared:
         raise Complaint(f"device {declared[0]!r} is already declared", statement.name.span)
     template = devices[old[0]] if old else Device(base)
     check_word(statement.name)
-    members = list(expand_family(base, statement.family, scope, {}))
+    members = list(islice(expand_family(base, statement.family, scope, {}), MAX_DEVICES + 1))
     if not members:
         raise Complaint(f"this declares no device: {base!r} has no members", statement.span)
-    if len(members) + len(devices) > min(MAX_DEVICES, MAX_NODES):
+    if len(members) + len(devices) > MAX_DEVICES:
         raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span)
     new = {}
     for name, local in members:
         if name in new:
             raise Complaint(f"device {name!r} is declared twice", statement.name.span)
         new[name] = _device(name, statement, devices.get(name, template), scope, local, (memory, times))
+    scope.bases.add(base)
+    fresh.update(new)
+    if not old:
+        devices.update(new)
+        return
     names = list(devices)
-    place = names.index(old[0]) if old else len(names)
+    place = names.index(old[0])
     before = {name: devices[name] for name in names[:place]}
     after = {name: devices[name] for name in names[place:] if name not in old}
     devices.clear()
     devices.update({**before, **new, **after})
-    fresh.update(new)
 
 
 def _device(
@@ -214,10 +222,12 @@ def lower_links(
             )
         between = None if channel.between is None else float(channel.between.value)
         return make(float(channel.bandwidth.value), channel.overflow, between), time
+    if len(scope.devices) > MAX_LINKED:
+        raise Complaint(f"links join at most {MAX_LINKED:,} devices; these are {len(scope.devices):,}", channel.span)
     table = LinkTable(len(scope.devices), graph)
     if channel.bandwidth is not None or channel.latency is not None:
-        everywhere = [(d, e) for d in range(len(scope.devices)) for e in range(len(scope.devices)) if d != e]
-        table.set(everywhere, channel.bandwidth, channel.latency, channel.span)
+        every = np.arange(len(scope.devices))
+        table.set(every, every, channel.bandwidth, channel.latency, channel.span)
     for statement in statements:
         for local in iterate(statement.clauses, scope):
             _link(statement, local, table, scope)
@@ -233,19 +243,22 @@ class LinkTable:
         self.graph = graph
         self.time = NONE
 
-    def set(
-        self, pairs: Iterable[tuple[int, int]], bandwidth: Quantity | None, latency: Quantity | None, span: Span
-    ) -> None:
-        """Join every pair (from, to); no bandwidth means that only the latency counts."""
+    def set(self, first: Ints, second: Ints, bandwidth: Quantity | None, latency: Quantity | None, span: Span) -> None:
+        """Join all of *first* to all of *second*, one way; no bandwidth means that only the latency counts."""
         if bandwidth is not None:
             self.time = _check_rate(bandwidth, span, self.graph)
             if bandwidth.value == 0:
                 raise Complaint("the bandwidth must be more than zero; leave the link out for none", span)
         if latency is not None and latency.dimension != NONE:
             self.time = TIME
-        for d, e in pairs:
-            self.bandwidth[d, e] = np.inf if bandwidth is None else float(bandwidth.value)
-            self.latency[d, e] = 0.0 if latency is None else float(latency.value)
+        block = np.ix_(first, second)
+        for table, value in (
+            (self.bandwidth, np.inf if bandwidth is None else float(bandwidth.value)),
+            (self.latency, 0.0 if latency is None else float(latency.value)),
+        ):
+            itself = table.diagonal().copy()
+            table[block] = value
+            np.fill_diagonal(table, itself)
 
     def links(self, routing: Routing) -> Links:
         """Return the interconnect."""
@@ -255,16 +268,17 @@ class LinkTable:
 def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope: Scope) -> None:
     options = Options(statement.options, ("bandwidth", "latency"), "a link", scope, local)
     ends = [_ends(end, scope, local) for end in (statement.first, statement.second)]
-    pairs = [(d, e) for d in ends[0] for e in ends[1] if d != e]
-    if not pairs:
+    scope.spend(len(ends[0]) * len(ends[1]), statement.span)
+    if not ends[0] or not ends[1] or ends[0] == ends[1] == ends[0][:1]:
         raise Complaint("a link joins two different devices", statement.span)
-    if statement.both_ways:
-        pairs += [(e, d) for d, e in pairs]
     bandwidth = options.quantity("bandwidth", (RATE, NONE))
     latency = options.quantity("latency", (TIME, NONE))
     if bandwidth is None and latency is None:
         raise Complaint("a link needs a bandwidth, a latency or both", statement.span)
-    table.set(pairs, bandwidth, latency, statement.span)
+    first, second = (np.array(end, np.int64) for end in ends)
+    table.set(first, second, bandwidth, latency, statement.span)
+    if statement.both_ways:
+        table.set(second, first, bandwidth, latency, statement.span)
 
 
 def _ends(end: tree.Name | tree.Text, scope: Scope, local: Locals) -> list[int]:

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mtpp_dsl import formats, generators
-from mtpp_dsl.errors import MtppError, did_you_mean
+from mtpp_dsl.errors import MtppError, SpecError, did_you_mean
 from mtpp_dsl.files import note_hash
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
 from mtpp_dsl.language.options import Options
-from mtpp_dsl.language.scope import MAX_NODES, Complaint, Scope
+from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
+from mtpp_dsl.limits import MAX_EDGES, MAX_NAME, MAX_NODES, check_graph
 from mtpp_dsl.source import Diagnostic, Span
 from mtpp_dsl.units import NONE, SIZE, TIME, WORK, Dimension
 
@@ -28,8 +29,14 @@ _UNIT_NAMES = {TIME: "s", SIZE: "B", WORK: "FLOP", NONE: ""}
 RESERVED = ("nodes", "devices", "bottleneck", "makespan", "true", "false")
 
 
+MAX_COLOR = 2**53
+"""Larger colours are no whole numbers everywhere."""
+
+
 def check_word(name: tree.Word) -> None:
-    """Complain about a declared name that means something else in expressions."""
+    """Complain about a declared name that means something else in expressions, or is too long."""
+    if len(name.text) > MAX_NAME:
+        raise Complaint(f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span)
     if name.text in RESERVED:
         raise Complaint(f"{name.text!r} is a word of the language; choose another name", name.span)
 
@@ -96,6 +103,7 @@ def read_file(path: tree.Path, options: tuple[tree.Option, ...], folder: Path, s
     try:
         found = formats.read(where, name)
         note_hash(where)  # the format of a plug-in may have read it by other means
+        check_graph(found.graph.n, found.graph.m, str(path.value))
         return found
     except MtppError as error:
         raise Complaint(str(error), path.span) from None
@@ -127,11 +135,13 @@ def expand_family(name: str, family: tree.Family | None, scope: Scope, local: Lo
         size = whole(family.size, scope, local, "the size of a family")
         if not 0 <= size <= MAX_NODES:
             raise Complaint(f"a family has 0 to {MAX_NODES:,} members; this one has {size:,}", family.span)
+        scope.spend(size * (1 + len(name) // 20), family.span)
         for i in range(size):
             yield f"{name}[{i}]", local
     else:
         clauses = tree.Clauses(span=family.span, binders=family.binders, condition=None)
         for step in iterate(clauses, scope, local):
+            scope.spend(1 + len(name) // 20, family.span)
             values = [step[binder.name.text] for binder in family.binders]
             yield f"{name}[{','.join(_subscript(value, family.span) for value in values)}]", step
 
@@ -155,7 +165,9 @@ def _generate(statement: tree.GraphGenerator, scope: Scope) -> Graph:
         else:
             raise Complaint(f"a generator takes numbers, strings, true and false, not {describe(value)}", option.span)
     try:
-        return generators.generate(statement.name.text, **parameters)
+        graph = generators.generate(statement.name.text, **parameters)
+        check_graph(graph.n, graph.m)
+        return graph
     except MtppError as error:
         raise Complaint(str(error), statement.name.span) from None
 
@@ -194,6 +206,8 @@ class _Block:
             function(item)
         except Complaint as complaint:
             self.wrong.append(complaint.diagnostic)
+            if len(self.wrong) >= MAX_WRONG:
+                raise SpecError(self.wrong) from None
 
     def node(self, item: tree.NodeItem) -> None:
         check_word(item.name)
@@ -231,8 +245,9 @@ class _Block:
         found["kind"] = options.text("kind") or ""
         found["label"] = options.text("label") or ""
         color = options.whole("color")
-        if color is not None and color < 0:
-            raise Complaint("a color is a whole number, zero or more", options.span("color"))
+        if color is not None and not 0 <= color <= MAX_COLOR:
+            most = f", at most {MAX_COLOR:,}" if color > 0 else ""
+            raise Complaint(f"a color is a whole number, zero or more{most}", options.span("color"))
         found["color"] = -1 if color is None else color
         found["backward"] = options.word("part", ("forward", "backward")) == "backward"
         return found
@@ -243,10 +258,13 @@ class _Block:
             size = options.quantity("size", (SIZE, NONE))
             if size is not None:
                 self.bytes.add(size, "size of an edge", options.span("size"))
+            self.scope.spend(len(item.ends), item.span)
             ends = [self.end(end, local) for end in item.ends]
             for (u, first), (v, second) in itertools.pairwise(ends):
                 if u == v:
                     raise Complaint("an edge from a node to itself", first.to(second))
+                if len(self.edges) >= MAX_EDGES:
+                    raise Complaint(f"the graph would have more than {MAX_EDGES:,} edges", item.span)
                 self.edges.append((u, v))
                 self.sizes.append(None if size is None else float(size.value))
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.graph import Floats, Graph, frozen
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, iterate, number, whole
@@ -18,8 +18,9 @@ from mtpp_dsl.language.lower_graph import UnitKeeper, resolve_path
 from mtpp_dsl.language.measurements import Measurement, read_measurements
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import read_source
-from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef
+from mtpp_dsl.limits import check_table
 from mtpp_dsl.source import Diagnostic, Span
 from mtpp_dsl.units import NONE, TIME, UNITS
 
@@ -41,6 +42,7 @@ class TimeTables:
     def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper, wrong: list[Diagnostic]) -> None:
         assert scope.devices is not None
         self.graph, self.scope, self.keeper, self.wrong = graph, scope, keeper, wrong
+        self.rows = 0
         known = graph.batch_times
         self.tables: list[dict[int, Floats]] = [
             {size: row.copy() for size, row in known.get(device.name, known.get(device.type, {})).items()}
@@ -57,8 +59,15 @@ class TimeTables:
         return replace(self.graph, batch_times=MappingProxyType(tables))
 
     def set(self, nodes: tuple[int, ...], devices: tuple[int, ...], batch: int, seconds: float) -> None:
-        """Note a time of a batch; it replaces an earlier one."""
+        """Note a time of a batch; it replaces an earlier one.
+
+        Raises:
+            UsageError: there would be too many tables of batches.
+        """
         for d in devices:
+            if batch not in self.tables[d]:
+                self.rows += 1
+                check_table("the times of batches", (self.graph.n, "nodes"), (self.rows, "sizes of batches on devices"))
             row = self.tables[d].setdefault(batch, np.full(self.graph.n, np.nan))
             row[list(nodes)] = seconds
 
@@ -74,7 +83,11 @@ class TimeTables:
             batch = whole(statement.batch, self.scope, local, "the size of a batch")
             if batch < 1:
                 raise Complaint(f"a batch has one input or more; this has {batch}", statement.batch.span)
-            self.set(nodes, devices, batch, self.value(statement, local))
+            self.scope.spend(len(nodes) * len(devices), statement.span)
+            try:
+                self.set(nodes, devices, batch, self.value(statement, local))
+            except UsageError as error:
+                raise Complaint(str(error), statement.span) from None
 
     def value(self, statement: tree.TimeStatement, local: Locals) -> float:
         """Return what a statement says a batch takes; the bare word ``inf``: the device cannot run it."""
@@ -115,13 +128,17 @@ class TimeTables:
         """Take one line of a file."""
         nodes = self.named(row.node, row.node_span, NodeRef)
         devices = self.named(row.device, row.device_span, DeviceRef)
+        self.scope.spend(len(nodes) * len(devices), row.span)
         for key in ((v, d, row.batch) for v in nodes for d in devices):
             first = seen.setdefault(key, row.span)
             if first is not row.span:
                 raise Complaint(f"this time is already given at {first.place}", row.span)
         if np.isfinite(row.time.value):
             self.keeper.add(row.time, f"the time at {row.span.place}", row.span)
-        self.set(nodes, devices, row.batch, float(row.time.value))
+        try:
+            self.set(nodes, devices, row.batch, float(row.time.value))
+        except UsageError as error:
+            raise Complaint(str(error), row.span) from None
 
     def named(self, name: str, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> tuple[int, ...]:
         """Return the nodes, or the devices, that a cell names: one, a family, or the devices of a type."""
@@ -137,3 +154,5 @@ class TimeTables:
             function(*arguments)
         except Complaint as complaint:
             self.wrong.append(complaint.diagnostic)
+            if len(self.wrong) >= MAX_WRONG:
+                raise SpecError(self.wrong) from None

@@ -13,7 +13,7 @@ from mtpp_dsl.files import read_text
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
-from mtpp_dsl.language.parser import begins_with_statement, parse, parse_expression
+from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_counted, parse_expression
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.language.values import Sequence as Values
@@ -22,8 +22,8 @@ from mtpp_dsl.units import NONE, RATE, SIZE, TIME, Dimension
 
 __all__ = ["MAX_SPEC_BYTES", "Recorded", "bind_params", "read_source", "read_statements"]
 
-MAX_SPEC_BYTES = 64 * 2**20
-"""A larger spec is refused: it is no spec."""
+MAX_SPEC_BYTES = 16 * 2**20
+"""A spec that is larger, with all that it includes, is refused."""
 
 _TYPES: dict[str, Dimension] = {"int": NONE, "float": NONE, "time": TIME, "size": SIZE, "bandwidth": RATE}
 _TEXT_TYPES = ("string", "path")
@@ -60,10 +60,18 @@ class _Reader:
         self.search = search
         self.diagnostics: list[Diagnostic] = []
         self.done: set[Path] = set()
+        self.characters = 0
+        self.words = 0
 
     def read(self, source: Source, folder: Path, chain: tuple[Path, ...]) -> list[tuple[tree.Statement, Path]]:
+        self.characters += len(source.text)
+        if self.characters > MAX_SPEC_BYTES:
+            what = f"the spec has more than {MAX_SPEC_BYTES:,} characters, with all that it includes; that is the most"
+            self.complain(what, source.included_from)
+            return []
         try:
-            statements = parse(source)
+            statements, words = parse_counted(source, MAX_WORDS - self.words)
+            self.words += words
         except SpecError as error:
             if chain and not _may_be_spec(source, chain[-1]):
                 self.complain(f"{source.name} is no spec: it does not begin with a statement", source.included_from)

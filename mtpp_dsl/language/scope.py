@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
-from mtpp_dsl.language.values import DeviceRef, NodeRef, Sequence, Value
+from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Sequence, Value
+from mtpp_dsl.limits import MAX_STEPS
 from mtpp_dsl.problem import Device
 from mtpp_dsl.source import Diagnostic, Span
 
-__all__ = ["MAX_ITEMS", "MAX_NODES", "Complaint", "Scope"]
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope"]
 
-MAX_NODES = 1_000_000
-"""A spec that would expand to more nodes is refused."""
+MAX_WRONG = 100
+"""Errors reported in one run; no more are looked for."""
 
-MAX_ITEMS = 3_000_000
-"""Comprehensions that would step through more items, all told, are refused."""
+MAX_LOOPS = 100
+"""Loops nested deeper than this are refused."""
 
 
 class Complaint(Exception):
@@ -40,9 +41,11 @@ class Scope:
         graph, devices: None until they have been read.
         time_unit: "s" or "", the dimension of loads and times.
         sizes: the units that sizes have been written in.
-        steps: how many items comprehensions have stepped through.
+        steps: how many steps of reading have been taken, of :data:`mtpp_dsl.limits.MAX_STEPS`.
+        numbers: literals evaluated so far, by identity, with the literal.
         values_of_lets: of those evaluated so far.
         pending: the lets being evaluated, outermost first.
+        bases: names of devices and of their families, declared so far.
     """
 
     params: dict[str, Value] = field(default_factory=dict)
@@ -52,8 +55,10 @@ class Scope:
     time_unit: str = ""
     sizes: set[str] = field(default_factory=set)
     steps: int = 0
+    numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
     values_of_lets: dict[str, Value] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
+    bases: set[str] = field(default_factory=set)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
     _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})
@@ -71,15 +76,19 @@ class Scope:
         self._devices = {name: d for d, name in enumerate(names)}
         self._families["device"] = _families(names, DeviceRef)
 
-    def step(self, span: Span) -> None:
-        """Count one item of a comprehension.
+    def spend(self, steps: int, span: Span) -> None:
+        """Count steps of reading.
 
         Raises:
             Complaint: there were too many.
         """
-        self.steps += 1
-        if self.steps > MAX_ITEMS:
-            raise Complaint(f"the spec's comprehensions step through more than {MAX_ITEMS:,} items", span)
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise Complaint(
+                f"reading the spec takes more than {MAX_STEPS:,} steps (loops, sums, sets, nodes and edges together); "
+                "that is the most",
+                span,
+            )
 
     @property
     def decimal(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ from mtpp_dsl.units import NONE, Dimension
 __all__ = ["Affine", "DeviceRef", "NodeRef", "Quantity", "Sequence", "Value", "describe"]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: made by the million
 class Quantity:
     """A number in base units with its dimension.
 
@@ -28,14 +29,14 @@ class Quantity:
         return self.value == 0 and self.dimension == NONE
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: made by the million
 class NodeRef:
     """A node, by number."""
 
     index: int
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: made by the million
 class DeviceRef:
     """A device, by number."""
 
@@ -44,10 +45,18 @@ class DeviceRef:
 
 @dataclass(frozen=True)
 class Sequence:
-    """An ordered set, a list or a range; ``range`` is kept lazy."""
+    """An ordered set, a list or a range; ``range`` is kept lazy.
+
+    ``weight``: the number of its members, with those of the sequences in it.
+    """
 
     items: tuple[Value, ...] | range
     kind: str = "list"
+
+    @cached_property
+    def weight(self) -> int:
+        inner = () if isinstance(self.items, range) else self.items
+        return len(self.items) + sum(item.weight for item in inner if isinstance(item, Sequence))
 
     def __iter__(self) -> Iterator[Value]:
         if isinstance(self.items, range):
