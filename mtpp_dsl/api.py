@@ -76,7 +76,7 @@ def find_method(name: str, solver: str = DEFAULT_SOLVER) -> Method:
         engine: Engine = registry.load(registry.ENGINES, solver)()
         return engine.method(name)
     formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
-    mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver)
+    mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver, apart=True)
     return mip
 
 

@@ -68,7 +68,7 @@ def _formulation(name: str) -> Formulation:
 
 def _mip(formulation: Formulation) -> Method:
     """Return the method that solves a formulation; Pyomo takes long to import, and most runs end without it."""
-    method: Method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation)
+    method: Method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, apart=True)
     return method
 
 

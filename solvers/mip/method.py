@@ -27,6 +27,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, load
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.mip.apart import solve_apart, worthwhile
 from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
@@ -54,12 +55,16 @@ class MipMethod(MethodBase):
     Args:
         formulation: what to solve.
         backend: name of the solver; None takes it from the limits of each call.
+        apart: whether to solve large models in a process of their own, which is ended when the time is up.
     """
 
     uses_solver = True
     writes_model = True
 
-    def __init__(self, formulation: Formulation | FormulationFamily, backend: str | None = None) -> None:
+    def __init__(
+        self, formulation: Formulation | FormulationFamily, backend: str | None = None, *, apart: bool = False
+    ) -> None:
+        self.apart = apart
         self.formulation = formulation
         self.backend = backend
         self.name = formulation.name
@@ -87,6 +92,8 @@ class MipMethod(MethodBase):
             raise Refused(f"method {self.name!r} was made with solver {name!r}, not {limits.solver!r}")
         backend: Backend = load(BACKENDS, name)()
         check(backend, limits)
+        if self.apart and worthwhile(self.formulation, problem, limits, progress):
+            return solve_apart(MipMethod(self.formulation, self.backend), problem, limits, progress)
         run = _Run(self.formulation, backend, problem, limits, progress, seed=limits.seed)
         impossible = quick(problem)
         if impossible is not None:

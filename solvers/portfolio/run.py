@@ -56,7 +56,13 @@ def _memory() -> int:
 
 
 def run_together(
-    problem: Problem, lanes: Sequence[Sequence[Task]], limits: Limits, progress: Progress
+    problem: Problem,
+    lanes: Sequence[Sequence[Task]],
+    limits: Limits,
+    progress: Progress,
+    *,
+    threads: int | None = 1,
+    to_the_end: bool = False,
 ) -> tuple[list[Result], tuple[str, ...]]:
     """Run every lane in a process of its own until plan and bound meet, all have ended, or the limits end it.
 
@@ -66,14 +72,16 @@ def run_together(
     Args:
         problem: what is asked; must be picklable.
         lanes: of tasks, each lane in order.
-        limits: of all. MIP solvers get one thread per lane.
+        limits: of all.
         progress: told of all plans and bounds, from several threads; what it knows already is told to the lanes.
+        threads: of the MIP solver of each lane; None leaves it to the solver.
+        to_the_end: wait for the lanes where plan and bound have met: for what they have to say of it.
 
     Returns:
         What the tasks said at their ends, of those that failed with termination "error"; notes on processes that were
         started again.
     """
-    team = _Team(problem, limits, progress)
+    team = _Team(problem, limits, progress, threads, to_the_end=to_the_end)
     try:
         here = [lane for lane in lanes if lane and not team.start(lane)]
         for lane in here:
@@ -87,8 +95,11 @@ def run_together(
 class _Team:
     """The processes of one run."""
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+    def __init__(
+        self, problem: Problem, limits: Limits, progress: Progress, threads: int | None, *, to_the_end: bool
+    ) -> None:
         self._problem, self._limits, self._progress = problem, limits, progress
+        self._threads, self._to_the_end = threads, to_the_end
         self._workers: list[_Worker] = []
         self._lock, self._starting = Lock(), Lock()
         self._ending = False
@@ -111,7 +122,7 @@ class _Team:
         given = {
             "until": limits.end - margin,
             "gap": limits.gap,
-            "threads": 1,
+            "threads": self._threads,
             "seed": limits.seed,
             "solver": limits.solver,
             "solver_options": dict(limits.solver_options),
@@ -187,6 +198,8 @@ class _Team:
 
     @property
     def _over(self) -> bool:
+        if self._to_the_end:
+            return self._progress.stopped or self._limits.remaining <= 0
         if closed(self._progress, self._limits):
             return True
         with self._lock:

@@ -1,0 +1,54 @@
+"""Solve a large model in a process of its own, which can be ended: building it, and presolve, cannot be interrupted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.result import Result, Termination
+from mtpp_dsl.solvers.portfolio.lane import Task, closed
+from mtpp_dsl.solvers.portfolio.run import run_together
+
+__all__ = ["solve_apart", "worthwhile"]
+
+LARGE = 4_000
+"""Rows, about, from which a model takes longer to build and to presolve than a process to start."""
+
+
+def worthwhile(
+    formulation: Formulation | FormulationFamily, problem: Problem, limits: Limits, progress: Progress
+) -> bool:
+    """Return whether a process of its own is worth starting, and can do all that is asked.
+
+    It may not be able to import a formulation that is not built in, and it does not pass on a solver's log.
+    """
+    builtin = type(formulation).__module__.startswith("mtpp_dsl.")
+    asked = limits.write_model is not None or limits.solver_options or progress.wants_solver_log
+    if not builtin or asked or limits.time is None:
+        return False
+    n, m, k = problem.graph.n, problem.graph.m, problem.k
+    pairs = n * n // 2 if problem.objective.quantity == "makespan" else 0
+    return (n + m + pairs) * k >= LARGE
+
+
+def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return what *method* says at its end, or what it has reported when the time is up and its process is ended."""
+    found, notes = run_together(problem, [[Task(method)]], limits, progress, threads=limits.threads, to_the_end=True)
+    if found:
+        return replace(found[0], log=tuple(progress.log), notes=(*notes, *found[0].notes))
+    plan, bound = progress.plan, progress.bound
+    ended: Termination = "interrupted" if progress.stopped else "time_limit"
+    if closed(progress, replace(limits, time=None)) and not progress.stopped:
+        ended = "gap"
+    return Result(
+        termination=ended,
+        plan=plan,
+        bound=bound,
+        method=method.name,
+        solver=limits.solver,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+        notes=notes,
+    )
