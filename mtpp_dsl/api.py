@@ -167,7 +167,7 @@ def solve(
         result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
     else:
         result = _solved(chosen, problem, limits, progress)
-    if write_model is not None and not progress.models:
+    if write_model is not None and not progress.models and not progress.stopped:
         raise UsageError(
             f"no model was written to {write_model}: the time was up before it was built; give it more time"
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -29,15 +29,19 @@ from mtpp_dsl.contracts import (
     FormulationFamily,
     Generator,
     Gives,
+    Installed,
     Limits,
     Method,
     Outcome,
     Progress,
     Role,
+    formulation_traits,
+    model_traits,
 )
-from mtpp_dsl.errors import MtppError, Refused, SolverError, UsageError, VerificationError
+from mtpp_dsl.errors import MtppError, PluginError, Refused, SolverError, UsageError, VerificationError
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
+from mtpp_dsl.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
@@ -63,6 +67,8 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
 
     Its attributes agree; it accepts or refuses with a reason; what it answers is verified; a bound is
     never above the optimum; an exact one reaches and proves the optimum; a restriction claims no bound.
+    Strengthened, it is the same formulation. Where it is not built in, the optimum is that of the plans that its own
+    rows allow; an exact one that excludes a better plan has to say so, in ``adds``.
     """
     family = isinstance(formulation, FormulationFamily)
     _law(family or isinstance(formulation, Formulation), f"{formulation!r} lacks a part of the contract Formulation")
@@ -72,10 +78,21 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
     _attributes(formulation)
     mip = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")
     _law(isinstance(mip(formulation, solver), Method), "a formulation with a solver must be a Method")
-    results = _check_solving(formulation, lambda: mip(formulation, solver))
+    lost = lost_by_below(formulation, 1.0)
+    _law(not lost, lost)
+
+    @cache
+    def best_of(name: str) -> tuple[float | None, bool]:
+        wrong = complaint(formulation, solver, name)
+        _law(not wrong, f"{name}: {wrong}")
+        return own_optimum(formulation, solver, name)
+
+    results = _check_solving(formulation, lambda: mip(formulation, solver), best_of)
     for name, result in results.items():
-        best = optimum(name)
-        if best is None:
+        best, known = best_of(name)
+        broken = result.plan is not None and broken_rows(formulation, solver, small()[name], result.plan)
+        _law(not broken, f"{name}: the plan breaks rows of the formulation's own: extract() loses what they ask for")
+        if best is None or not known:
             continue
         if formulation.role == "restriction":
             _law(result.bound is None, f"{name}: a restriction has no bound to give, and it gave {result.bound}")
@@ -83,7 +100,7 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
             _law(result.bound is not None, f"{name}: solved, and there is no bound")
         if formulation.role == "exact":
             _law(result.status == "optimal", f"{name}: exact, and the status is {result.status!r}")
-    _check_limits(mip(formulation, solver))
+    _check_limits(mip(formulation, solver), adds=bool(formulation_traits(formulation).adds))
 
 
 def check_method(method: Method) -> None:
@@ -95,7 +112,7 @@ def check_method(method: Method) -> None:
     _law(isinstance(method, Method), f"{method!r} lacks a part of the contract Method")
     _attributes(method)
     _law(method.gives in get_args(Gives), f"gives is {method.gives!r}, none of {get_args(Gives)}")
-    state: Availability | None = method.available() if hasattr(method, "available") else None
+    state = method.available() if isinstance(method, Installed) else None
     if state is not None and not state.ok:
         _law(bool(state.install), "a program that is not there must say how to install it")
         return
@@ -166,8 +183,18 @@ def check_generator(name: str, generator: Generator) -> None:
     _law(_equal(one, other), "two calls, two graphs: randomness must come from a seed")
 
 
-def _check_solving(asked: Any, method: Callable[[], Method]) -> dict[str, Result]:
-    """Solve every small problem that is accepted, check the answers, and return those of problems with a plan."""
+def _of_all(name: str) -> tuple[float | None, bool]:
+    """Return the optimum of the small problem *name*, which is known."""
+    return optimum(name), True
+
+
+def _check_solving(
+    asked: Any, method: Callable[[], Method], best_of: Callable[[str], tuple[float | None, bool]] = _of_all
+) -> dict[str, Result]:
+    """Solve every small problem that is accepted, check the answers, and return those of problems with a plan.
+
+    *best_of* returns the optimum of a small problem, and whether it is known.
+    """
     results: dict[str, Result] = {}
     bounds_only = getattr(asked, "gives", "") == "bound" or getattr(asked, "role", "") == "relaxation"
     for name, problem in small().items():
@@ -178,8 +205,12 @@ def _check_solving(asked: Any, method: Callable[[], Method]) -> dict[str, Result
         if not verifiable(problem):
             _law(bounds_only and name in MORE_THAN_VERIFIED, f"{name}: accepted, and nothing can verify an answer")
             continue
-        result = method().solve(problem, fresh_limits(), Progress())
-        _check_answer(name, problem, result, optimum(name))
+        best, known = best_of(name)
+        try:
+            result = method().solve(problem, fresh_limits(), Progress())
+        except PluginError as error:
+            raise AssertionError(f"{name}: {error}") from error
+        _check_answer(name, problem, result, best, known=known)
         if len(results) % AGAIN == 0:
             again = method().solve(problem, fresh_limits(), Progress())
             _law(_answer(result) == _answer(again), f"{name}: two runs with one seed, two answers")
@@ -188,7 +219,7 @@ def _check_solving(asked: Any, method: Callable[[], Method]) -> dict[str, Result
     return results
 
 
-def _check_answer(name: str, problem: Problem, result: Result, best: float | None) -> None:
+def _check_answer(name: str, problem: Problem, result: Result, best: float | None, *, known: bool) -> None:
     _law(isinstance(result, Result), f"{name}: returned a {type(result).__name__}, not a Result")
     _law(result.termination in get_args(Termination), f"{name}: termination {result.termination!r}")
     broken = [] if result.plan is None else verify(problem, result.plan)
@@ -197,6 +228,8 @@ def _check_answer(name: str, problem: Problem, result: Result, best: float | Non
         check_result(problem, result)
     except VerificationError as error:
         raise AssertionError(f"{name}: {error}") from error
+    if not known:
+        return
     if best is None:
         _law(result.status in ("infeasible", "unknown", "bound"), f"{name}: no plan exists; status {result.status!r}")
         return
@@ -210,8 +243,11 @@ def _check_answer(name: str, problem: Problem, result: Result, best: float | Non
         )
 
 
-def _check_limits(method: Method) -> None:
-    """Check that a method stops when it was asked to before it began, and when its time is up."""
+def _check_limits(method: Method, *, adds: bool = False) -> None:
+    """Check that a method stops when it was asked to before it began, and when its time is up.
+
+    Where it *adds* to what is asked there need be no plan.
+    """
     for problem in (large(), large_schedule()):
         for what, limits, progress in _endings() if method.accepts(problem) is None else ():
             began = monotonic()
@@ -220,7 +256,7 @@ def _check_limits(method: Method) -> None:
             _law(took <= PROMPT, f"{what}: came back after {took:.1f} s")
             _law(result.plan is None or not verify(problem, result.plan), f"{what}: the plan is none")
             check_result(problem, result)
-            _law(result.status != "infeasible", f"{what}: called infeasible; everything on one device is a plan")
+            _law(adds or result.status != "infeasible", f"{what}: called infeasible; all on one device is a plan")
 
 
 def _endings() -> Iterator[tuple[str, Limits, Progress]]:
@@ -238,7 +274,7 @@ def _check_outcome(name: str, outcome: Outcome, told: list[float | None], formul
         _law(outcome.objective is None, f"{name}: infeasible, and there is an incumbent {outcome.objective}")
         _law(outcome.termination == "infeasible", f"{name}: infeasible, and it says {outcome.termination!r}")
         return
-    scale = getattr(model, "cost_scale", 1.0)
+    scale = model_traits(model).cost_scale
     slack = TOLERANCE * max(best, scale)  # a solver's own: the caller takes it off before a bound is shown
     _law(outcome.termination in ("gap", "complete"), f"{name}: solved, and it says {outcome.termination!r}")
     for bound in (outcome.bound, *told):

@@ -205,11 +205,25 @@ def test_a_relaxation_with_rows_of_its_own(base: type) -> None:
 
 
 def test_an_extract_that_loses_what_rows_ask_for_is_blamed() -> None:
-    """A bound above the cost of a plan of the formulation's own is an error of the formulation, and named so."""
+    """A plan that breaks the formulation's own rows is none of its answers, though it is a plan of the problem."""
     form = capped(Exact, 5)
     type(form).extract = lambda self, problem, model: Plan.create(problem, [0] * problem.graph.n)
-    with pytest.raises(PluginError, match=r"'capped' proves that nothing costs less than .*extract\(\) loses"):
-        solve(twelve(), MipMethod(form, "highs"), threads=1)
+    result = solve(twelve(), MipMethod(form, "highs"), threads=1)
+    assert result.plan is None
+    assert any("'capped' returned was dropped: rows of it exclude that" in note for note in result.notes)
+
+
+def test_an_objective_that_is_not_the_cost_is_blamed() -> None:
+    """A bound above the cost of a plan of the formulation's own is an error of the formulation, and named so."""
+
+    def build(self: Any, problem: Problem) -> Any:
+        model = Exact.build(self, problem)
+        model.objective.expr *= 2
+        return model
+
+    form = type("Twice", (Exact,), {"name": "twice", "build": build})()
+    with pytest.raises(PluginError, match=r"'twice' proves that nothing costs less than .*: its objective is not"):
+        solve(small()["two devices"], MipMethod(form, "highs"), threads=1)
 
 
 def test_no_other_graph_and_no_other_solver(monkeypatch: pytest.MonkeyPatch) -> None:

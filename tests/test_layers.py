@@ -58,7 +58,8 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "brute_force": {"batch_check", "schedule_check", "verification"},
     "samples": {"brute_force", "generators", "verification"},
     "supervision": set(),
-    "testing": {"registry", "formats", "generators", "samples", "verification"},
+    "testing": {"registry", "formats", "generators", "own_optimum", "samples", "verification"},
+    "own_optimum": {"registry", "brute_force", "samples", "verification"},
     "language": {"registry", "formats", "generators"},
     "honoured": {"registry"},
 }

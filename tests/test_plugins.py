@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -48,7 +49,7 @@ def test_found(site: Path) -> None:
         "assert 'acme_mtpp' not in sys.modules"
     )
     done = run(site, "-c", code)
-    assert done.stdout.split() == ["acme-broken", "acme-first-fit", "acme-work", "acme_star"], done.stderr
+    assert done.stdout.split() == ["acme-broken", "acme-few", "acme-first-fit", "acme-work", "acme_star"], done.stderr
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,26 @@ def test_solve(site: Path, tmp_path: Path, method: str) -> None:
     spec.write_text(SPEC)
     done = run(site, "solve", str(spec), "--method", method, command=Path(sys.executable).parent / "mtpp")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_they_add_is_kept(site: Path, tmp_path: Path) -> None:
+    """Their formulation, derived from ours, keeps its row whatever plan it starts from; nothing solves another one."""
+    spec, answer, model = tmp_path / "chain.mtpp", tmp_path / "free.json", tmp_path / "model.lp"
+    spec.write_text(
+        "mtpp 1\ngraph {\n  node a[i in 0..11] (work = 1, output = 20)\n  edge a[i] -> a[i + 1] for i in 0..10\n}\n"
+        "device d[4]\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\nconstraint acyclic\n"
+    )
+    mtpp = Path(sys.executable).parent / "mtpp"
+    answer.write_text(json.dumps({f"a[{i}]": "d[0]" for i in range(12)}))
+    asked = ["solve", str(spec), "--method", "acme-few"]
+    done = run(site, *asked, "--start", str(answer), "--write-model", str(model), command=mtpp)
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = " ".join(done.stdout.split())
+    assert "bottleneck 41" in words
+    assert "optimal" in words
+    assert "plan and bound are of the plans that keep what formulation 'acme-few' adds: at most five nodes" in words
+    assert "few" in model.read_text(encoding="utf-8")
+    assert run(site, *asked, "--solver", "cp-sat", command=mtpp).returncode == 2
 
 
 def test_broken(site: Path) -> None:

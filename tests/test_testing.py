@@ -17,10 +17,13 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
+from mtpp_dsl.models.formulations.exact import Exact
+from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Bound, Infeasibility, LogEntry, Result
 from tests import oracle
+from tests.extensions import capped
 
 
 class OneDevice:
@@ -118,6 +121,47 @@ def test_a_broken_method_is_caught(monkeypatch: pytest.MonkeyPatch, method: Any,
     monkeypatch.setattr(testing, "PROMPT", 0.2)
     with pytest.raises(AssertionError, match=message):
         testing.check_method(method)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the suite short: some problems, and no limits."""
+    names = ("anything goes", "makespan", "makespan and memory", "unequal devices")
+    monkeypatch.setattr(testing, "small", lambda: {name: samples.small()[name] for name in names})
+    monkeypatch.setattr(testing, "_check_limits", lambda *_, **__: None)
+
+
+def lost(self: object, problem: Problem, model: object) -> Plan:
+    """Read everything from the first device, whatever the model says."""
+    return Plan.create(problem, [0] * problem.graph.n)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "message"),
+    [
+        (capped(Moirai, 2, below=lambda _, cost: Moirai(cost)), "returns a Moirai named 'moirai'.* would be lost"),
+        (capped(Exact, 2, (0,)), r"exclude a plan of cost .*say so in words, in its attribute adds"),
+        (
+            capped(Moirai, 3, adds="few nodes", extract=lost),
+            r"extract\(\) of formulation 'capped' makes of it what is no",
+        ),
+        (
+            capped(Exact, 4, adds="few nodes", extract=lost),
+            r"extract\(\) of formulation 'capped' makes of it a plan that",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("few")
+def test_an_extension_is_blamed_for_what_it_loses(formulation: Any, message: str) -> None:
+    """An extension that is lost, and a plan that breaks its rows, are called that; no solver is blamed."""
+    with pytest.raises(AssertionError, match=message):
+        testing.check_formulation(formulation)
+
+
+@pytest.mark.usefixtures("few")
+def test_an_extension_that_says_what_it_adds_passes() -> None:
+    """Its optimum is that of the plans that its rows allow."""
+    testing.check_formulation(capped(Moirai, 3, adds="at most 3 nodes on a device"))
 
 
 def test_broken_generators_are_caught() -> None:

@@ -56,6 +56,13 @@ class Known:
         self.hold(plan)
         return plan
 
+    def excludes(self, plan: Plan) -> bool:
+        """Return whether rows of the formulation's own are known to exclude a plan that it gave."""
+        if not self.own_rows:
+            return False
+        limits, progress = self.limits, self.progress
+        return read_through(self.formulation, self.backend, self.problem, plan, limits, progress).excluded
+
     def hold(self, plan: Plan) -> None:
         """Report a plan of the formulation."""
         cost = self._cost(plan)

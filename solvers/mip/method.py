@@ -24,7 +24,7 @@ from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import BACKENDS, load
+from mtpp_dsl.registry import BACKENDS, is_built_in, load
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.mip.apart import solve_apart, worthwhile
@@ -266,11 +266,19 @@ class _Run:
     def take_plan(self, plan: Plan) -> None:
         """Report *plan*, unless the solver's tolerances have let it break a constraint."""
         broken = verify(self.problem, plan)
+        if broken and not is_built_in(self.formulation):
+            extract = f"extract() of formulation {self.formulation.name!r}"
+            self.notes.append(f"what {extract} returned was dropped, it is no plan: {broken[0]}")
+            return
         if broken:
             self.notes.append(
                 f"the solver's plan was dropped: by its tolerances it keeps every constraint, by the definitions it "
                 f"does not ({broken[0]}); round the small numbers of that constraint"
             )
+            return
+        if self.known.excludes(plan):
+            lost = "rows of it exclude that, so extract() loses what they ask for"
+            self.notes.append(f"what extract() of formulation {self.formulation.name!r} returned was dropped: {lost}")
             return
         self.known.hold(plan)
 

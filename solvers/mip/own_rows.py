@@ -12,6 +12,7 @@ from mtpp_dsl.contracts import (
     Formulation,
     FormulationFamily,
     Limits,
+    Outcome,
     Progress,
     Strengthened,
     formulation_traits,
@@ -49,26 +50,38 @@ class Reading:
     Attributes:
         plan: where swapped devices or other times tell the two apart, the formulation's own; None if it has none.
         excluded: whether the model has no solution with it.
+        garbled: whether the model has one, and what ``extract`` reads from it is no plan, or not one of its own.
         reason: why there is none, in words.
     """
 
     plan: Plan | None = None
     excluded: bool = False
+    garbled: bool = False
     reason: str = ""
 
 
 def read_through(
     formulation: Formulation, backend: Backend, problem: Problem, plan: Plan, limits: Limits, progress: Progress
 ) -> Reading:
-    """Return *plan* as *formulation* has it: what ``start`` sets is fixed, the rest solved, the plan read back."""
+    """Return *plan* as *formulation* has it: what ``start`` sets is fixed, the rest solved, the plan read back.
+
+    A plan that is read back as another one, as where devices are swapped, is looked for in the model itself.
+    """
     if formulation.role == "relaxation":
         return Reading(reason=f"{formulation.name!r} is a relaxation, which cannot tell whether its rows allow it")
-    model = formulation.build(problem)
-    formulation.start(problem, model, plan)
-    if not _fix(model):
+
+    def fixed(known: Plan) -> tuple[object, Outcome | None]:
+        model = formulation.build(problem)
+        formulation.start(problem, model, known)
+        if not _fix(model):
+            return model, None
+        seconds = min(SECONDS, SHARE * limits.remaining)
+        within = limits.within(seconds, start=None, write_model=None, solver_options={})
+        return model, backend.solve(model, within, Aside(progress), lambda *_: None)
+
+    model, outcome = fixed(plan)
+    if outcome is None:
         return Reading(reason=f"start() of formulation {formulation.name!r} sets nothing by which to tell")
-    within = limits.within(min(SECONDS, SHARE * limits.remaining), start=None, write_model=None, solver_options={})
-    outcome = backend.solve(model, within, Aside(progress), lambda *_: None)
     if outcome.termination == "infeasible":
         reason = f"it keeps every constraint of the problem, and rows of formulation {formulation.name!r} exclude it"
         return Reading(excluded=True, reason=reason)
@@ -77,9 +90,13 @@ def read_through(
     found = formulation.extract(problem, model)
     broken = verify(problem, found)
     if broken:
-        return Reading(
-            reason=f"formulation {formulation.name!r} reads another plan from it, which is none: {broken[0]}"
-        )
+        reason = f"extract() of formulation {formulation.name!r} makes of it what is no plan: {broken[0]}"
+        return Reading(garbled=True, reason=reason)
+    if (found.assignment != plan.assignment).any():
+        again = fixed(found)[1]
+        if again is not None and again.termination == "infeasible":
+            lost = "a plan that rows of it exclude"
+            return Reading(garbled=True, reason=f"extract() of formulation {formulation.name!r} makes of it {lost}")
     return Reading(found)
 
 
