@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from random import Random
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from tests.oracle import optimum
 
-__all__ = ["best_of", "makespan_problem"]
+__all__ = ["best_of", "makespan_problem", "tied_problem"]
 
 
 def makespan_problem(seed: int, n: int = 5, k: int = 3, *, plain: bool = False) -> Problem:
@@ -72,3 +73,20 @@ def _rules(n: int, k: int, random: np.random.Generator) -> list[Constraint]:
 def best_of(seed: int, n: int = 5, k: int = 3) -> float | None:
     """Return the optimum of :func:`makespan_problem` by trying everything; None if it has no plan."""
     return optimum(makespan_problem(seed, n, k))
+
+
+def tied_problem(seed: int) -> Problem:
+    """Return a graph with whole times, on devices whose speeds divide each other, and two nodes that are together.
+
+    So sums of times are often equal, and a node often waits for one that has to be on its device.
+    """
+    draw = Random(seed)
+    n, k = draw.randint(6, 12), draw.randint(2, 3)
+    edges = [(u, v) for v in range(1, n) for u in draw.sample(range(v), min(v, draw.randint(1, 3)))]
+    work = [float(draw.randint(0, 6)) for _ in range(n)]
+    output = [float(draw.randint(0, 4)) for _ in range(n)]
+    graph = Graph.create([f"v{i}" for i in range(n)], edges, work=work, output=output)
+    devices = [Device(f"d{i}", speed=draw.choice([1.0, 0.5, 0.25])) for i in range(k)]
+    rules: list[Constraint] = [Colocate(nodes=tuple(draw.sample(range(n), 2)))]
+    rules += [ExclusiveLinks()] if draw.random() < 0.5 else []
+    return Problem.create(graph, devices, Links(np.ones((k, k)), np.zeros((k, k))), Objective("makespan"), rules)

@@ -21,7 +21,7 @@ from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.earliest import earliest
 from mtpp_dsl.solvers.bounds.tighten import Tightening
 from mtpp_dsl.solvers.proofs.windows import Windows
-from tests.makespans import best_of, makespan_problem
+from tests.makespans import best_of, makespan_problem, tied_problem
 
 METHODS = ["simple", "critical-path", "interval"]
 
@@ -111,6 +111,45 @@ def test_forged_certificates_prove_nothing_false() -> None:
             interval = data["interval"] or {"start": 0.0, "end": best, "weights": {problem.devices[0].name: 1.0}}
             data["interval"] = {**interval, "end": interval["end"] * random.choice(lies)}
             assert proved(problem, data) <= best * (1 + 1e-9), seed
+
+
+@pytest.mark.parametrize("seed", [235, *range(30)])
+def test_no_right_certificate_is_refused(seed: int) -> None:
+    """Where sums of times are equal and nodes wait for others of their device, what was found is proved again.
+
+    In the first one a node that is elsewhere would have left a path to its own class.
+    """
+    problem = tied_problem(seed)
+    bound = bounded("interval", problem).bound
+    assert bound is not None
+    assert bound.certificate is not None
+    assert proved(problem, bound.certificate.data) >= bound.cost * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 7])
+def test_starts_that_are_impossible(seed: int) -> None:
+    """Starts beyond the target count as never, however late they are said to be; but only if nothing is earlier."""
+    problem = tied_problem(seed)
+    bound = bounded("interval", problem).bound
+    assert bound is not None
+    assert bound.certificate is not None
+    data: Any = deepcopy(dict(bound.certificate.data))
+    rows = [row for part in data["rounds"] for key in ("heads", "tails") for row in part[key]]
+    late = [row for row in rows if row["time"] > data["target"]]
+    assert 0 < len(late) < len(rows)
+    for row in late:
+        row["time"] *= 1e6
+    assert proved(problem, data) >= bound.cost * (1 - 1e-9)
+    for row in rows:
+        row["time"] = 1e6
+    assert proved(problem, data) == 0.0
+
+
+def test_a_bound_of_nothing_is_right() -> None:
+    """That no schedule takes less than no time needs no proof."""
+    graph, links = Graph.create("ab", [(0, 1)], work=0.0), Links(np.ones((1, 1)), np.zeros((1, 1)))
+    nothing = Problem.create(graph, [Device("d")], links, Objective("makespan"))
+    assert Windows().prove(nothing, {"target": 0.0, "count": 0, "rounds": [], "interval": None}, Limits()) == 0.0
 
 
 JUNK = [None, True, -1, nan, inf, "a", [], {}, [[]], [1]]

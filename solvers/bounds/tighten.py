@@ -40,14 +40,15 @@ class Side:
     Attributes:
         times: [n, k].
         since, weight: of :func:`mtpp_dsl.solvers.bounds.earliest.earliest`; nan where a path is behind a time.
+            Of a node that can never start, 0.0 and no weights.
     """
 
     times: Floats
     since: Floats
     weight: Floats
 
-    def claims(self, problem: Problem) -> list[dict[str, Any]]:
-        """Return what no longest path explains, for a certificate."""
+    def claims(self, problem: Problem, target: float) -> list[dict[str, Any]]:
+        """Return what no longest path explains, for a certificate that refutes *target*: later is as good as never."""
         names, devices = problem.graph.names, [device.name for device in problem.devices]
         rows = []
         for v, d in np.argwhere(~np.isnan(self.since)).tolist():
@@ -56,7 +57,7 @@ class Side:
                 {
                     "node": names[v],
                     "device": devices[d],
-                    "time": float(self.times[v, d]),
+                    "time": min(float(self.times[v, d]), 2 * target),
                     "since": float(self.since[v, d]),
                     "weights": {name: y for name, y in zip(devices, weights[:-1].tolist(), strict=True) if y > 0},
                     "port": float(weights[-1]),
@@ -92,7 +93,10 @@ class Refutation:
         return {
             "target": self.target,
             "count": self.count,
-            "rounds": [{"heads": a.claims(problem), "tails": b.claims(problem)} for a, b in self.rounds],
+            "rounds": [
+                {"heads": a.claims(problem, self.target), "tails": b.claims(problem, self.target)}
+                for a, b in self.rounds
+            ],
             "interval": interval,
         }
 
@@ -135,6 +139,8 @@ class Tightening:
                 path(net, time, first, last, side.times)
             else:
                 join(net, time, first, last, self._most, side.times, side.since, side.weight)
+        if join is not None:  # a node that may be there, and can never start
+            side.since[np.isinf(side.times) & np.isfinite(time) & np.isnan(side.since)] = 0.0
         return side
 
     def longest(self, head: Floats, tail: Floats, time: Floats) -> Floats:

@@ -70,6 +70,7 @@ class Windows:
     paths, and where a claim ``{"node", "device", "time", "since", "weights", "port"}`` says more, it is tested: of the
     last c nodes before the node, what they have to run after ``since`` if the node starts any earlier than ``time``
     weighs more than what the devices, so weighted, can run (and what can reach the device, where links are exclusive).
+    A schedule that ends by T has no start after T: of a claim beyond it, as much is tested as says that.
     Tails are the heads of the reversed graph. A device on which a node's head, time and tail add up to more than T
     is closed to its class in all further rounds. ``{"start", "end", "weights"}`` is an interval in which the work of
     the nodes, weighted at its least, is more than devices can run.
@@ -83,8 +84,10 @@ class Windows:
         _refuse(problem)
         target = number(data, "target")
         count = number(data, "count")
-        if target == 0 or count != int(count) or count > LARGEST_COUNT:
-            raise Refused("the certificate's target is 0, or its count is no whole number up to 10000")
+        if target == 0:
+            return 0.0  # no time is negative
+        if count != int(count) or count > LARGEST_COUNT:
+            raise Refused("the certificate's count is no whole number up to 10000")
         rounds = data.get("rounds")
         if not isinstance(rounds, list) or not rounds:
             raise Refused("the certificate has no rounds")
@@ -98,7 +101,7 @@ class Windows:
             if not isinstance(given, Mapping):
                 raise Refused("a round of the certificate is no object")
             head, tail = (
-                _side(problem, arcs, time, int(count), given.get(key))
+                _side(problem, arcs, time, int(count), given.get(key), target)
                 for arcs, key in ((forth, "heads"), (back, "tails"))
             )
             late = np.zeros(time.shape, np.bool_)
@@ -188,12 +191,12 @@ def _times(problem: Problem, group: Ints) -> Floats:
     return allowed
 
 
-def _side(problem: Problem, arcs: Arcs, time: Floats, count: int, given: object) -> Floats:
+def _side(problem: Problem, arcs: Arcs, time: Floats, count: int, given: object, target: float) -> Floats:
     claims = _claims(problem, given)
     start = np.zeros(time.shape)
     exclusive = any(problem.of(ExclusiveLinks))
     run = HEADS.plain if len(claims.time) + len(arcs.source) <= FEW else HEADS.fast
-    failed = run(arcs, time, claims, max(count, 1), exclusive, start)
+    failed = run(arcs, time, claims, max(count, 1), exclusive, target * (1 + NEARLY), start)
     if failed >= 0:
         v, d = np.argwhere(claims.at == failed)[0]
         name, device = problem.graph.names[v], problem.devices[d].name
@@ -248,8 +251,11 @@ def _overloaded(problem: Problem, given: object, head: Floats, time: Floats, tai
     return bool(least.sum() > (until - since) * y.sum() * (1 + NEARLY) and y.sum() > 0)
 
 
-def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool, start: Floats) -> int:
-    """Write when nodes can start; return the number of the first claim that is not proved, -1 if all are."""
+def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool, last: float, start: Floats) -> int:
+    """Write when nodes can start; return the number of the first claim that is not proved, -1 if all are.
+
+    No node starts after *last*: claims beyond it are proved if nothing can start until then.
+    """
     n, k = time.shape
     before = np.empty(count, np.int64)
     slot = np.full(n, -1, np.int64)
@@ -266,8 +272,9 @@ def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool
                 start[v, d] = max(start[v, d], soonest)
         for d in range(k):
             c = claims.at[v, d]
-            if c < 0 or claims.time[c] <= start[v, d]:
+            if c < 0 or claims.time[c] <= start[v, d] * (1 + NEARLY):
                 continue
+            goal = min(claims.time[c], last)
             slot[:] = -1
             slot[v] = count
             held = 0
@@ -277,7 +284,7 @@ def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool
                 place -= 1
                 follows = False
                 for x in range(k):
-                    path[held, x] = 0.0
+                    path[held, x] = np.inf if arcs.group[w] == arcs.group[v] and x != d else 0.0
                 for i in range(arcs.from_at[w], arcs.from_at[w + 1]):
                     e = arcs.out[i]
                     h = arcs.target[e]
@@ -304,8 +311,7 @@ def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool
                 w = before[j]
                 least = np.inf
                 for x in range(k):
-                    away = arcs.group[w] == arcs.group[v] and x != d
-                    if away or not start[w, x] + time[w, x] + path[j, x] <= claims.time[c] * (1 + NEARLY):
+                    if not start[w, x] + time[w, x] + path[j, x] <= goal * (1 + NEARLY):
                         continue
                     part = min(time[w, x], max(0.0, start[w, x] + time[w, x] - claims.since[c]))
                     value = claims.weight[c, x] * part
@@ -317,8 +323,8 @@ def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool
                     least = min(least, value)
                 work += least
             if work < np.inf:  # else some node has no device left
-                proved = room > 0 and claims.since[c] < claims.time[c]
-                if not (proved and claims.since[c] + work / room >= claims.time[c]):
+                proved = room > 0 and claims.since[c] < goal
+                if not (proved and claims.since[c] + work / room >= goal):
                     return int(c)
             start[v, d] = claims.time[c]
     return -1
