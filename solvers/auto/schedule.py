@@ -18,11 +18,13 @@ from mtpp_dsl.solvers.splitting.modules import split
 
 __all__ = ["ScheduleRun"]
 
-QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf", "interval")
+QUICK = ("simple", "critical-path", "greedy", "heft", "peft", "cpop", "etf")
 QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
 """Graphs of so few nodes are given to one model as a whole first, for so long."""
+TINY_NODES = 16
+"""One model closes graphs of so few nodes in less time than it takes to load the compiled code of ``interval``."""
 MODULE_NODES, MODULE_PART = 120, 0.4
 """Modules of more nodes, or of more of the graph, are not solved as they are: it has no cut nodes that help."""
 CHANNELS, CHANNEL_NODES, CHANNEL_MODULES = 4, 40, 3
@@ -55,11 +57,11 @@ class ScheduleRun(Steps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "single-device")())
-        for name in QUICK:
-            self.run(Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS))
-        if self.by_modules and self.problem.graph.n <= WHOLE_NODES:
-            for method in self.whole:
-                self.run(Task(method, WHOLE_SHARE, WHOLE_SECONDS))
+        n, models = self.problem.graph.n, self.whole if self.by_modules else []
+        whole = [Task(method, WHOLE_SHARE, WHOLE_SECONDS) for method in models if n <= WHOLE_NODES]
+        intervals = self.quick("interval")
+        for task in [*map(self.quick, QUICK), *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
+            self.run(task)
         if self.by_modules and self.cut:
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
             if self.nearly:
@@ -67,6 +69,10 @@ class ScheduleRun(Steps):
         self.race()
         self.insist()
         return self.answer()
+
+    def quick(self, name: str) -> Task:
+        """Return a method that is given little time."""
+        return Task(load(METHODS, name)(), QUICK_SHARE, QUICK_SECONDS)
 
     @cached_property
     def by_modules(self) -> bool:
