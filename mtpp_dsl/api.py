@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl import registry, supervision
+from mtpp_dsl.checkpoint import kept
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits, refusal
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
 from mtpp_dsl.evaluation import evaluate
@@ -18,7 +19,7 @@ from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Result
-from mtpp_dsl.verification import TOLERANCE, check_result, verify
+from mtpp_dsl.verification import check_result, settled, verify
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
@@ -93,6 +94,7 @@ def solve(
     solver_options: Mapping[str, Any] | None = None,
     write_model: Path | str | None = None,
     progress: Progress | None = None,
+    checkpoint: Path | str | None = None,
 ) -> Result:
     """Find a plan and a bound, and check both independently.
 
@@ -110,6 +112,7 @@ def solve(
         solver_options: passed to the solver; one it does not know is an error.
         write_model: where to write the MIP, as .lp or .mps.
         progress: to watch and to stop the search.
+        checkpoint: where to keep the best answer so far, as JSON, whenever it has become better.
 
     Returns:
         A result whose plan, if any, has passed :func:`mtpp_dsl.verification.verify`.
@@ -162,23 +165,25 @@ def solve(
         start=start,
         write_model=None if write_model is None else Path(write_model),
     )
-    impossible = None if write_model is not None else quick(problem)  # the model is written even so
-    if impossible is not None:
-        result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
-    else:
-        result = _solved(chosen, problem, limits, progress)
-    if write_model is not None and not progress.models and not progress.stopped:
-        raise UsageError(
-            f"no model was written to {write_model}: the time was up before it was built; give it more time"
-        )
-    notes = notes if forced is None else (*notes, forced)
-    result = replace(result, notes=(*notes, *result.notes))
-    try:
-        finished = finish(problem, result, progress, limits, own_rows=traits.own_rows)
-        return _honest(replace(finished, time={**result.time, "total": monotonic() - began}), gap)
-    except VerificationError as error:
-        error.evidence = _evidence(problem, result)
-        raise
+    with kept(checkpoint, problem, chosen.name, seed, progress) as keep:
+        impossible = None if write_model is not None else quick(problem)  # the model is written even so
+        if impossible is not None:
+            result = Result("infeasible", method=chosen.name, infeasibility=impossible, seed=seed)
+        else:
+            result = _solved(chosen, problem, limits, progress)
+        if write_model is not None and not progress.models:
+            unwritten = f"no model was written to {write_model}"
+            if not progress.stopped:
+                raise UsageError(f"{unwritten}: the time was up before it was built; give it more time")
+            notes = (*notes, f"{unwritten}: the search was stopped before it was built")
+        notes = notes if forced is None else (*notes, forced)
+        result = replace(result, notes=(*notes, *result.notes))
+        try:
+            finished = finish(problem, result, progress, limits, own_rows=traits.own_rows)
+        except VerificationError as error:
+            error.evidence = _evidence(problem, result)
+            raise
+        return keep(_honest(replace(finished, time={**result.time, "total": monotonic() - began}), gap))
 
 
 def _solved(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -290,7 +295,7 @@ def finish(
     bound = _best_bound([result.bound, progress.bound, _simple(problem, progress, limits or Limits())])
     evaluation = None if plan is None else evaluate(problem, plan)
     if evaluation is not None and bound is not None:
-        bound = _settled(bound, evaluation.cost)
+        bound = settled(bound, evaluation.cost)
     result = replace(result, plan=plan, evaluation=evaluation, bound=bound, log=result.log or tuple(progress.log))
     check_result(problem, result)
     return replace(result, verified=plan is not None)
@@ -315,10 +320,3 @@ def _simple(problem: Problem, progress: Progress, limits: Limits) -> Bound | Non
         return None
     left = None if limits.time is None else max(limits.remaining, LEAST_TIME)
     return supervision.run(simple, problem, Limits(time=left), Progress()).bound
-
-
-def _settled(bound: Bound, cost: float) -> Bound:
-    """Return the bound, brought down to *cost* where it exceeds it by no more than solvers' tolerances."""
-    if cost < bound.cost <= cost * (1 + TOLERANCE):
-        return replace(bound, cost=cost)
-    return bound

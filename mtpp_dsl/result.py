@@ -26,7 +26,9 @@ __all__ = [
 ]
 
 Status: TypeAlias = Literal["optimal", "feasible", "bound", "infeasible", "unknown"]
-Termination: TypeAlias = Literal["gap", "complete", "time_limit", "interrupted", "infeasible", "limit", "error"]
+Termination: TypeAlias = Literal[
+    "gap", "complete", "time_limit", "interrupted", "infeasible", "limit", "error", "running"
+]
 Proof: TypeAlias = Literal["checked", "trusted"]
 
 OPTIMAL_GAP = 1e-6  # the solvers' own tolerances: below this, "optimal" is what they mean by it

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mtpp_dsl.batch_check import broken_batches
@@ -40,13 +40,13 @@ from mtpp_dsl.errors import Refused, UsageError, VerificationError
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Host, Links, Problem, Shared
 from mtpp_dsl.replicas import NONE, Replicas, copies, exchange, faults, spans
-from mtpp_dsl.result import Result
+from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.schedule_check import broken_times
 from mtpp_dsl.subgraph_check import broken_subgraphs, subgraph_loads
 from mtpp_dsl.subgraphs import undefined
 
-__all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "verify"]
+__all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "settled", "verify"]
 
 OF_BATCHES = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
 """Constraints that mean something of a batch: each input by itself."""
@@ -151,6 +151,13 @@ def check_result(problem: Problem, result: Result) -> None:
             f"the bound {result.bound.cost!r} of {result.bound.method!r} ({result.bound.by}) is above the cost "
             f"{cost!r} of a valid plan"
         )
+
+
+def settled(bound: Bound, cost: float) -> Bound:
+    """Return the bound, brought down to *cost* where it exceeds it by no more than solvers' tolerances."""
+    if cost < bound.cost <= cost * (1 + TOLERANCE):
+        return replace(bound, cost=cost)
+    return bound
 
 
 def _rounding(problem: Problem) -> float:

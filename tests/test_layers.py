@@ -41,6 +41,7 @@ DATA = {
     "transfers",
     "units",
     "visible",
+    "writing",
     "unread",
 }
 BELOW = {  # what a part of the core may import beside the data and itself
@@ -63,7 +64,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "language": {"registry", "formats", "generators"},
     "honoured": {"registry"},
 }
-TOP = {"", "__main__", "api", "builder", "cli"}  # may import all of the core; nothing below imports them
+TOP = {"", "__main__", "api", "builder", "checkpoint", "cli"}  # may import all of the core; nothing below imports them
 CP_SAT = {f"mtpp_dsl.solvers.cpsat.{module}" for module in ("batch_model", "model", "worker")}
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from threading import Thread
 
 import pytest
 
+from mtpp_dsl.cli.run import run
 from mtpp_dsl.cli.signals import HEARD, TWICE, Listener
 from mtpp_dsl.cli.streams import Lossy
 
@@ -179,14 +181,19 @@ def test_sigterm(how: str, tmp_path: Path) -> None:
     ],
 )
 def test_nobody_survives_us(spec: str, arguments: list[str], process: str, tmp_path: Path) -> None:
-    """Killed, which nobody can act upon, a run leaves no process behind."""
+    """Killed, which nobody can act upon, a run leaves its best answer and no process behind."""
     path = tmp_path / "hard.mtpp"
     path.write_text(spec)
-    child = start("solve", str(path), "--time-limit", "60s", *arguments)
+    kept = tmp_path / "kept.json"
+    child = start("solve", str(path), "--time-limit", "60s", "--checkpoint", str(kept), *arguments)
     started = started_by(child, process)
+    until = time.monotonic() + 10
+    while not (kept.exists() and json.loads(kept.read_text())["plan"]) and time.monotonic() < until:
+        time.sleep(0.05)
     child.kill()
     child.communicate()
     assert left(started, 3.0) == []
+    assert run(["verify", str(path), str(kept), *[word for word in arguments if word in ("-D", "width=9")]]) == 0
 
 
 @pytest.mark.parametrize("command", [["solve", str(QUICK)], ["solvers"], ["--help"]])

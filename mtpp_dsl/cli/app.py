@@ -100,6 +100,10 @@ def solve(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="Write the answer as JSON; - is stdout.", show_default=False)
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the best answer so far here, for --start.", show_default=False),
+    ] = None,
     write_model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the MIP as .lp or .mps.", show_default=False)
     ] = None,
@@ -143,6 +147,7 @@ def solve(
             module_time_limit=module_time_limit,
             module_method=module_method,
             json=json,
+            checkpoint=checkpoint,
             write_model=write_model,
             trace=trace,
             gantt=gantt,

@@ -9,6 +9,7 @@ from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.source import Diagnostic
+from mtpp_dsl.writing import write_text
 
 __all__ = ["format_files"]
 
@@ -27,7 +28,7 @@ def format_files(paths: list[Path], check: bool, *, quiet: bool = False) -> int:
         if text != source.text:
             changed.append(path)
             if not check:
-                path.write_text(text, encoding="utf-8")
+                write_text(path, text)
     for path in () if quiet else changed:
         say(f"{'would format' if check else 'formatted'} {path}", stderr=True)
     if wrong:

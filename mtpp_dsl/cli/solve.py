@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -14,6 +15,7 @@ from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.contracts import Method, Progress, method_traits
 from mtpp_dsl.errors import SolverError, UsageError
 from mtpp_dsl.files import read_json
@@ -22,10 +24,12 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import built_in
 from mtpp_dsl.report.json import dumps, result_to_json
 from mtpp_dsl.result import Result
+from mtpp_dsl.writing import check_writable, write_text
 
 __all__ = ["SolveCall", "solve_and_report"]
 
 
+STDOUT = Path("-")
 OUTPUT_SECONDS = 0.1
 """Of the time limit, what is kept for writing the answer."""
 LEAST_SECONDS = 0.3
@@ -52,6 +56,7 @@ class SolveCall:
     module_time_limit: str | None
     module_method: str | None
     json: Path | None
+    checkpoint: Path | None
     write_model: Path | None
     trace: Path | None
     gantt: Path | None
@@ -64,8 +69,9 @@ def solve_and_report(call: SolveCall) -> int:
     if call.quiet and call.verbose:
         raise UsageError("--quiet and --verbose exclude each other")
     limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
-    for path in (call.json, call.write_model, call.trace, call.gantt):
-        _check_writable(path)
+    for path in (call.json, call.checkpoint, call.write_model, call.trace, call.gantt):
+        if path is not None and not (path is call.json and path == STDOUT):
+            check_writable(path)
     began = monotonic()
     problem = read_problem(call.spec, call.define, call.include)
     read = monotonic() - began
@@ -88,12 +94,15 @@ def solve_and_report(call: SolveCall) -> int:
                 start=start,
                 solver_options=options,
                 write_model=call.write_model,
+                checkpoint=call.checkpoint,
                 progress=progress,
             )
         listener.found()
-        _report(call, problem, result, read)
+        written = _report(call, problem, result, read)
         if result.termination == "error":
             say(f"error: ended by a failure, with the best until then: {' '.join(result.notes[-1:])}", stderr=True)
+    if not written:
+        return UNWRITTEN
     return _exit_code(result, only_bounds=method.gives == "bound")
 
 
@@ -131,16 +140,6 @@ def read_plan(problem: Problem, path: Path) -> Plan:
     return Plan.from_json(problem, read_json(path))
 
 
-def _check_writable(path: Path | None) -> None:
-    """Complain about a place that cannot be written before an hour's work, not after."""
-    if path is None or str(path) == "-":
-        return
-    if path.is_dir():
-        raise UsageError(f"cannot write {path}: it is a folder")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-
-
 def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
     """Complain about a picture of a schedule where there will be none."""
     asked = {"--trace": call.trace, "--gantt": call.gantt}
@@ -155,36 +154,51 @@ def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
         check_picture(call.gantt)
 
 
-def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> None:
+def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> bool:
+    """Print and write the answer; return whether all files could be written. Where one could not, it is printed."""
     data = result_to_json(problem, result)
     data["time"] = {"read": read, **data["time"], "total": read + data["time"]["total"]}
-    to_stdout = call.json is not None and str(call.json) == "-"
+    to_stdout = call.json == STDOUT
+    written = True
     if to_stdout:
         sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
     elif call.json is not None:
-        call.json.write_text(dumps(data), encoding="utf-8")
+        written = _written(call.json, lambda path: write_text(path, dumps(data)))
     if result.plan is not None and result.plan.timed:
-        _show_schedule(call, problem, result.plan)
+        written = _show_schedule(call, problem, result.plan) and written
     else:
         for path in (call.trace, call.gantt):
             if path is not None:
                 say(f"{path} was not written: there is no plan to show", stderr=True)
-    if not call.quiet and not to_stdout:
+    if not (call.quiet and written) and not to_stdout:
         from mtpp_dsl.report.terminal import summary
 
         show(summary(problem, result, screen_width()))
+    return written
 
 
-def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> None:
-    """Write the trace and the picture that were asked for."""
+def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> bool:
+    """Write the trace and the picture that were asked for; return whether they could be."""
+    written = True
     if call.trace is not None:
         from mtpp_dsl.report.trace import trace
 
-        call.trace.write_text(dumps(trace(problem, plan)), encoding="utf-8")
+        written = _written(call.trace, lambda path: write_text(path, dumps(trace(problem, plan))))
     if call.gantt is not None:
         from mtpp_dsl.report.picture import draw
 
-        draw(problem, plan, call.gantt)
+        written = _written(call.gantt, lambda path: draw(problem, plan, path)) and written
+    return written
+
+
+def _written(path: Path, write: Callable[[Path], None]) -> bool:
+    """Write a file; complain and return False if that is not possible."""
+    try:
+        write(path)
+    except OSError as error:
+        say(f"error: cannot write {path}: {error.strerror or error}", stderr=True)
+        return False
+    return True
 
 
 def _exit_code(result: Result, *, only_bounds: bool) -> int:

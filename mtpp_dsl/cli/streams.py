@@ -14,7 +14,7 @@ from mtpp_dsl.cli.screen import say
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["Lossy", "finish", "outlive_readers"]
+__all__ = ["UNWRITTEN", "Lossy", "finish", "outlive_readers"]
 
 GONE = {errno.EPIPE, errno.EIO, errno.EINVAL if sys.platform == "win32" else errno.EPIPE}
 """Whoever was reading has had enough: nothing to complain of."""

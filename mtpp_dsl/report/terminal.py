@@ -23,6 +23,7 @@ _ENDED = {
     "infeasible": "no plan exists",
     "limit": "stopped at a limit of the solver",
     "error": "ended by a failure",
+    "running": "still running",
 }
 
 

@@ -1,0 +1,88 @@
+"""Writing of answers: all of a file or nothing of it, and a place that cannot be written is known beforehand."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from mtpp_dsl.errors import UsageError
+
+__all__ = ["check_writable", "write_text"]
+
+_PROBE = b"\0" * 4096
+_numbers = count()
+
+
+def check_writable(path: Path) -> None:
+    """Write next to *path* as :func:`write_text` would, and leave nothing there.
+
+    Raises:
+        UsageError: *path* is a folder, its own folder is missing, it is write-protected, or the disk is full.
+    """
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    try:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(None, "it is write-protected")
+        if not _in_place(path):
+            target = Path(os.path.realpath(path))
+            _temporary(target, _PROBE).unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write *text* as UTF-8: whoever reads *path* finds the old content or the new, also after a crash.
+
+    It is written to a file in the same folder, which then takes the place of *path*; links are followed. Devices,
+    pipes, and files in folders that cannot be written are written as they are.
+
+    Raises:
+        OSError: it cannot be written; *path* is as it was.
+    """
+    data = text.encode()
+    if _in_place(path):
+        path.write_bytes(data)
+        return
+    target = Path(os.path.realpath(path))
+    temporary = _temporary(target, data)
+    try:
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    with suppress(OSError):  # not every system can do this with a folder
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _in_place(path: Path) -> bool:
+    """Return whether *path* cannot be replaced by another file."""
+    if path.absolute().parts[1:2] in [("dev",), ("proc",)]:
+        return True
+    return path.exists() and not (path.is_file() and os.access(os.path.realpath(path.parent), os.W_OK))
+
+
+def _temporary(target: Path, data: bytes) -> Path:
+    """Write *data* to a file beside *target*, through to the disk, and return its path."""
+    path = target.parent / f".mtpp-{os.getpid()}-{next(_numbers)}.tmp"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
