@@ -148,27 +148,21 @@ def test_a_signal_at_any_moment(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
-@pytest.mark.parametrize("how", ["twice at once", "twice"])
-def test_sigterm(how: str, tmp_path: Path) -> None:
-    """It ends with 143 and the answer; a second one at once, with nothing left behind."""
+def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
+    """With nothing left behind; test_cli.py has what a first one does."""
     spec = tmp_path / "hard.mtpp"
     spec.write_text(HARD)
     child = start("solve", str(spec), "--time-limit", "60s", "--threads", "2")
     started = started_by(child, "portfolio.worker")
     child.send_signal(signal.SIGTERM)
-    if how == "twice":
-        time.sleep(2 * TWICE)
+    time.sleep(2 * TWICE)
     began = time.monotonic()
     child.send_signal(signal.SIGTERM)
-    out, err = child.communicate(timeout=30)
+    _, err = child.communicate(timeout=30)
+    assert time.monotonic() - began < 1.0
     assert child.returncode == 143
     assert "Traceback" not in err
-    if how == "twice":
-        assert time.monotonic() - began < 1.0
-    else:
-        assert "bottleneck" in out
-        assert "interrupted" in out
-    assert left(started, 3.0) == []
+    assert left(started, 5.0) == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
@@ -192,7 +186,7 @@ def test_nobody_survives_us(spec: str, arguments: list[str], process: str, tmp_p
         time.sleep(0.05)
     child.kill()
     child.communicate()
-    assert left(started, 3.0) == []
+    assert left(started, 5.0) == []
     assert run(["verify", str(path), str(kept), *[word for word in arguments if word in ("-D", "width=9")]]) == 0
 
 

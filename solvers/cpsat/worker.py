@@ -1,4 +1,4 @@
-"""The process that runs CP-SAT: ``python -m mtpp_dsl.solvers.cpsat.worker``, requests on its standard input."""
+"""The process that runs CP-SAT: requests on its standard input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.cpsat.model import Model
 from mtpp_dsl.solvers.cpsat.paths import narrowed
 from mtpp_dsl.solvers.cpsat.request import Effort, Reply, Request, Status
-from mtpp_dsl.solvers.portfolio.spawn import heed_none
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["main"]
@@ -179,11 +178,6 @@ def _read(solver: Any, status: int, model: Model | BatchModel, seconds: float) -
 
 def main() -> None:
     """Answer requests; what is printed on the way goes to the standard error."""
-    heed_none()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _Worker(sys.stdin.buffer, out).run()
-
-
-if __name__ == "__main__":
-    main()

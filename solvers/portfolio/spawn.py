@@ -8,13 +8,19 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
+from time import sleep
 from typing import IO
 
-__all__ = ["heed_none", "module", "program"]
+__all__ = ["main", "module", "program"]
 
 SENT_TO_ALL = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
 """What terminals and batch systems send to all processes of a job. Ours are told by us when to stop."""
+HERE = "mtpp_dsl.solvers.portfolio.spawn"
+LOOK = 0.1
+"""Seconds between looks at whether whoever started us is still there."""
 LIFELINE = """
 import os, signal, sys
 line, pid = int(sys.argv[1]), os.getpid()
@@ -41,7 +47,7 @@ except OSError as error:
 def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start ``python -m name`` with pipes for its input and output.
 
-    It must call :func:`heed_none` first, and end when its input does: that is how it learns that we are gone.
+    Its function ``main`` is called. It heeds no signals of :data:`SENT_TO_ALL`, and ends when we do.
 
     Args:
         name: of a module; nothing in the working folder is taken for one.
@@ -52,7 +58,7 @@ def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """
     with _shielded():
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", name],
+            [sys.executable, "-P", "-m", HERE, name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -61,12 +67,21 @@ def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
         )
 
 
-def heed_none() -> None:
-    """Ignore the signals that are meant for the process that started this one."""
+def main() -> None:
+    """Call ``main`` of the module that the command line names, in a process that :func:`module` has started."""
+    Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     for number in SENT_TO_ALL:
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SENT_TO_ALL)
+    import_module(sys.argv[1]).main()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when *parent* has; on Windows, which does not tell, the end of its input does."""
+    while os.getppid() == parent:
+        sleep(LOOK)
+    os._exit(0)
 
 
 @contextmanager
@@ -114,3 +129,7 @@ def _shielded() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""The process that runs one lane: ``python -m mtpp_dsl.solvers.portfolio.worker``, a job on its standard input."""
+"""The process that runs one lane: a job on its standard input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.result import Bound
 from mtpp_dsl.solvers.portfolio.lane import run_lane
-from mtpp_dsl.solvers.portfolio.spawn import heed_none
 from mtpp_dsl.solvers.portfolio.wire import receive, send
 
 __all__ = ["main"]
@@ -78,7 +77,6 @@ def _limits(until: float, **given: Any) -> Limits:
 
 def main() -> None:
     """Run the lane that standard input describes; what is printed on the way goes to the standard error."""
-    heed_none()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source = sys.stdin.buffer
@@ -98,7 +96,3 @@ def main() -> None:
         relay.tell("failed", format_exc())
     out.flush()
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
