@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from mtpp_dsl.verification import check_result, settled, verify
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
+_APART = "mtpp_dsl.solvers.portfolio.apart"
 DEFAULT_TIME = 60.0
 """Seconds that ``solve`` takes at most unless told otherwise."""
 CHECK_SECONDS = 3e-5
@@ -194,6 +196,9 @@ def _solved(method: Method, problem: Problem, limits: Limits, progress: Progress
     """
     given = progress.plan
     try:
+        if "ortools" in sys.modules and registry.built_in(f"{_APART}:highs_is_hidden")():
+            apart: Result = registry.built_in(f"{_APART}:solve_apart")(method, problem, limits, progress)
+            return apart
         return supervision.run(method, problem, limits, progress)
     except SolverError as error:
         if progress.bound is None and progress.plan is given:

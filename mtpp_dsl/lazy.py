@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["before_pyomo", "csgraph", "pyo", "sparse"]
+__all__ = ["Lazy", "before_pyomo", "csgraph", "pyo", "sparse"]
 
 UNUSED = ("scipy.stats", "scipy.spatial", "scipy.integrate")
 """What Pyomo imports of scipy and does not use here: some 0.5 s."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.portfolio.run import cores, run_together
 from mtpp_dsl.verification import verify
+from tests.tree import ROOT
 
 
 def problem_of(nodes: int = 12, k: int = 3) -> Problem:
@@ -255,7 +257,7 @@ def test_all_killed_is_not_complete(tmp_path: Path) -> None:
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        lanes.append([Task(Killed(folder=folder, times=9))])
+        lanes.append([Task(Killed(folder=folder, times=9, name=name))])
 
     class Run(Steps):
         def result(self) -> Result:
@@ -335,3 +337,34 @@ def test_many_reports_at_once_are_kept_in_order() -> None:
     costs = [entry.incumbent for entry in progress.log if entry.incumbent is not None]
     assert costs == sorted(costs, reverse=True)
     assert costs
+
+
+HIDDEN = """
+from pathlib import Path
+from ortools.sat.python import cp_model
+import mtpp_dsl
+from mtpp_dsl.errors import UsageError
+
+if __name__ == "__main__":
+    problem = mtpp_dsl.load("examples/quickstart.mtpp")
+    exact = mtpp_dsl.solve(problem, "exact", time_limit=30, write_model=Path("FOLDER") / "m.lp", threads=2)
+    assert exact.status == "optimal" and exact.solver == "highs" and exact.verified, exact
+    assert (Path("FOLDER") / "m.lp").exists()
+    assert mtpp_dsl.solve(problem, time_limit=30).status == "optimal"
+    try:
+        mtpp_dsl.solve(problem, "exact", solver_options={"nonsense": 1})
+    except UsageError as error:
+        assert str(error).startswith("HiGHS has no option"), error
+    else:
+        raise AssertionError("a wrong option was taken")
+"""
+
+
+def test_ortools_imported_first(tmp_path: Path) -> None:
+    """Where OR-tools has loaded its own HiGHS, ours solves in a process of its own, as it would here."""
+    pytest.importorskip("ortools")
+    code = HIDDEN.replace("FOLDER", str(tmp_path))
+    script = tmp_path / "script.py"
+    script.write_text(code, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr

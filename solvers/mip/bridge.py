@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import highspy
 import numpy as np
 from pyomo.common.errors import InfeasibleConstraintException
 from pyomo.core.staleflag import StaleFlagManager
@@ -19,11 +18,12 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.graph import Bools, Floats
 from mtpp_dsl.lazy import pyo
+from mtpp_dsl.solvers.mip.lazy import highspy
 from mtpp_dsl.solvers.mip.write import expand
 
 __all__ = ["Bridge", "TriviallyInfeasible"]
 
-INF = highspy.kHighsInf
+INF = float("inf")
 
 
 class TriviallyInfeasible(Exception):

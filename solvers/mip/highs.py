@@ -9,7 +9,6 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import highspy
 import numpy as np
 
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
@@ -17,6 +16,7 @@ from mtpp_dsl.errors import SolverError
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.result import Termination
 from mtpp_dsl.solvers.mip.highs_options import set_options
+from mtpp_dsl.solvers.mip.lazy import highspy
 from mtpp_dsl.solvers.mip.limits import check, package, refuse_reserved
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ RESERVED = frozenset(
 GRACE, STOP_GRACE = 0.1, 1.0
 """Seconds after the time limit, or after an interrupt, before a run that does not answer, as in presolve, is left."""
 
-TERMINATION: dict[Any, Termination] = {
-    highspy.HighsModelStatus.kOptimal: "gap",
-    highspy.HighsModelStatus.kTimeLimit: "time_limit",
-    highspy.HighsModelStatus.kInterrupt: "interrupted",
-    highspy.HighsModelStatus.kInfeasible: "infeasible",
-    highspy.HighsModelStatus.kIterationLimit: "limit",
-    highspy.HighsModelStatus.kSolutionLimit: "limit",
-    highspy.HighsModelStatus.kObjectiveTarget: "limit",
-    highspy.HighsModelStatus.kMemoryLimit: "limit",
+TERMINATION: dict[str, Termination] = {
+    "kOptimal": "gap",
+    "kTimeLimit": "time_limit",
+    "kInterrupt": "interrupted",
+    "kInfeasible": "infeasible",
+    "kIterationLimit": "limit",
+    "kSolutionLimit": "limit",
+    "kObjectiveTarget": "limit",
+    "kMemoryLimit": "limit",
 }
 
 _lock = Lock()
@@ -222,7 +222,7 @@ def _outcome(bridge: Bridge, by: str) -> Outcome:
         status = highspy.HighsModelStatus.kInfeasible
     if status == highspy.HighsModelStatus.kModelEmpty:
         status = highspy.HighsModelStatus.kOptimal
-    termination = TERMINATION.get(status)
+    termination = TERMINATION.get(status.name)
     if termination is None:
         raise SolverError(f"HiGHS stopped with {highs.modelStatusToString(status)!r}; try another --solver or --seed")
     if termination == "infeasible":

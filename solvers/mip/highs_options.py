@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import highspy
-
 from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.solvers.mip.lazy import highspy
 
 __all__ = ["set_options"]
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from pickle import PicklingError
 from queue import SimpleQueue
 from tempfile import TemporaryFile
@@ -63,6 +64,7 @@ def run_together(
     *,
     threads: int | None = 1,
     to_the_end: bool = False,
+    write_model: Path | None = None,
 ) -> tuple[list[Result], tuple[str, ...]]:
     """Run every lane in a process of its own until plan and bound meet, all have ended, or the limits end it.
 
@@ -76,12 +78,13 @@ def run_together(
         progress: told of all plans and bounds, from several threads; what it knows already is told to the lanes.
         threads: of the MIP solver of each lane; None leaves it to the solver.
         to_the_end: wait for the lanes where plan and bound have met: for what they have to say of it.
+        write_model: where the methods write their MIP; None of those that are not asked to.
 
     Returns:
         What the tasks said at their ends, of those that failed with termination "error"; notes on processes that were
         started again.
     """
-    team = _Team(problem, limits, progress, threads, to_the_end=to_the_end)
+    team = _Team(problem, limits, progress, threads, to_the_end=to_the_end, write_model=write_model)
     try:
         here = [lane for lane in lanes if lane and not team.start(lane)]
         for lane in here:
@@ -96,10 +99,17 @@ class _Team:
     """The processes of one run."""
 
     def __init__(
-        self, problem: Problem, limits: Limits, progress: Progress, threads: int | None, *, to_the_end: bool
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        threads: int | None,
+        *,
+        to_the_end: bool,
+        write_model: Path | None,
     ) -> None:
         self._problem, self._limits, self._progress = problem, limits, progress
-        self._threads, self._to_the_end = threads, to_the_end
+        self._threads, self._to_the_end, self._write_model = threads, to_the_end, write_model
         self._workers: list[_Worker] = []
         self._lock, self._starting = Lock(), Lock()
         self._ending = False
@@ -127,6 +137,7 @@ class _Team:
             "solver": limits.solver,
             "solver_options": dict(limits.solver_options),
             "start": limits.start,
+            "write_model": self._write_model,
         }
         share = monotonic() + limits.remaining - margin
         job = (self._problem, list(tasks), given, share, progress.plan, progress.cost, progress.bound)
@@ -149,6 +160,8 @@ class _Team:
             progress.report_bound(*values)
         elif kind == "say":
             progress.say(*values)
+        elif kind == "model":
+            progress.report_model(*values)
         elif kind == "prepared":
             self._extend(source, *values)
         elif kind == "task":
@@ -165,7 +178,7 @@ class _Team:
                     other.tell(kind, *values)
         if kind in ("done", "failed", "died"):
             source.settled = True
-        if kind not in ("say", "prepared", "task"):
+        if kind not in ("say", "model", "prepared", "task"):
             self.news.set()
 
     def _lost(self, source: _Worker, why: str, *, died: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from math import inf
+from pathlib import Path
 from threading import Lock, Thread
 from time import monotonic
 from traceback import format_exc
@@ -48,6 +49,10 @@ class _Relay(Progress):
         if self.bound is None or bound.cost > self.bound.cost:
             super().report_bound(bound)
             self.tell("bound", bound)
+
+    def report_model(self, path: Path) -> None:
+        super().report_model(path)
+        self.tell("model", path)
 
     def say(self, message: str) -> None:
         if message:

@@ -1,0 +1,17 @@
+"""``highspy``, imported when something of it is first used: ``from mtpp_dsl.solvers.mip.lazy import highspy``.
+
+A process in which it cannot be imported can do without it, then: see :mod:`mtpp_dsl.solvers.portfolio.apart`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mtpp_dsl.lazy import Lazy
+
+__all__ = ["highspy"]
+
+if TYPE_CHECKING:
+    import highspy
+else:
+    highspy = Lazy("highspy")
