@@ -17,7 +17,7 @@ from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 
-__all__ = ["GRACE", "STOP_GRACE", "left_behind", "run"]
+__all__ = ["GRACE", "STOP_GRACE", "run"]
 
 GRACE = 0.15
 """Seconds beyond its time limit in which a method may still end by itself."""
@@ -26,8 +26,6 @@ STOP_GRACE = 1.5
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
 LATE = "the time was up within a step that cannot be interrupted: the best plan and bound reported before it count"
-
-_threads: list[Thread] = []
 
 
 def run(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -47,12 +45,6 @@ def run(method: Method, problem: Problem, limits: Limits, progress: Progress) ->
         progress.close()
         raise
     return call.result()
-
-
-def left_behind() -> bool:
-    """Return whether some method that was left behind is still at work."""
-    _threads[:] = [thread for thread in _threads if thread.is_alive()]
-    return bool(_threads)
 
 
 class _Call:
@@ -94,7 +86,6 @@ class _Call:
             return self._result
         progress = self._progress
         progress.close()
-        _threads.append(self._thread)
         return Result(
             termination="interrupted" if progress.stopped else "time_limit",
             plan=progress.plan,

@@ -181,9 +181,8 @@ def test_commands_start_light(command: list[str]) -> None:
     name, *example = command
     specs = [str(ROOT / "examples" / f"{spec}.mtpp") for spec in example]
     code = (
-        "import sys\nfrom mtpp_dsl.cli import main\n"
-        f"sys.argv = ['mtpp', *{[name, *specs]!r}]\n"
-        "try: main()\nexcept SystemExit: pass\n"
+        "import sys\nimport mtpp_dsl.cli\nfrom mtpp_dsl.cli.run import run\n"
+        f"assert run({[name, *specs]!r}) == 0\n"
         "heavy = {'pyomo.environ', 'scipy.stats._stats_py', 'ortools', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Thread
 from time import monotonic, sleep
 
@@ -81,3 +82,48 @@ def test_compiling_is_measured(call: object) -> None:
     prepared = PREPARING.seconds - before
     assert prepared > 0.5 * took
     assert share.remaining > 10.0 - (took - prepared) - 0.05
+
+
+def counted(n: int) -> int:
+    total = 0
+    for i in range(n):
+        total += i & 3
+    return total
+
+
+def never_compiled(n: int) -> int:
+    return n + 1
+
+
+@pytest.fixture
+def until(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Set when the time of the call is over, in seconds from now."""
+
+    def set_until(seconds: float) -> None:
+        monkeypatch.setattr(PREPARING, "until", monotonic() + seconds)
+
+    return set_until
+
+
+def test_nothing_is_compiled_that_would_be_ready_too_late(until: Callable[[float], None]) -> None:
+    """The function runs as it stands then; what is compiled already, or has the time to be, is used."""
+    kernel = Kernel(counted, 10.0)
+    until(0.1)
+    assert kernel.pick(1e9, str) is counted
+    until(60.0)
+    assert kernel.pick(1.0, str) is counted
+    chosen = kernel.pick(1e9, str)
+    assert chosen is not counted
+    until(0.1)
+    assert kernel.pick(1e9, str) is chosen
+
+
+def test_code_on_disk_needs_less_time(until: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a kernel is large and on disk, it is loaded in a time in which it could not be compiled."""
+    monkeypatch.setattr(preparation, "PER_BYTE", 1.0)
+    Kernel(counted, 0.0).compiled(str)(9)
+    until(5.0)
+    assert Kernel(counted, 10.0).pick(1e9, str) is not counted
+    assert Kernel(never_compiled, 10.0).pick(1e9, str) is never_compiled
+    until(0.3)
+    assert Kernel(counted, 10.0).pick(1e9, str) is counted

@@ -6,7 +6,12 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run ``mtpp`` and exit with its code; at once, if a method was left behind that would go on for long."""
+    """Run ``mtpp`` and exit with its code.
+
+    At once: a method that was left behind would go on for long, and an interpreter that has loaded numba and solvers
+    takes up to half a second to take itself apart.
+    """
+    import atexit
     import os
     import sys
 
@@ -23,10 +28,8 @@ def main() -> None:
     outlive_readers()
     code = finish(run(sys.argv[1:]))
     listener.ignore()
-    supervision = sys.modules.get("mtpp_dsl.supervision")
-    if supervision is not None and supervision.left_behind():
-        os._exit(code)
-    sys.exit(code)
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _open_closed() -> None:
