@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mtpp_dsl.api import load, solve
-    from mtpp_dsl.builder import Builder, graph_from_networkx
+    from mtpp_dsl.builder import Builder
     from mtpp_dsl.contracts import Limits, Progress
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.evaluation import Evaluation, evaluate
+    from mtpp_dsl.from_networkx import graph_from_networkx
     from mtpp_dsl.graph import Graph
     from mtpp_dsl.plan import Plan
     from mtpp_dsl.problem import Device, Problem
@@ -50,7 +51,7 @@ _HOME = {
     "Progress": "contracts",
     "Result": "result",
     "evaluate": "evaluation",
-    "graph_from_networkx": "builder",
+    "graph_from_networkx": "from_networkx",
     "load": "api",
     "solve": "api",
     "verify": "verification",
@@ -86,3 +87,8 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"mtpp_dsl.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, those that are not imported yet as well."""
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, Verif
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.infeasible import forced_together, quick
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plan import Plan, plan_of
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.verification import check_result, settled, verify
@@ -92,7 +92,7 @@ def solve(
     gap: float = 1e-6,
     threads: int | None = None,
     seed: int = 0,
-    start: Plan | None = None,
+    start: Plan | Mapping[str, object] | None = None,
     solver_options: Mapping[str, Any] | None = None,
     write_model: Path | str | None = None,
     progress: Progress | None = None,
@@ -110,7 +110,7 @@ def solve(
         threads: of the solver, and processes of ``auto``; None leaves it to the solver and to the cores there are. More
             than twice the cores (and than eight) are not started: they would take memory and gain nothing.
         seed: of everything random: the same seed gives the same answer, time limits aside.
-        start: a plan to start from.
+        start: a plan to start from; an answer's JSON, or ``{node: device}``, too.
         solver_options: passed to the solver; one it does not know is an error.
         write_model: where to write the MIP, as .lp or .mps.
         progress: to watch and to stop the search.
@@ -143,6 +143,7 @@ def solve(
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
+    start = None if start is None else plan_of(problem, start)
     if start is not None and not start.timed and problem.objective.quantity == "makespan":
         start = _timed(problem, start)
     if traits.needs_start:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Floats, Ints, frozen
+from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Problem
@@ -42,7 +43,7 @@ class Shipment(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Batches:
+class Batches(Picklable):
     """Which device runs which input of every node, and when: on every device at most one batch of a node.
 
     Attributes:

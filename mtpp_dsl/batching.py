@@ -13,6 +13,7 @@ from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, frozen
 from mtpp_dsl.limits import check_table
+from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Device, Interconnect, Objective, Problem
@@ -24,7 +25,7 @@ MOST_CHUNKS = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Batching:
+class Batching(Picklable):
     """The batches of a problem, counted in chunks: inputs that stay together throughout every plan.
 
     A node runs at most one batch on every device, and its batches together are all inputs.

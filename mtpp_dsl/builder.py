@@ -5,74 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.from_networkx import graph_from_networkx
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.units import NONE, SIZE, TIME, WORK, format_exact
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["Builder", "graph_from_networkx"]
-
-
-def graph_from_networkx(
-    graph: nx.DiGraph,
-    *,
-    work: str = "work",
-    params: str = "params",
-    output: str = "output",
-    memory: str = "memory",
-    kind: str = "kind",
-    label: str = "label",
-    color: str = "color",
-    backward: str = "backward",
-    size: str = "size",
-    work_unit: str = "",
-    size_unit: str = "",
-) -> Graph:
-    """Return a graph from a networkx DiGraph, whose nodes are named by ``str``.
-
-    The first nine arguments name the attributes of nodes (and, ``size``, of edges) that hold the
-    weights; an attribute that is missing is 0, "", or as :meth:`Graph.create` says.
-
-    Args:
-        graph: the DAG.
-        work: name of the attribute with the running time, in *work_unit*.
-        params: … with the size of the parameters, in *size_unit*.
-        output: … with the size of the output tensor, in *size_unit*.
-        memory: … with what ``constraint memory`` adds up.
-        kind: … with the kind of operator.
-        label: … with a name for people.
-        color: … with the colour class.
-        backward: … with True for nodes of the backward part.
-        size: … of an edge, with what it carries on ``links``.
-        work_unit: "s", "FLOP" or "".
-        size_unit: "B" or "".
-
-    Raises:
-        UsageError: as :meth:`Graph.create`: a cycle, a negative weight, two nodes of one name.
-    """
-    nodes = list(graph.nodes)
-    index = {node: v for v, node in enumerate(nodes)}
-
-    def column(name: str, default: Any) -> list[Any]:
-        return [graph.nodes[node].get(name, default) for node in nodes]
-
-    edges = list(graph.edges(data=size))
-    return Graph.create(
-        [str(node) for node in nodes],
-        [(index[u], index[v]) for u, v, _ in edges],
-        work=column(work, 0.0),
-        params=column(params, 0.0),
-        output=column(output, 0.0),
-        memory=column(memory, float("nan")),
-        sizes=[carried for _, _, carried in edges],
-        kinds=column(kind, ""),
-        labels=column(label, ""),
-        colors=column(color, -1),
-        backward=column(backward, False),
-        work_unit=work_unit,
-        size_unit=size_unit,
-    )
 
 
 class Builder:
@@ -172,11 +114,16 @@ class Builder:
         return self
 
     def text(self) -> str:
-        """Return the spec built so far, formatted."""
+        """Return the spec built so far, formatted, with the whole graph if one was given.
+
+        Raises:
+            UsageError: the graph has what a spec cannot say: tables of times, or sizes and memory in different units.
+        """
         from mtpp_dsl.language.layout import format_spec
         from mtpp_dsl.source import Source
 
-        return format_spec(Source("<builder>", self._spec()))
+        items = self._items if self._graph is None else _items_of(self._graph)
+        return format_spec(Source("<builder>", self._joined(["graph {", *items, "}"])))
 
     def build(self) -> Problem:
         """Return the problem.
@@ -190,13 +137,40 @@ class Builder:
 
     def _spec(self) -> str:
         block = [] if self._graph is not None else ["graph {", *self._items, "}"]
+        return self._joined(block)
+
+    def _joined(self, block: list[str]) -> str:
         return "\n".join([self._statements[0], *block, *self._statements[1:]])
+
+
+def _items_of(graph: Graph) -> list[str]:
+    """Return the ``node`` and ``edge`` items that say what a graph is, to the last digit."""
+    if graph.times or graph.batch_times:
+        raise UsageError("the graph has tables of times by device, which the text of a spec's graph cannot say")
+    if graph.memory_unit != graph.size_unit:
+        raise UsageError("the graph has sizes and memories in different units, which the text of a spec cannot say")
+    work = {"s": TIME, "FLOP": WORK}.get(graph.work_unit, NONE)
+    size = {"B": SIZE}.get(graph.size_unit, NONE)
+    items = []
+    for v, name in enumerate(graph.names):
+        given = {"params": graph.params[v], "output": graph.output[v]}
+        if graph.memory[v] != graph.params[v] + graph.output[v]:
+            given["memory"] = graph.memory[v]
+        options: dict[str, Any] = {"work": format_exact(float(graph.work[v]), work)} if graph.work[v] else {}
+        options |= {what: format_exact(float(x), size) for what, x in given.items() if x or what == "memory"}
+        options |= {what: text for what, text in (("kind", graph.kinds[v]), ("label", graph.labels[v])) if text}
+        options |= {"color": int(graph.colors[v])} if graph.colors[v] >= 0 else {}
+        options |= {"part": "backward"} if graph.backward[v] else {}
+        items.append(f"node {_quoted(name)} {_options(options, texts=('kind', 'label', 'part'))}".rstrip())
+    for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
+        own = graph.sizes[e] != graph.output[u]
+        options = {"size": format_exact(float(graph.sizes[e]), size)} if own else {}
+        items.append(f"edge {_quoted(graph.names[u])} -> {_quoted(graph.names[v])} {_options(options)}".rstrip())
+    return items
 
 
 def _name(name: str) -> str:
     """Return a declared name; what is none would be read as something else, and is refused."""
-    from mtpp_dsl.errors import UsageError
-
     if not name.isidentifier():
         raise UsageError(f"{name!r} is no name: letters, digits and '_', not starting with a digit")
     return name
@@ -214,8 +188,6 @@ def _options(options: dict[str, Any], texts: tuple[str, ...] = ()) -> str:
 
 
 def _value(value: Any, is_text: bool) -> str:
-    from mtpp_dsl.errors import UsageError
-
     if isinstance(value, (list, tuple, set, frozenset)):
         return f"[{', '.join(_value(item, is_text) for item in sorted(value))}]"
     if is_text and not isinstance(value, str):

@@ -5,6 +5,7 @@ Nothing here knows of models or solvers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from mtpp_dsl.batches import shipments
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.graph import Floats, Ints
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.pickling import Picklable
+from mtpp_dsl.plan import Plan, plan_of
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.replication import synchronises
 from mtpp_dsl.schedule import Schedule
@@ -22,7 +24,7 @@ __all__ = ["Evaluation", "evaluate"]
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Picklable):
     """Costs per device, all [devices], in the problem's units; a replica has its share of the times.
 
     Attributes:
@@ -68,8 +70,8 @@ class Evaluation:
         return self.bottleneck
 
 
-def evaluate(problem: Problem, plan: Plan) -> Evaluation:
-    """Return what *plan* costs.
+def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
+    """Return what *plan* costs, which may be given as an answer's JSON, or as ``{node: device}``, too.
 
     On ``shared`` and ``host`` interconnects a tensor is written once by its producer's device if anybody elsewhere
     reads it, and read once by every other device with a consumer, however many consumers there are. Replicas share
@@ -80,6 +82,7 @@ def evaluate(problem: Problem, plan: Plan) -> Evaluation:
         Refused: the objective is a bottleneck and the interconnect ``links``.
         UsageError: the objective is a makespan, and the plan has no schedule; or of a batch, and it has no batches.
     """
+    plan = plan_of(problem, plan)
     if problem.objective.batch is not None:
         return _batched(problem, plan)
     if problem.objective.quantity == "makespan":

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -38,7 +39,7 @@ def frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Picklable):
     """A directed acyclic graph of operators; build it with :meth:`create`.
 
     Attributes:

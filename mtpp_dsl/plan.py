@@ -13,15 +13,16 @@ import numpy as np
 from mtpp_dsl.batches import Batches
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Ints, frozen
+from mtpp_dsl.pickling import Picklable
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.split import assignment_of_split, is_split
 
-__all__ = ["Plan", "device_order", "quotient_order"]
+__all__ = ["Plan", "device_order", "plan_of", "quotient_order"]
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Picklable):
     """Which device every node is on, and for a makespan when it runs.
 
     Attributes:
@@ -128,6 +129,15 @@ class Plan:
                 raise UsageError(f"the plan places {node!r}, which is no node{did_you_mean(node, graph.names)}")
             devices[graph.index[node]] = _device(problem, device, f"puts {node!r} on")
         return cls.create(problem, devices, replicas=_replicas_of(problem, data), schedule=_schedule_of(problem, data))
+
+
+def plan_of(problem: Problem, given: Plan | Mapping[str, object]) -> Plan:
+    """Return a plan that is given as one, or as what :meth:`Plan.from_json` reads.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    return given if isinstance(given, Plan) else Plan.from_json(problem, given)
 
 
 def _device(problem: Problem, device: object, what: str) -> int:

@@ -23,6 +23,7 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.pickling import Picklable
 from mtpp_dsl.replication import check_groups, check_replicas
 from mtpp_dsl.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
 from mtpp_dsl.transfers import Transfers, transfers
@@ -97,7 +98,7 @@ class Host:
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class Links(Picklable):
     """Point to point: an edge from device d to e takes ``latency[d,e] + size/bandwidth[d,e]``.
 
     Attributes:
@@ -171,7 +172,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class Origin:
+class Origin(Picklable):
     """Where a problem came from, for results.
 
     Attributes:
@@ -190,7 +191,7 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Picklable):
     """A graph to be placed on devices; immutable. Build it with :meth:`create`.
 
     Attributes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from mtpp_dsl.evaluation import Evaluation
+from mtpp_dsl.pickling import Picklable
 from mtpp_dsl.plan import Plan
 
 __all__ = [
@@ -100,7 +101,7 @@ class Infeasibility:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Picklable):
     """What a method found.
 
     Attributes:

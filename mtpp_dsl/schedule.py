@@ -10,6 +10,7 @@ import numpy as np
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Problem
@@ -18,7 +19,7 @@ __all__ = ["Schedule"]
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Picklable):
     """Start and end of every node and of every transfer, in the problem's unit of time.
 
     Attributes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Links
@@ -16,7 +17,7 @@ __all__ = ["Transfers", "routed", "transfers"]
 
 
 @dataclass(frozen=True, eq=False)
-class Transfers:
+class Transfers(Picklable):
     """What edges take: e from device d to device f ``latency[d,f] + size[e] * inverse[d,f] + table[row[e],d,f]``.
 
     Arrays of one shape for both ways to give times, so that a compiled loop needs no cases. ``inf`` where no way

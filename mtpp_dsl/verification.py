@@ -7,7 +7,7 @@ node by node and edge by edge, and not even through :mod:`mtpp_dsl.evaluation`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from mtpp_dsl.constraints import (
     Subgraphs,
 )
 from mtpp_dsl.errors import Refused, UsageError, VerificationError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plan import Plan, plan_of
 from mtpp_dsl.problem import Host, Links, Problem, Shared
 from mtpp_dsl.replicas import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.result import Bound, Result
@@ -66,13 +66,17 @@ class Violation:
         return f"{self.constraint}: {self.message}"
 
 
-def verify(problem: Problem, plan: Plan) -> list[Violation]:
+def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violation]:
     """Return every way in which *plan* breaks *problem*; empty if it is a plan.
 
+    A plan may be given as an answer's JSON, or as ``{node: device}``, too.
+
     Raises:
+        UsageError: it is given as something that is no plan at all.
         Refused: the problem has a constraint or an objective that this version cannot check.
     """
     _refuse_unknown(problem)
+    plan = plan_of(problem, plan)
     if problem.objective.batch is not None:
         return list(
             dict.fromkeys(Violation(what, message) for what, message in broken_batches(problem, plan, TOLERANCE))

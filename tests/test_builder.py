@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -14,6 +20,9 @@ import mtpp_dsl
 from mtpp_dsl.errors import PluginError, Refused, SpecError, UsageError
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.report.json import result_to_json
+from mtpp_dsl.samples import small
+from mtpp_dsl.verification import verify
 
 QUICK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.mtpp"
 TEXT = """
@@ -257,3 +266,136 @@ def test_public_names() -> None:
         assert value.__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'slove'"):
         _ = mtpp_dsl.slove
+
+
+def test_text_has_the_graph() -> None:
+    """The text of a builder with a whole graph says that graph, to the last digit; what it cannot say is refused."""
+    graph = Graph.create(
+        ["a", "b/c", 'say "x"', "attn[0]"],
+        [(0, 1), (1, 2), (0, 3)],
+        work=[1 / 3, 0.0, 1e-7, 5e12],
+        params=[0.1, 2**40, 0.0, 3.0],
+        output=[1.0, 1e-3, 0.7, 0.0],
+        memory=[float("nan"), 5.0, 0.0, float("nan")],
+        sizes=[None, 3.3, 0.0],
+        kinds=["conv", "", "", "x"],
+        labels=["", "l", "", ""],
+        colors=[-1, 0, 3, -1],
+        backward=[False, False, True, True],
+    )
+    for units in ({}, {"work_unit": "s", "size_unit": "B"}, {"work_unit": "FLOP", "size_unit": "B"}):
+        given = replace(graph, **units, memory_unit=units.get("size_unit", ""))
+        sized, flops = bool(units), units.get("work_unit") == "FLOP"
+        builder = mtpp_dsl.Builder().graph(given).device("d", count=2, **({"speed": "1 TFLOP/s"} if flops else {}))
+        builder.interconnect("links", bandwidth="1 GiB/s" if sized else 1).minimize("makespan")
+        same(mtpp_dsl.load(builder.text()), builder.build())
+    for change in ({"times": {"cpu": graph.work}}, {"memory_unit": "B"}):
+        with pytest.raises(UsageError, match="cannot say"):
+            mtpp_dsl.Builder().graph(replace(graph, **change)).text()  # type: ignore[arg-type]
+
+
+def chain(attribute: str, *values: object) -> nx.DiGraph:
+    graph = nx.DiGraph()
+    for v, value in enumerate(values):
+        graph.add_node(v, **{attribute: value})
+    nx.add_path(graph, range(len(values)))
+    return graph
+
+
+def test_networkx_weights_with_units() -> None:
+    """Strings with units are weights, in base units; all carry one unit, or none does."""
+    graph = chain("work", "2 ms", 0, "1_000us")
+    nx.set_node_attributes(graph, {0: "1 MiB", 1: "2MB"}, "output")
+    nx.set_edge_attributes(graph, {(0, 1): "3 kB"}, "size")
+    found = mtpp_dsl.graph_from_networkx(graph)
+    assert (found.work_unit, found.size_unit) == ("s", "B")
+    assert found.work.tolist() == pytest.approx([2e-3, 0, 1e-3])
+    assert found.output.tolist() == [2**20, 2e6, 0]
+    assert found.sizes.tolist() == [3000, 2e6]
+    assert mtpp_dsl.graph_from_networkx(chain("work", "2 GFLOP")).work_unit == "FLOP"
+    assert mtpp_dsl.graph_from_networkx(chain("work", "2", 1)).work.tolist() == [2, 1]
+    assert mtpp_dsl.graph_from_networkx(chain("work", 2, "1 ms"), work_unit="s").work.tolist() == [2, 1e-3]
+    for wrong, message in [
+        (("2 ms", 3), "work of 1 is without a unit, but work of 0 is in s"),
+        (("2 ms", "3 FLOP"), "in FLOP, but work of 0 is in s"),
+        (("2 GB",), "is '2 GB', which is no number with a unit"),
+        (("2 mss",), "did you mean 'ms'"),
+        (("much",), "no number with a unit"),
+        (([1],), r"work of 0 is \[1\], not a number"),
+        ((True,), "not a number"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            mtpp_dsl.graph_from_networkx(chain("work", *wrong))
+    with pytest.raises(UsageError, match="the unit of times is to be none"):
+        mtpp_dsl.graph_from_networkx(chain("work", "2 ms"), work_unit="")
+
+
+def test_networkx_attributes_are_found() -> None:
+    """A graph whose weights have other names is refused with the remedy, not solved as one without work."""
+    with pytest.raises(UsageError, match=r"nodes have weight: .* graph_from_networkx\(graph, work='weight'\)"):
+        mtpp_dsl.graph_from_networkx(chain("weight", 1, 2))
+    assert mtpp_dsl.graph_from_networkx(chain("weight", 1, 2), work="weight").work.tolist() == [1, 2]
+    with pytest.raises(UsageError, match=r"no node has the attribute 'wieght'.*did you mean 'weight'"):
+        mtpp_dsl.graph_from_networkx(chain("weight", 1, 2), work="wieght")
+    with pytest.raises(UsageError, match="no node has the attribute 'bytes', which is to be its params"):
+        mtpp_dsl.graph_from_networkx(chain("work", 1, 2), params="bytes")
+    graph = chain("work", 1, 2)
+    nx.set_edge_attributes(graph, 4, "weight")
+    with pytest.raises(UsageError, match=r"edges have weight: .* size='weight'"):
+        mtpp_dsl.graph_from_networkx(graph)
+    assert mtpp_dsl.graph_from_networkx(graph, size="weight").sizes.tolist() == [4]
+    with pytest.raises(UsageError, match="no edge has the attribute 'bytes'"):
+        mtpp_dsl.graph_from_networkx(chain("work", 1, 2), size="bytes")
+    assert mtpp_dsl.graph_from_networkx(nx.path_graph(2, create_using=nx.DiGraph)).work.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_problems_and_answers_are_copied(how: Callable[[Any], Any]) -> None:
+    """Graphs, problems, plans and results survive pickling and copying, and cannot be changed afterwards either."""
+    for name, method in (
+        ("replicas", "ideals"),
+        ("makespan", "heft"),
+        ("latency", "published-greedy"),
+        ("measured batches", "heft"),
+    ):
+        problem = small()[name]
+        result = mtpp_dsl.solve(problem, method, time_limit=10)
+        again, answer, graph = how(problem), how(result), how(problem.graph)
+        same(again, problem)
+        same_graph(graph, problem.graph)
+        assert verify(again, answer.plan) == []
+        assert how(result.plan).to_json(again) == result.plan.to_json(problem)  # type: ignore[union-attr]
+        assert json.dumps(result_to_json(again, answer)) == json.dumps(result_to_json(problem, result))
+        for array in (graph.work, again.time, answer.plan.assignment):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+        with pytest.raises(TypeError):
+            graph.index["new"] = 1
+        if method == "ideals":
+            with pytest.raises(TypeError):
+                answer.plan.replicas[0] = (0, 1)
+
+
+def test_plans_as_mappings() -> None:
+    """Where a plan is taken, an answer's JSON or {node: device} is; what is neither is an error, no traceback."""
+    problem = mtpp_dsl.load(
+        TEXT.replace("constraint memory on gpu", "").replace("constraint cap: load(cpu) <= 3 ms", "")
+    )
+    bare = dict.fromkeys(problem.graph.names, "gpu[0]")
+    assert mtpp_dsl.verify(problem, bare) == []
+    assert mtpp_dsl.evaluate(problem, bare).cost == pytest.approx(problem.time[:, 0].sum())
+    result = mtpp_dsl.solve(problem, "local-search", start=bare)
+    assert mtpp_dsl.verify(problem, result_to_json(problem, result)) == []
+    with pytest.raises(UsageError, match="does not place node"):
+        mtpp_dsl.verify(problem, {"in": "gpu[0]"})
+    for wrong in (None, 3, "plan.json"):
+        with pytest.raises(UsageError, match="a plan is a JSON answer of mtpp"):
+            mtpp_dsl.verify(problem, wrong)  # type: ignore[arg-type]
+
+
+def test_names_are_listed() -> None:
+    """What can be imported is shown before it is imported."""
+    shown = subprocess.run(
+        [sys.executable, "-c", "import mtpp_dsl; print(*dir(mtpp_dsl))"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert set(mtpp_dsl.__all__) <= set(shown)
