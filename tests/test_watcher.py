@@ -21,7 +21,7 @@ def drawn(watcher: Watcher, width: int) -> str:
 
     out = io.StringIO()
     watcher.spinner = Spinner("dots")
-    Console(file=out, width=width, color_system=None).print(watcher.picture())
+    Console(file=out, width=width, color_system=None).print(watcher.picture(width))
     return out.getvalue()
 
 
@@ -41,7 +41,11 @@ def test_live_line() -> None:
     assert "plan 200  bound 150  gap 25 %" in line
     assert "looking at all" in line
     assert line.count("\n") == 1
-    assert drawn(watcher, 70).count("\n") == 1
+    for width in range(36, 100):
+        narrow = drawn(watcher, width)
+        assert narrow.count("\n") == 1
+        assert "plan 200  bound 150  gap 25 %" in narrow
+        assert max(map(len, narrow.splitlines())) <= width
 
 
 def test_bar() -> None:

@@ -25,7 +25,7 @@ __all__ = ["Watcher"]
 
 _EVERY = 1.0  # seconds between plain lines
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_WIDTH = 16
+_WIDTH, _LEAST = 16, 6
 
 
 class Watcher:
@@ -85,8 +85,14 @@ class Watcher:
         else:
             say(line, stderr=True)
 
-    def picture(self) -> Table:
-        """Return the live line: the time, how near the bound is to the plan, both, and what is being done."""
+    def picture(self, width: int | None = None) -> Table:
+        """Return the live line: the time, how near the bound is to the plan, both, and what is being done.
+
+        Figures stay whole: on a terminal of few columns what is being done goes first, then the bar, then the time.
+
+        Args:
+            width: of the terminal; None asks it.
+        """
         from rich.table import Table
         from rich.text import Text
 
@@ -95,13 +101,23 @@ class Watcher:
         if progress is None:
             table.add_row(self.spinner, "reading")
             return table
+        if width is None:
+            width = console(stderr=True).width
         of = "" if self.limit is None else f" of {self.limit:.0f}"
-        cells = [Text(f"{progress.elapsed:.0f}{of} s", no_wrap=True)]
+        clock, figures = f"{progress.elapsed:.0f}{of} s", self.line(progress)
+        left = width - len("x  ") - len(figures) - len("  ") - len(clock) - len("  ")
+        cells = [Text(clock, no_wrap=True)] if left >= 0 else []
         plan, bound = progress.incumbent, progress.bound
-        if plan is not None and bound is not None:
-            cells.append(Text(bar(1 - relative_gap(plan, bound.cost)), style="green on grey23", no_wrap=True))
-        cells.append(Text(self.line(progress), no_wrap=True))
-        cells.append(Text(self.doing, style="dim", no_wrap=True, overflow="ellipsis"))
+        if plan is not None and bound is not None and left >= _LEAST + 2:
+            cells_of_bar = min(_WIDTH, left - 2)
+            share = 1 - relative_gap(plan, bound.cost)
+            cells.append(Text(bar(share, cells_of_bar), style="green on grey23", no_wrap=True))
+            left -= cells_of_bar + 2
+        cells.append(Text(figures, no_wrap=True))
+        if left >= _LEAST:
+            doing = Text(self.doing, style="dim", no_wrap=True)
+            doing.truncate(left, overflow="ellipsis")
+            cells.append(doing)
         table.add_row(self.spinner, *cells)
         return table
 
