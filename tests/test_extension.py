@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -31,6 +32,8 @@ from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reductions.coarse import coarsened
 from mtpp_dsl.solvers.splitting.method import MilpSplit
 from tests.extensions import best_of_all, capped, counts, everything
+from tests.latency_cases import latency_problem
+from tests.makespans import makespan_problem
 
 STRONGER = [name for name in BUILTIN[FORMULATIONS] if isinstance(load(FORMULATIONS, name)(), Strengthened)]
 HERE = [name for name in BUILTIN[BACKENDS] if load(BACKENDS, name)().available().ok]
@@ -88,6 +91,19 @@ def test_an_extension_may_say_that_it_is_symmetric(name: str) -> None:
         form = capped(base, most, symmetric=True)
         if form.accepts(problem) is None:
             answers(problem, form, best_of_all(problem, most), everything(problem)[0][2])
+
+
+@pytest.mark.parametrize("seed", range(1000, 1020))
+def test_random_caps_on_random_problems(seed: int) -> None:
+    """Whatever the cap, the devices it is on and the plan given, the optimum is that under the cap."""
+    random = np.random.default_rng(seed)
+    problem, base = (makespan_problem(seed, 4, 3), Moirai) if seed % 2 else (latency_problem(seed, 4), Latency)
+    most = int(random.integers(1, max(2, problem.graph.n)))
+    devices = None if random.random() < 0.5 else (int(random.integers(problem.k)),)
+    form = capped(base, most, devices, **({} if devices or random.random() < 0.5 else {"symmetric": True}))
+    if form.accepts(problem) is None:
+        given = everything(problem)[0][2] if everything(problem) and random.random() < 0.5 else None
+        answers(problem, form, best_of_all(problem, most, devices), given)
 
 
 def test_a_chain_that_would_rather_stay_together() -> None:
