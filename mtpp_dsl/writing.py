@@ -20,8 +20,10 @@ def check_writable(path: Path) -> None:
     """Write next to *path* as :func:`write_text` would, and leave nothing there.
 
     Raises:
-        UsageError: *path* is a folder, its own folder is missing, it is write-protected, or the disk is full.
+        UsageError: *path* is a folder or -, its own folder is missing, it is write-protected, or the disk is full.
     """
+    if path == Path("-"):
+        raise UsageError("cannot write to -: only --json goes to stdout")
     if path.is_dir():
         raise UsageError(f"cannot write {path}: it is a folder")
     if not path.absolute().parent.is_dir():

@@ -90,7 +90,7 @@ def sweep(spec: Path, number: int, every: float) -> Iterator[Ended]:
 def main() -> None:
     """Sweep, print a line per moment, and fail if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("signals", nargs="*", choices=[*WORDS, []], default=list(WORDS))
+    parser.add_argument("signals", nargs="*", metavar="SIGNAL", default=list(WORDS))
     parser.add_argument("--every", type=float, default=0.05, help="seconds")
     parser.add_argument("--spec", type=Path, default=QUICK)
     given = parser.parse_args()
