@@ -8,6 +8,7 @@ does not end in time. What it has reported until then is its answer; what it rep
 from __future__ import annotations
 
 import contextvars
+import sys
 from math import inf
 from threading import Event, Thread
 from time import monotonic
@@ -23,6 +24,11 @@ GRACE = 0.15
 """Seconds beyond its time limit in which a method may still end by itself."""
 STOP_GRACE = 1.5
 """The same after a request to stop: solvers hand over the plan that they hold."""
+INTERVAL = 1e-4
+"""Seconds after which a method that was left behind gives way to other threads, as long as it is at work.
+
+Whoever goes on waits for that at every file that it opens; at Python's own 5 ms, importing a module takes a second.
+"""
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
 LATE = "the time was up within a step that cannot be interrupted: the best plan and bound reported before it count"
@@ -53,6 +59,7 @@ class _Call:
     def __init__(self, method: Method, problem: Problem, limits: Limits, progress: Progress) -> None:
         self._method, self._problem, self._limits, self._progress = method, problem, limits, progress
         self._done = Event()
+        self._interval: float | None = None
         self._result: Result | None = None
         self._error: BaseException | None = None
         context = contextvars.copy_context()
@@ -70,6 +77,11 @@ class _Call:
         finally:
             PREPARING.until = inf
             self._done.set()
+            self._restore()
+
+    def _restore(self) -> None:
+        if self._interval is not None:
+            sys.setswitchinterval(self._interval)
 
     def wait(self) -> None:
         """Return when the method has ended, or has had its time."""
@@ -86,6 +98,11 @@ class _Call:
             return self._result
         progress = self._progress
         progress.close()
+        before = sys.getswitchinterval()
+        self._interval = before if before > INTERVAL else None  # another was left behind, and has seen to it
+        sys.setswitchinterval(min(before, INTERVAL))
+        if self._done.is_set():
+            self._restore()
         return Result(
             termination="interrupted" if progress.stopped else "time_limit",
             plan=progress.plan,

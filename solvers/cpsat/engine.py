@@ -20,8 +20,8 @@ LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
 AGAIN = 0.5
 """Seconds between words to CP-SAT that it should stop."""
-GRACE, STOP_GRACE = 0.1, 1.0
-"""Seconds that CP-SAT may go on after its time, or after it was asked to stop; it tells solutions as it finds them."""
+GRACE, STOP_GRACE = 5.0, 1.0
+"""Seconds that CP-SAT may go on after its time, as its process takes some to start, or after it was asked to stop."""
 
 S = TypeVar("S")
 News: TypeAlias = Callable[[int | None, S | None, int | None], None]

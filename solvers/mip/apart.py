@@ -35,12 +35,17 @@ def worthwhile(
 def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return what *method* says at its end, or what it has reported when the time is up and its process is ended."""
     found, notes = run_together(problem, [[Task(method)]], limits, progress, threads=limits.threads, to_the_end=True)
+    ended: Termination
     if found:
-        return replace(found[0], log=tuple(progress.log), notes=(*notes, *found[0].notes))
+        ended = found[0].termination
+        if ended == "interrupted" and not progress.stopped:  # by us, as the time was up
+            ended = "time_limit"
+        return replace(found[0], termination=ended, log=tuple(progress.log), notes=(*notes, *found[0].notes))
     plan, bound = progress.plan, progress.bound
-    ended: Termination = "interrupted" if progress.stopped else "time_limit"
-    if closed(progress, replace(limits, time=None)) and not progress.stopped:
-        ended = "gap"
+    if progress.stopped:
+        ended = "interrupted"
+    else:
+        ended = "gap" if closed(progress, replace(limits, time=None)) else "time_limit"
     return Result(
         termination=ended,
         plan=plan,
