@@ -32,7 +32,7 @@ MAX_TABLE = 50_000_000
 MAX_NAME = 1_000
 """Characters of a name."""
 
-MAX_STEPS = 10_000_000
+MAX_STEPS = 5_000_000
 """Steps of reading: parts of expressions evaluated, members of sets gone through, nodes and edges made."""
 
 

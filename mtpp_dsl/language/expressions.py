@@ -78,7 +78,7 @@ def _steps(
     if len(local) >= MAX_LOOPS:
         raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span)
     for item in domain:
-        scope.spend(1, head.span)
+        scope.spend(1 + len(local) // 4, head.span)
         yield from _steps(tuple(rest), condition, scope, {**local, head.name.text: item})
 
 

@@ -76,7 +76,7 @@ def _quantified(
     if len(local) >= MAX_LOOPS:
         raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span)
     for item in domain:
-        scope.spend(1, head.span)
+        scope.spend(1 + len(local) // 4, head.span)
         step = {**local, head.binder.name.text: item}
         if head.condition is None or truth(head.condition, scope, step):
             name = _shown(item, scope)

@@ -1,0 +1,67 @@
+"""Specs that would expand without end: refused with the limit, and soon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.language.lower import load
+from mtpp_dsl.plan import quotient_order
+
+GRAPH = "graph { node a[3] (work = 1) }\n"
+REST = "device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
+SPEC = GRAPH + REST
+LISTS = "".join(f"{{kind}} a{i + 1} = [{', '.join([f'a{i}'] * 10)}]\n" for i in range(50))
+NESTED = "{kind} a0 = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + LISTS
+
+BEYOND = [
+    (SPEC + "constraint c: " + " ".join(f"forall i{j} in 0..1:" for j in range(50)) + " load(d) <= 1", "steps"),
+    (SPEC + "constraint c: " + " ".join(f"forall i{j} in 0..1:" for j in range(500)) + " load(d) <= 1", "100 deep"),
+    (SPEC + "constraint c: sum(load(d) for i in 0..999999 for j in 0..2) <= 1", "steps"),
+    (SPEC + "let s = {i in 0..9999 if i > 1}\nconstraint pin a[0] on d for i in 0..9999 if i in s", "steps"),
+    (
+        SPEC.replace("d\n", "d[1000]\n", 1) + "constraint c: forall d in devices: sum(load(e) for e in devices) <= 1",
+        "steps",
+    ),
+    (SPEC.replace("a[3]", "a[1000000000]"), "0 to 1,000,000 members; this one has 1,000,000,000"),
+    (SPEC.replace("a[3]", "a" * 1001), "a name has at most 1,000 characters"),
+    (SPEC.replace("d\n", "d[100001]\n", 1), "more than 100,000 devices"),
+    (SPEC.replace("d\n", "d[3001]\n", 1).replace("shared", "links"), "links join at most 3,000 devices"),
+    (SPEC.replace("a[3]", "a[1000]").replace("d\n", "d[50001]\n", 1), "1,000 nodes × 50,001 devices"),
+    (SPEC.replace("work = 1", "work = 1, color = 100000000000000000000000"), "a color is a whole number"),
+    (SPEC + "constraint subgraphs at most 10000000000 on d", "at most 1,000,000,000"),
+    (NESTED.format(kind="let") + SPEC, "with those of the lists in it"),
+    (NESTED.format(kind="param") + SPEC, "with those of the lists in it"),
+    (GRAPH + "device d\ninterconnect links (bandwidth = 1)\nmaximize throughput (batch = 1000000000000)", "chunks"),
+    ("let a = " + "9" * 100_000 + "\n" + SPEC, "too large"),
+    ("let a = 1e99999999\n" + SPEC, "too large"),
+    ("\n".join(f"constraint pin b{i} on d" for i in range(200)) + "\n" + SPEC, "nothing is called 'b99'"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BEYOND, ids=[message for _, message in BEYOND])
+def test_beyond_a_limit(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is refused by the limit that it breaks, in its place."""
+    for module in ("scope", "expressions"):
+        monkeypatch.setattr(f"mtpp_dsl.language.{module}.MAX_STEPS", 200_000)
+    with pytest.raises(SpecError) as caught:
+        load(text)
+    assert message in str(caught.value)
+    assert all(diagnostic.span is not None for diagnostic in caught.value.diagnostics)
+    assert len(caught.value.diagnostics) <= 100
+
+
+def test_many_equal_constraints() -> None:
+    """Constraints given twice are found by their hash: four times as many take no sixteen times as long."""
+    text = SPEC.replace("a[3]", "a[2000]") + "\n".join(f"constraint pin a[{i % 2000}] on d" for i in range(4000))
+    assert len(load(text).constraints) == 2000
+
+
+def test_order_of_many_devices() -> None:
+    """The order of a hundred thousand devices needs no table of all pairs; the first declared comes first."""
+    order = quotient_order(np.array([99_999, 0, 5]), np.array([0, 1]), np.array([1, 2]), 100_000)
+    assert order is not None
+    assert order[:2] == (1, 2)
+    assert order.index(99_999) < order.index(0) < order.index(5)
+    assert quotient_order(np.array([0, 1, 0]), np.array([0, 1]), np.array([1, 2]), 3) is None
