@@ -311,6 +311,8 @@ def test_files_that_a_spec_reads(
     capsys.readouterr()
     assert run(["verify", "here/spec.mtpp", "a.json", "-D", "k=3"]) == 7
     assert "spec.params: k is 2 in the answer, and -D says 3" in capsys.readouterr().out
+    assert run(["verify", "here/spec.mtpp", "a.json", "-D", "k=1"]) == 7  # though the plan names a device beyond
+    assert "spec.params: k is 2 in the answer, and -D says 1" in capsys.readouterr().out
     monkeypatch.chdir(folder / "lib")
     assert run(["verify", "../spec.mtpp", "../../a.json"]) == 0
     monkeypatch.chdir(tmp_path)

@@ -8,14 +8,14 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from mtpp_dsl.answers.claims import NOT_CHECKED, false_claims
+from mtpp_dsl.answers.claims import NOT_CHECKED, false_claims, false_source
 from mtpp_dsl.answers.plans import false_devices, false_order, false_rows
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.cli.arguments import key_values, read_problem
 from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.cli.screen import say, screen_width
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import VerificationError
+from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -42,10 +42,17 @@ def verify_plan(
     answer = _answer_of(data, str(plan_file))
     recorded = {} if answer is None else _recorded(answer["spec"], spec)
     problem = read_problem(spec, define, include, recorded)
-    plan = None if answer is not None and answer["plan"] is None else Plan.from_json(problem, data)
+    wrong = [] if answer is None else [*_contradicted(problem, answer, define, spec)]
+    wrong += [] if answer is None else false_source(problem, answer["spec"])
+    try:
+        plan = None if answer is not None and answer["plan"] is None else Plan.from_json(problem, data)
+    except UsageError as error:
+        if not wrong:
+            raise
+        _print_wrong(f"{plan_file}: what it says does not follow from {spec}", [*wrong, str(error)])
+        return VerificationError.exit_code
     cost = None if plan is None else cost_of(problem, plan)
     broken = [] if plan is None else [str(violation) for violation in verify(problem, plan)]
-    wrong = [] if answer is None else [*_contradicted(problem, answer, define, spec)]
     if answer is not None:
         wrong += false_claims(problem, answer, cost)
         wrong += _false_plan(problem, plan, answer) if not broken else ()
