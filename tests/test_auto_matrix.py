@@ -51,7 +51,8 @@ TRAINING = Graph.create(
     "abcd", [(0, 1), (1, 2), (2, 3)], work=[1, 3, 4, 2], output=1.0, params=1.0, backward=[False, False, True, True]
 )
 UNEQUAL = [Device("x", memory=9.0), Device("y", speed=2.0, memory=7.0)]
-EQUAL = [Device("x", memory=9.0, group="p"), Device("y", memory=9.0, group="q")]
+EQUAL = [Device("x", memory=9.0), Device("y", memory=9.0)]
+GROUPS = [Device("x", memory=9.0, group="p"), Device("y", memory=9.0, group="q")]
 POOL = [Device("x", memory=9.0), Device("y", speed=0.5, pays_io=False)]
 OBJECTIVES = [
     Objective("bottleneck"),
@@ -98,7 +99,7 @@ CONSTRAINTS: list[Constraint] = [
 
 def problems() -> Iterator[Problem]:
     """Yield small problems of all combinations that make sense, each with up to two constraints and contiguity."""
-    settings = product(OBJECTIVES, INTERCONNECTS, (DIAMOND, TRAINING), (UNEQUAL, EQUAL, POOL))
+    settings = product(OBJECTIVES, INTERCONNECTS, (DIAMOND, TRAINING), (UNEQUAL, EQUAL, GROUPS, POOL))
     pairs = [chosen for size in (0, 1, 2) for chosen in combinations(CONSTRAINTS, size)]
     for (objective, interconnect, graph, devices), chosen in product(settings, pairs):
         latency = objective.name == "makespan" and not isinstance(interconnect, Links)
@@ -142,13 +143,53 @@ def check_acceptance(chosen: Iterable[Problem]) -> None:
 
 def test_auto_accepts_what_something_can_solve() -> None:
     """Nothing that any method can solve is refused, and nothing accepted that none can."""
-    check_acceptance(islice(problems(), 0, None, 4))
+    check_acceptance(islice(problems(), 0, None, 8))
 
 
 @pytest.mark.usefixtures("without_cp_sat")
 def test_auto_accepts_what_something_can_solve_without_cp_sat() -> None:
     """The same holds of what is left without OR-tools."""
-    check_acceptance(islice(problems(), 1, None, 4))
+    check_acceptance(islice(problems(), 1, None, 8))
+
+
+def latency(*constraints: Constraint) -> Problem:
+    """Return a latency by subgraphs on ``host``."""
+    return Problem.create(DIAMOND, UNEQUAL, Host(2.0), Objective("makespan"), [Contiguous(), *constraints])
+
+
+def on_links(objective: Objective, *constraints: Constraint) -> Problem:
+    """Return a problem on links between unequal devices."""
+    return Problem.create(TRAINING, UNEQUAL, INTERCONNECTS[-1], objective, constraints)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        latency(Separate(nodes=(1, 2))),
+        latency(Separate(nodes=(0, 3)), Memory()),
+        on_links(Objective("makespan"), Acyclic(), Contiguous(devices=(0,)), Pin(nodes=(1,), devices=(0,))),
+        on_links(Objective("makespan"), Contiguous(parts="forward"), ExclusiveLinks(), Separate(nodes=(0, 3))),
+        on_links(Objective("throughput", batch=2), Separate(nodes=(0, 3)), BatchSizes(sizes=(1, 2))),
+        Problem.create(DIAMOND, UNEQUAL, Shared(2.0), constraints=[Acyclic(), Separate(nodes=(1, 2))]),
+        Problem.create(TRAINING, EQUAL, Shared(2.0), constraints=[Acyclic(), Pin(nodes=(0,), devices=(0,))]),
+        Problem.create(DIAMOND, POOL, Host(2.0), constraints=[Contiguous(devices=(0,)), Colocate(nodes=(0, 3))]),
+    ],
+    ids=said,
+)
+def test_auto_proves_what_an_exact_method_can(problem: Problem) -> None:
+    """Also where no search, or not CP-SAT, honours all constraints, the optimum is found and proved."""
+    result, best = solve(problem, threads=1), optimum(problem)
+    assert result.status == ("infeasible" if best is None else "optimal")
+    assert result.cost == (None if best is None else pytest.approx(best))
+
+
+def test_replicas_of_devices_that_are_told_apart_have_a_plan() -> None:
+    """Where a pin tells devices apart, only splits of orders know of replicas: their plan is the answer."""
+    problem = Problem.create(
+        DIAMOND, EQUAL, Shared(2.0), constraints=[Replicate(most=2), Pin(nodes=(0,), devices=(0,))]
+    )
+    result = solve(problem, threads=1, time_limit=20)
+    assert result.cost == solve(problem, "dpl").cost
 
 
 CLASHING = """

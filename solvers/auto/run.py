@@ -8,11 +8,11 @@ from functools import cached_property
 
 from mtpp_dsl.contracts import Formulation, Method, Progress
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import FORMULATIONS, built_in, load
+from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.lanes import lanes
-from mtpp_dsl.solvers.auto.steps import Steps
+from mtpp_dsl.solvers.auto.steps import Steps, first_refusal
 from mtpp_dsl.solvers.baselines.single import SingleDevice
 from mtpp_dsl.solvers.bounds.anchor import Anchor
 from mtpp_dsl.solvers.bounds.count import Count
@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.portfolio.lane import attempt, run_lane
+from mtpp_dsl.solvers.portfolio.lane import Task, attempt, run_lane
 from mtpp_dsl.solvers.portfolio.run import cores, run_together
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
@@ -51,6 +51,8 @@ SMALL_SHARE, LARGE_SHARE = 0.25, 0.7
 """Of the time left, what searches and bounds get before the exact model, in small graphs and in large ones."""
 NEAR, LAST_SECONDS = 1e-4, 5.0
 """A relative gap that the exact model may close in as long as everything before took, or in these seconds."""
+LAST_SHARE = 0.3
+"""Of the time left, what splits of depth-first orders may take where no other search accepts the problem."""
 RELAX_SHARE = 0.25
 INSTEAD_SHARE = 0.5
 LARGE_ROWS = 20_000
@@ -92,8 +94,9 @@ class Run(Steps):
         self.ideals_ended = False
 
     def searches(self) -> Iterator[Method]:
-        """Yield the searches for splits."""
+        """Yield the searches for splits; the last has a turn only where the others refuse, as of some replicas."""
         yield from (Ideals(), Annealing(), SliceGraph())
+        yield load(METHODS, "dpl")()
 
     def models(self) -> Iterator[Method]:
         """Yield the exact model with its solver."""
@@ -206,6 +209,9 @@ class Run(Steps):
         """Look for a first plan: by annealing where the devices need no order, else by slicing."""
         if self.closed:
             return
+        *usual, last = self.searches()
+        if first_refusal(usual, self.problem) is not None:
+            self.run(Task(last, LAST_SHARE))
         seconds = max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining))
         if self.orderless:
             self.progress.say(f"annealing {self.problem.graph.n} nodes")
