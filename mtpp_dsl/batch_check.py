@@ -125,5 +125,5 @@ def _memory(problem: Problem, where: list[list[int]], constraint: Memory, tolera
             used[d] += float(graph.params[v]) + (float(graph.memory[v]) - float(graph.params[v])) * size
     for d in range(problem.k) if constraint.devices is None else constraint.devices:
         spec = problem.devices[d]
-        if spec.memory is not None and used[d] > (spec.memory - spec.reserve) * (1 + tolerance):
+        if spec.memory is not None and used[d] > spec.room * (1 + tolerance):
             yield f"{spec.name} needs {used[d]:.6g} of {spec.memory:.6g}"

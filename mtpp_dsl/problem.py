@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ulp
 from types import MappingProxyType
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
@@ -43,6 +44,9 @@ __all__ = [
 
 C = TypeVar("C", bound=Constraint)
 
+MEMORY_ROUNDING = 1e-9
+"""Of a memory: what sums of sizes may be too large by their rounding."""
+
 
 @dataclass(frozen=True)
 class Device:
@@ -71,6 +75,13 @@ class Device:
     group: str | None = None
     fixed: float = 0.0
     overhead: float = 0.0
+
+    @property
+    def room(self) -> float:
+        """What the memory has beside the reserve (4.1 less 0.1 is 4; floats are just short of it); ``inf`` without."""
+        if self.memory is None:
+            return float("inf")
+        return self.memory if not self.reserve else max(self.memory - self.reserve, 0.0) + 2 * ulp(self.memory)
 
 
 @dataclass(frozen=True)
@@ -330,10 +341,19 @@ class Problem(Picklable):
         limit = np.full(self.k, np.inf)
         for constraint in self.of(Memory):
             for d in range(self.k) if constraint.devices is None else constraint.devices:
-                memory = self.devices[d].memory
-                if memory is not None:
-                    limit[d] = memory - self.devices[d].reserve
+                limit[d] = self.devices[d].room
         return frozen(limit, np.float64)
+
+    @cached_property
+    def memory_room(self) -> Floats:
+        """[devices] the same, with room for the rounding of sums: what searches for plans go by.
+
+        It is more by 1e-9 of the memory, and by less than the 1e-6 of the limit that the check of plans allows: what
+        that allows is what bounds go by.
+        """
+        slack = np.array([MEMORY_ROUNDING * (device.memory or 0.0) for device in self.devices])
+        room = self.memory_limit + np.minimum(slack, 5e-7 * self.memory_limit)
+        return frozen(room, np.float64)
 
     @cached_property
     def overflow_limit(self) -> Floats:
@@ -347,7 +367,7 @@ class Problem(Picklable):
             shared = isinstance(self.interconnect, Shared)
             for d, device in enumerate(self.devices):
                 if device.memory is not None and (shared or device.pays_io) and np.isinf(self.memory_limit[d]):
-                    limit[d] = device.memory - device.reserve
+                    limit[d] = device.room
         return frozen(limit, np.float64)
 
     @cached_property

@@ -43,7 +43,7 @@ def check_devices(devices: Sequence[Device], channel: Shared | Host | None, grap
             raise DeviceError(
                 f"device {device.name!r}: speed must be positive, memory and reserve not negative", device.name
             )
-        if device.memory is not None and device.reserve > device.memory:
+        if device.memory is not None and device.reserve > device.memory * (1 + 1e-9):  # sums of decimals are rounded
             reserve, memory = (format_quantity(x, graph.memory_unit) for x in (device.reserve, device.memory))
             raise DeviceError(f"device {device.name!r} reserves {reserve} of a memory of {memory}", device.name)
 

@@ -229,7 +229,7 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
         hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
         pays = isinstance(link, Shared) or spec.pays_io
         if link.overflow and pays and spec.memory is not None and not hard and not backward:
-            total[d] += max(0.0, params[d] - (spec.memory - spec.reserve)) / link.bandwidth
+            total[d] += max(0.0, params[d] - spec.room) / link.bandwidth
     for lead, members in replicas.items():
         for d in members:
             total[d] = max(total[d] / len(members), exchange(problem, replicas, lead, params))
@@ -295,7 +295,7 @@ def _memory(problem: Problem, device: list[int], constraint: Memory) -> Iterator
         if spec.memory is None:
             continue
         used = sum(float(problem.graph.memory[v]) for v in range(problem.graph.n) if device[v] == d)
-        if used > (spec.memory - spec.reserve) * (1 + TOLERANCE):
+        if used > spec.room * (1 + TOLERANCE):
             reserved = f", {spec.reserve:.6g} of them reserved" if spec.reserve else ""
             yield f"{spec.name} needs {used:.6g} of {spec.memory:.6g}{reserved}"
 

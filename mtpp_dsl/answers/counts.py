@@ -71,7 +71,7 @@ def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
         hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
         pays = isinstance(link, Shared) or device.pays_io
         if link.overflow and pays and device.memory is not None and not hard:
-            found[d]["overflow"] = max(0.0, params[d] - (device.memory - device.reserve)) / link.bandwidth
+            found[d]["overflow"] = max(0.0, params[d] - device.room) / link.bandwidth
             found[d]["forward"] += found[d]["overflow"]
     for lead, members in plan.replicas.items():
         sync = exchange(problem, plan.replicas, lead, params)

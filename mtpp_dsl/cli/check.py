@@ -95,7 +95,7 @@ def _memory(problem: Problem) -> str:
     """Return what all nodes take, of what all devices have beside their reserves."""
     streams = getattr(problem.interconnect, "overflow", False)
     used = float((problem.graph.params if streams else problem.graph.memory).sum())
-    limits = [device.memory - device.reserve for device in problem.devices if device.memory is not None]
+    limits = [device.room for device in problem.devices if device.memory is not None]
     if not limits:
         return f"{problem.size(used)}; no device has a limit" if used else ""
     there, unlimited = sum(limits), problem.k - len(limits)

@@ -11,7 +11,6 @@ import numpy as np
 from mtpp_dsl.constraints import Separate
 from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Links, Problem, Shared
-from mtpp_dsl.solvers.combinatorial.devices import memory_room
 from mtpp_dsl.together import together
 
 __all__ = ["BITS", "Instance", "instance_of"]
@@ -132,7 +131,7 @@ def _memory(problem: Problem, group: Ints, n: int) -> tuple[Ints, Ints]:
     """Return [n] the size of each class and [k] the limits, with room for rounding; both in one whole unit."""
     size = np.bincount(group, weights=problem.graph.memory, minlength=n).astype(np.float64)
     unit = float(size.sum()) / 2.0**BITS or 1.0
-    room = np.minimum(memory_room(problem), 2 * float(size.sum()))
+    room = np.minimum(problem.memory_room, 2 * float(size.sum()))
     return _whole(size, unit), _whole(room, unit)
 
 

@@ -69,7 +69,7 @@ class BatchInstance:
             fixed=frozen(fixed, np.float64),
             growing=frozen(growing, np.float64),
             row=frozen(row, np.int64),
-            limit=problem.memory_limit,
+            limit=problem.memory_room,
             together=colocated(problem),
             apart=tuple(constraint.nodes for constraint in problem.of(Separate)),
             pins=frozen(pins, np.int64),

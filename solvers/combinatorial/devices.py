@@ -9,12 +9,8 @@ import numpy as np
 from mtpp_dsl.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.replication import synchronises
-from mtpp_dsl.verification import TOLERANCE
 
-__all__ = ["DeviceClasses", "classify", "fits", "memory_room"]
-
-ROUNDING = 1e-9
-"""Relative: sums that come out of prefix sums may miss a memory limit by this."""
+__all__ = ["DeviceClasses", "classify", "fits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +42,11 @@ class DeviceClasses:
     bandwidth: float
 
 
-def memory_room(problem: Problem) -> Floats:
-    """Return [devices] the hard memory limits, with room for rounding: less than the independent check allows."""
-    slack = np.array([ROUNDING * (device.memory or 0.0) for device in problem.devices])
-    room: Floats = problem.memory_limit + np.minimum(slack, TOLERANCE / 2 * problem.memory_limit)
-    return room
-
-
 def classify(problem: Problem) -> DeviceClasses:
     """Group the devices of a ``shared`` or ``host`` problem."""
     time = np.where(problem.allowed, problem.time, np.inf)
     shared = isinstance(problem.interconnect, Shared)
-    memory = memory_room(problem)
+    memory = problem.memory_room
     pays = np.array([shared or device.pays_io for device in problem.devices])
     groups: dict[tuple[bytes, float, float, bool, int], list[int]] = {}
     for d in range(problem.k):

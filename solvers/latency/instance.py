@@ -70,7 +70,7 @@ class Instance:
             time=frozen(np.where(problem.allowed, problem.time, np.inf), np.float64),
             tensor=problem.tensor_time,
             memory=graph.memory,
-            limit=problem.memory_limit,
+            limit=problem.memory_room,
             group=group,
             member_offsets=frozen(np.concatenate(([0], np.cumsum(np.bincount(group)))), np.int64),
             members=frozen(np.argsort(group, kind="stable"), np.int64),

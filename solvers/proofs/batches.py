@@ -120,7 +120,7 @@ def _limits(problem: Problem) -> Floats:
         for d in range(problem.k) if rule.devices is None else rule.devices:
             memory = problem.devices[d].memory
             if memory is not None:
-                found[d] = (memory - problem.devices[d].reserve) * (1 + TOLERANCE * (1 + 1e-6))
+                found[d] = problem.devices[d].room * (1 + TOLERANCE * (1 + 1e-6))
     return found
 
 

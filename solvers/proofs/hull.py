@@ -153,7 +153,7 @@ class _Cut:
         device = self.problem.devices[d]
         if device.memory is None or not any(r.devices is None or d in r.devices for r in self.problem.of(Memory)):
             return inf
-        return (device.memory - device.reserve) * (1 + TOLERANCE) * (1 + 1e-9)
+        return device.room * (1 + TOLERANCE) * (1 + 1e-9)
 
     def alone(self, v: int) -> float:
         """Return the least time of a node on a device with ``io = free`` that may run all colocated with it."""

@@ -93,7 +93,7 @@ class Reading:
         found: dict[Kind, list[str]] = defaultdict(list)
         for d, device in enumerate(problem.devices):
             hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
-            limit, room = inf, (device.memory or 0.0) - device.reserve
+            limit, room = inf, device.room
             if hard and device.memory is not None:
                 limit = room + TOLERANCE * device.memory  # as the check of plans allows
             pays = isinstance(problem.interconnect, Shared) or device.pays_io

@@ -185,7 +185,7 @@ def _times(problem: Problem, group: Ints) -> Floats:
         for d in range(problem.k) if constraint.devices is None else constraint.devices:
             device = problem.devices[d]
             if device.memory is not None:
-                room = (device.memory - device.reserve) * (1 + TOLERANCE)
+                room = device.room * (1 + TOLERANCE)
                 closed[:, d] |= need * (1 - ROUNDING) > room * (1 + ROUNDING)
     allowed: Floats = np.where(closed[group], inf, time)
     return allowed

@@ -182,7 +182,7 @@ class _Classes:
         self._allowed = np.ones((count, problem.k), np.bool_)
         np.logical_and.at(self._allowed, classes, problem.allowed)
         self._memory = np.bincount(classes, problem.graph.memory, count)
-        self._limit = problem.memory_limit
+        self._limit = problem.memory_room
         self._apart: list[set[int]] = [set() for _ in range(count)]
         for number, group in enumerate(problem.of(Separate)):
             for v in group.nodes:

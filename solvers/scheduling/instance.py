@@ -53,7 +53,7 @@ class Instance:
             transfers=problem.transfers,
             exclusive=any(problem.of(ExclusiveLinks)),
             memory=problem.graph.memory,
-            limit=problem.memory_limit,
+            limit=problem.memory_room,
             together=colocated(problem),
             apart=tuple(constraint.nodes for constraint in problem.of(Separate)),
         )
