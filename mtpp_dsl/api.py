@@ -322,7 +322,7 @@ def _simple(problem: Problem, progress: Progress, limits: Limits) -> Bound | Non
     simple: Method = registry.load(registry.METHODS, "simple")()
     if simple.accepts(problem) is not None:
         return None
-    if limits.remaining <= 0 and progress.bound is not None:
+    if limits.remaining <= 0 and (progress.plan is not None or progress.bound is not None):
         return None
     left = None if limits.time is None else max(limits.remaining, LEAST_TIME)
     return supervision.run(simple, problem, Limits(time=left), Progress()).bound
