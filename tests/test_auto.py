@@ -232,16 +232,23 @@ class Rounded:
         return Result("gap", plan=plan, bound=bound, evaluation=found, method=self.name)
 
 
+class TwoSteps(Steps):
+    """One proof, and a search after it."""
+
+    def result(self) -> Result:
+        self.run(Task(Rounded()))
+        self.run(Task(Annealing()))
+        return self.answer()
+
+
 def test_a_proof_ends_a_lane_and_what_follows_it() -> None:
     """Where a method has gone to its end, no other is tried: what is open is the rounding of its proof."""
     problem = Problem.create(layered(6, 2), [Device("d0")], Shared(1.0))
     progress, limits = Progress(), Limits(time=60.0, gap=0.0)
     results = run_lane(problem, [Task(Rounded()), Task(Annealing())], limits, progress)
     assert [result.method for result in results] == ["rounded"]
-    run = Steps(problem, limits, Progress())
-    run.run(Task(Rounded()))
-    run.run(Task(Annealing()))
-    answer = run.answer()
+    run = TwoSteps(problem, limits, Progress())
+    answer = run.result()
     assert run.closed
     assert answer.bound is not None
     assert (answer.termination, answer.bound.method) == ("gap", "rounded")
