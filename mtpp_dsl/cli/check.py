@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,10 @@ from mtpp_dsl.units import counted, format_quantity
 
 __all__ = ["check_spec"]
 
-FEW = 4
+FEW = 3
 """So many methods of one kind are named unless all are asked for."""
+BOUNDS = ("simple", "critical-path")
+"""What is named for a bound beside what auto comes to."""
 SOLVE, PLAN, BOUND, COMPARE = "solve it", "plan", "bound", "compare"
 KINDS = {"plan and bound": SOLVE, "plan": PLAN, "bound": BOUND}
 
@@ -112,21 +115,19 @@ def _findings(problem: Problem) -> list[tuple[str, str]]:
 
 
 def _methods(problem: Problem) -> list[tuple[str, str]]:
-    """Return what auto would do, and a few of the methods that can solve the problem by themselves."""
+    """Return what auto would do, and a few of the methods that can solve the problem by themselves.
+
+    Only these few are imported: asking all takes twice as long.
+    """
     auto = find_method("auto")
     reason = auto.accepts(problem)
     steps: tuple[str, ...] = auto.outline(problem) if reason is None else ()  # type: ignore[attr-defined]
     turns = f"{_in_words(steps)} in turn, until plan and bound meet" if steps[1:] else "".join(steps)
     first = f"tries {turns}" if steps else f"cannot: {reason}"
-    can, _ = _sorted(problem, but=("auto",))
-    few = [_few(can[kind], word) for kind, word in ((SOLVE, ""), (PLAN, "for a plan"), (BOUND, "for a bound"))]
-    others = "; ".join(text for text in few if text)
+    can, _ = _sorted(problem, (*steps, *(name for name in BOUNDS if name not in steps)))
+    few = [(word, can[kind][:FEW]) for kind, word in ((SOLVE, ""), (PLAN, "for a plan"), (BOUND, "for a bound"))]
+    others = "; ".join(f"{word} {', '.join(names)}".strip() for word, names in few if names)
     return [("auto", first), ("methods", f"{others or 'no other fits'} (all: --verbose)")]
-
-
-def _few(names: list[str], what: str) -> str:
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return f"{what} {', '.join(names[:FEW])}{more}".strip() if names else ""
 
 
 def _in_words(names: tuple[str, ...]) -> str:
@@ -135,18 +136,16 @@ def _in_words(names: tuple[str, ...]) -> str:
 
 def _all_methods(problem: Problem) -> list[tuple[str, str]]:
     """Return every method, by what it can do for the problem, or with the reason why it cannot."""
-    can, cannot = _sorted(problem)
+    can, cannot = _sorted(problem, method_names())
     found = [(kind, ", ".join(names) or "no method yet") for kind, names in can.items() if names or kind == SOLVE]
     return found + [("cannot", f"{', '.join(names)}: {reason}") for names, reason in _together(cannot)]
 
 
-def _sorted(problem: Problem, but: tuple[str, ...] = ()) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
-    """Return the names of the methods that accept the problem, by kind, and the others with their reasons."""
+def _sorted(problem: Problem, names: Iterable[str]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+    """Return those of *names* whose methods accept the problem, by kind, and the others with their reasons."""
     can: dict[str, list[str]] = {SOLVE: [], PLAN: [], BOUND: [], COMPARE: []}
     cannot: list[tuple[str, str]] = []
-    for name in method_names():
-        if name in but:
-            continue
+    for name in names:
         kind = SOLVE
         try:
             method = find_method(name)
