@@ -1,4 +1,5 @@
 # make install: everything into .venv    make demo: solve a first spec    make test: what CI runs
+# make quick: after every change, some 90 s    make test-all: the long tests and many more random examples
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +7,7 @@ CONSTRAINTS := .ci/constraints.txt
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
-.PHONY: install demo test
+.PHONY: install demo test quick test-all
 
 install: $(STAMP)
 
@@ -23,7 +24,13 @@ $(STAMP): pyproject.toml $(CONSTRAINTS)
 demo: install
 	$(BIN)/mtpp solve examples/quickstart.mtpp
 
-test: install
+# a process a core; the tests of a file stay together, as they use the same compiled code
+test quick test-all: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python -m tests.tools.typecheck & types=$$!; $(BIN)/pytest && wait $$types
+	$(BIN)/python -m tests.tools.typecheck & types=$$!; \
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --amount=$(AMOUNT_$@) && wait $$types
+
+AMOUNT_test := usual
+AMOUNT_quick := quick
+AMOUNT_test-all := all

@@ -1,12 +1,13 @@
-"""Fail early, with the remedy, when the project is not installed; Hypothesis profiles; workloads."""
+"""Fail early, with the remedy, when the project is not installed; how much is tested; workloads."""
 
 from __future__ import annotations
 
-import os
+from collections import Counter
+from os import environ
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 try:
     import mtpp_dsl.grammars
@@ -19,19 +20,66 @@ except ModuleNotFoundError as error:
         returncode=4,
     )
 
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = {"quick": 0.1, "usual": 1.0, "all": 20.0}
+"""By the amount of testing, how many random examples there are for each of the usual ones."""
+QUICK_CASES = 2
+"""Of a test with many parameters, quick runs try so many."""
+LONGEST = (
+    "test_conformance", "test_listing", "test_cpsat", "test_ideals", "test_docs", "test_decomposition", "test_auto",
+    "test_auto_batches", "test_auto_schedule", "test_baselines", "test_latency", "test_branching", "test_annealing",
+)  # fmt: skip
+"""Files that take longest begin first, so that no process is left alone with one of them."""
+
 settings.register_profile(
     "default", max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("thorough", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.load_profile("default")
 
-ROOT = Path(__file__).resolve().parent.parent
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the amount of testing be chosen."""
+    parser.addoption(
+        "--amount",
+        choices=EXAMPLES,
+        default="usual",
+        help="quick: few cases of the fast tests (make quick); all: the long ones too (make test-all)",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the amount of testing does not ask for, scale random examples, and put long files first."""
+    amount = config.getoption("amount")
+    cases: Counter[str] = Counter()
+    kept, left = [], []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        cases[function] += 1
+        few = amount == "quick" and (item.get_closest_marker("slow") is not None or cases[function] > QUICK_CASES)
+        long = amount != "all" and item.get_closest_marker("long") is not None
+        (left if few or long else kept).append(item)
+    config.hook.pytest_deselected(items=left)
+    place = {name: i for i, name in enumerate(LONGEST)}
+    items[:] = sorted(kept, key=lambda item: place.get(item.path.stem, len(place)))
+    scaled: set[int] = set()
+    for item in items:
+        test = getattr(item, "obj", None)
+        if amount != "usual" and is_hypothesis_test(test) and id(test) not in scaled:
+            scaled.add(id(test))
+            _scale(test, EXAMPLES[amount])
+
+
+def _scale(test: object, by: float) -> None:
+    """Change how many random examples a test tries."""
+    chosen = getattr(test, "_hypothesis_internal_use_settings", settings.default)
+    many = max(1, round(by * chosen.max_examples))
+    test._hypothesis_internal_use_settings = settings(chosen, max_examples=many)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
     """Return the folder of published workloads; skips, visibly, where it is absent."""
-    folder = Path(os.environ.get("MTPP_DATA", ROOT.parent / "shared" / "data"))
+    folder = Path(environ.get("MTPP_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip(f"no workloads at {folder} (set MTPP_DATA)")
     return folder

@@ -62,6 +62,7 @@ def compiled_already(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ANNEAL, "pick", lambda *_: function)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 def test_random_problems_are_solved_to_the_optimum(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """60 mixtures of CPUs, memory, unsupported nodes, colocation, separation, pins: nearly always the optimum."""

@@ -58,6 +58,7 @@ def solve(method: str | Method, problem: Problem, **limits: object) -> Result:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHING)
 def test_plans_are_plans(name: str) -> None:
     """On mixtures of everything, inference and training: a plan that breaks nothing, or none with a reason."""

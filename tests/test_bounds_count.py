@@ -36,6 +36,7 @@ def plain(graph: Graph, k: int, bandwidth: float = 1.0) -> Problem:
     return Problem.create(graph, [Device(f"d{d}") for d in range(k)], Shared(bandwidth), constraints=[Acyclic()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHEAP)
 @settings(max_examples=120)
 @given(pipelines(most=6, most_devices=4))

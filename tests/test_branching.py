@@ -85,6 +85,7 @@ def _without_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding.Annealing, "accepts", lambda *_: "left out")
 
 
+@pytest.mark.slow
 def test_small_problems_are_solved_to_the_optimum() -> None:
     """150 random problems with memory, overflow, ties, zero weights: the optimum, or the proof of no plan."""
     statuses = Counter(check(random_problem(seed)) for seed in range(150))
@@ -117,6 +118,7 @@ def test_graphs_are_halved(model: str, seed: int) -> None:
     assert bounds_of(result) == sorted(bounds_of(result))
 
 
+@pytest.mark.slow
 def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many nodes as it likes over any devices, memory and overflow: bounds that hold, and mostly a plan."""
     monkeypatch.setattr(method, "MOST_NODES", 0)

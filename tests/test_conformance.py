@@ -24,6 +24,7 @@ def test_formulations(name: str) -> None:
     testing.check_formulation(registry.load(FORMULATIONS, name)())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names(METHODS))
 def test_methods(name: str) -> None:
     """A method's plans are plans and its bounds bounds; it stops when it should."""
@@ -33,6 +34,7 @@ def test_methods(name: str) -> None:
         pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names(BACKENDS))
 def test_backends(name: str) -> None:
     """A solver's incumbents and bounds are right; one that is not here says how to install it."""

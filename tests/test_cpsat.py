@@ -330,6 +330,7 @@ def test_the_whole_solve_reports_and_repeats() -> None:
     assert stopped.termination == "interrupted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", CpSat.formulations)
 def test_what_it_solves_keeps_the_contract_of_methods(formulation: str) -> None:
     """Plans are plans, bounds are bounds, the same twice, on every sample problem; limits and stops are heard."""

@@ -151,6 +151,7 @@ class Reader:
         return code or 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a page tells a reader to do works, in the order in which it tells it."""

@@ -264,6 +264,7 @@ def test_too_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
             assert result.cost >= best * (1 - 1e-9)
 
 
+@pytest.mark.slow
 def test_large_graphs_get_a_plan_and_a_bound() -> None:
     """Hundreds of nodes, and more ideals than are gone through: a plan not far from the bound of one level."""
     graph = layered(150, 5, work=10.0, output=1.0, seed=2)

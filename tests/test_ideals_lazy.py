@@ -88,6 +88,7 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WALK, "plain", WALK.compiled(lambda _: None))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """200 mixtures of CPUs, memory, overflow, unsupported nodes, colocation, pins: the optimum or the proof of none."""

@@ -152,6 +152,7 @@ def test_parts_of_orders_cost_no_more_than_all_in_a_row(seed: int) -> None:
             assert worth(instance, slot) <= instance.time[np.arange(instance.n), instance.home[free]].sum() + 1e-9
 
 
+@pytest.mark.slow
 def test_the_same_steps_compiled_and_plain() -> None:
     """One source, twice: the annealing ends at the same arrangement."""
     instance = Instance.of(latency_problem(4, most=6))
@@ -233,6 +234,7 @@ def test_greedy_says_that_its_subgraph_is_left_and_entered_again() -> None:
     assert "wait for each other" in result.notes[0]
 
 
+@pytest.mark.slow
 def test_published_workloads(data: Path) -> None:
     """BERT-24 is proved; others get close to what long searches found, in seconds; more subgraphs do no harm."""
     result = search(msr(data, "LayerGraphs/bert24_inference.json"))
