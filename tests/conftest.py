@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
     )
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = {"quick": 0.1, "usual": 1.0, "all": 20.0}
+EXAMPLES = {"quick": 0.1, "usual": 1.0, "all": 10.0}
 """By the amount of testing, how many random examples there are for each of the usual ones."""
 QUICK_CASES = 2
 """Of a test with many parameters, quick runs try so many."""
