@@ -137,7 +137,9 @@ class Reader:
                 assert asked or code == 0, f"{place}: ended with {code}\n{self.printed}"
                 assert_shown(shown, self.printed, place)
             elif command.startswith("make "):
-                assert re.search(rf"^{command.split()[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), place
+                assert re.search(
+                    rf"^[a-z -]*\b{command.split()[1]}[a-z -]*:", (ROOT / "Makefile").read_text(), re.MULTILINE
+                ), place
 
     def python(self, block: Block) -> None:
         code = compile("\n" * block.line + block.text, str(block.page), "exec")
