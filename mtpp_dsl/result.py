@@ -151,6 +151,11 @@ class Result(Picklable):
         return self.termination in ("gap", "complete") and self.gap is not None and self.gap <= OPTIMAL_GAP
 
     @property
+    def finished(self) -> bool:
+        """Whether the method ended by itself, not by the clock or on request: the same call would find no more."""
+        return self.termination not in ("time_limit", "interrupted")
+
+    @property
     def status(self) -> Status:
         """What we hold."""
         if self.infeasibility is not None:

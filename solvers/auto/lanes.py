@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.annealing.method import Annealing
@@ -13,39 +15,60 @@ from mtpp_dsl.solvers.portfolio.lane import Task
 
 __all__ = ["lanes"]
 
-TURN, AROUND = 0.4, 6
-"""Of the time left, on one core, until it is the other's turn; and how often."""
+TURNS, WHOLE = (1.0, 3.0), 2.0
+"""How long the turns of searches and bounds are on one core beside each other, and that of what searches everything."""
 FEW_DEVICES, FEW_NODES = 4, 62
 """With so few devices, or in graphs of so few nodes, a search of everything gets far."""
 SHARE = 0.4
 """Of the time, what a search for plans has before a second proof takes its core."""
 
 
-def lanes(problem: Problem, cores: int, *, ideals: bool = True) -> list[list[Task]]:
-    """Return lanes of tasks, at most as many as there are cores; without *ideals* where these were searched before.
+def lanes(
+    problem: Problem, cores: int, *, ideals: bool = True, searched: Container[str] = frozenset()
+) -> list[list[Task]]:
+    """Return lanes of tasks, at most as many as there are cores.
 
     With two, the first searches for plans and the second bounds. Where the devices stand in an order, what searches
     everything comes first, if the problem is small; else the search for plans gives way to it, or to a second bound,
     which goes by small steps. With more they have lanes of their own, and the rest search with other seeds. On one core
-    they take turns.
+    they take turns: the second is longer, searches have another seed in it, and bounds go on from what is known.
+
+    Args:
+        problem: what is asked.
+        cores: how many processes may run.
+        ideals: False where all ideals were searched before.
+        searched: names of the searches for plans that the first seed was given to before.
     """
     ordered = problem.acyclic or problem.contiguous
     plans = _accepting(problem, Annealing(), SliceGraph())[:1]
     bounds = _accepting(problem, Configuration())
     branching = _accepting(problem, Branching()) if ordered else []
+    seed = 1 if any(method.name in searched for method in plans) else 0
     whole = branching or (_accepting(problem, Ideals()) if ordered and ideals else [])
     if cores == 1:
-        turns = [Task(method, TURN) for _ in range(AROUND) for method in (*plans, *bounds)]
-        return [[*(Task(method, TURN) for method in (*plans, *whole)), *turns]]
+        return _in_turn(plans, whole, bounds, seed)
     sure = [Configuration(step=0.15, share=0.25)] if branching and bounds else []
     far = bool(branching) and (problem.k <= FEW_DEVICES or problem.graph.n <= FEW_NODES)
     if cores == 2 and whole:
         first = [*whole, *plans, *sure] if far else [*plans, *(sure or whole)]
-        found = [[Task(method, SHARE if method in plans else 1.0) for method in first], [*map(Task, bounds)]]
+        lane = [Task(method, SHARE, seed=seed) if method in plans else Task(method) for method in first]
+        found = [lane, [*map(Task, bounds)]]
     else:
-        seeds = [Task(method, seed=seed) for seed in range(1, cores) for method in plans]
-        found = [[task] for task in (*map(Task, (*plans, *bounds, *whole, *sure)), *seeds)]
+        searches = [Task(method, seed=seed + number) for number in range(cores) for method in plans]
+        found = [[task] for task in (*searches[:1], *map(Task, (*bounds, *whole, *sure)), *searches[1:])]
     return [lane for lane in found if lane][:cores]
+
+
+def _in_turn(plans: list[Method], whole: list[Method], bounds: list[Method], seed: int) -> list[list[Task]]:
+    """Return one lane: a short turn of each, with one of what searches everything between, then a long one."""
+    turns: list[tuple[float, Method, int]] = []
+    for number, weight in enumerate(TURNS):
+        turns += [(weight, method, seed + number) for method in plans]
+        turns += [(WHOLE, method, 0) for method in whole if number == 0]
+        turns += [(weight, method, 0) for method in bounds]
+    left = [sum(weight for weight, *_ in turns[i:]) for i in range(len(turns))]
+    lane = [Task(method, weight / rest, seed=own) for (weight, method, own), rest in zip(turns, left, strict=True)]
+    return [lane] if lane else []
 
 
 def _accepting(problem: Problem, *methods: Method) -> list[Method]:

@@ -92,6 +92,7 @@ class Run(Steps):
         super().__post_init__()
         self.of_ideals: tuple[str, ...] = ()
         self.ideals_ended = False
+        self.tried: set[str] = set()  # searches for plans that were given the first seed
 
     def searches(self) -> Iterator[Method]:
         """Yield the searches for splits; the last has a turn only where the others refuse, as of some replicas."""
@@ -215,6 +216,7 @@ class Run(Steps):
         seconds = max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining))
         if self.orderless:
             self.progress.say(f"annealing {self.problem.graph.n} nodes")
+            self.tried.add(Annealing.name)
             Annealing(QUICK_PATIENCE).solve(self.together, self.limits.within(seconds), self.counted())
         else:
             self.slice(seconds)
@@ -233,6 +235,7 @@ class Run(Steps):
         self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
         valid_anyway = len(relaxed.constraints) == len(problem.constraints) and self.together is problem
         start = self.limits.start if self.reduced.lift is identity else None
+        self.tried.add(SliceGraph.name)
         (SliceGraph() if improved else SliceGraph(starts=0)).solve(
             relaxed,
             self.limits.within(seconds, start=start),
@@ -243,7 +246,8 @@ class Run(Steps):
         """Search and bound at the same time, until plan and bound meet or neither gets better."""
         if self.closed:
             return
-        ran = lanes(self.together, 1 if self.small else cores(self.limits), ideals=not self.ideals_ended)
+        count = 1 if self.small else cores(self.limits)
+        ran = lanes(self.together, count, ideals=not self.ideals_ended, searched=self.tried)
         if not ran:
             return
         limits = self.limits.within(self.race_share * self.limits.remaining, start=self.reduced.best_plan)

@@ -53,6 +53,7 @@ class Steps(ABC):
         self.notes: list[str] = []
         self.used = False
         self._given: list[Method] = []
+        self._finished: list[Task] = []  # methods that have ended by themselves, with their seeds
 
     @abstractmethod
     def result(self) -> Result:
@@ -131,12 +132,21 @@ class Steps(ABC):
         if self.closed:
             return
         limits = self.limits.within(self.limits.remaining, start=self.progress.plan or self.limits.start)
-        for found in run_lane(self.problem, [task], limits, self.progress):
+        for found in run_lane(self.problem, self.open([task]), limits, self.progress):
             self.take(found)
+            if found.finished:
+                self._finished.append(task)
+
+    def open(self, tasks: Sequence[Task]) -> list[Task]:
+        """Return the tasks without those whose method has ended by itself before, with the same seed."""
+        had = [(task.method, task.seed) for task in self._finished]
+        return [task for task in tasks if (task.method, task.seed) not in had]
 
     def at_once(self, lanes: Sequence[Sequence[Task]]) -> None:
         """Run lanes at the same time, or the only one here, until plan and bound meet; without what cannot be used."""
-        lanes = [[task for task in lane if refusal(task.method, self.problem) is None] for lane in lanes]
+        lanes = [
+            [task for task in lane if refusal(task.method, self.problem) is None] for lane in map(self.open, lanes)
+        ]
         lanes = [lane for lane in lanes if lane]
         if len(lanes) == 1:
             results = run_lane(self.problem, lanes[0], self.limits, self.progress)

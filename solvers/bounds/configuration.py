@@ -138,7 +138,10 @@ class _Run:
             self._columns.add(int(self._groups.devices.kind[d]), held)
 
     def _look(self) -> bool:
-        """Return whether somebody has found a better plan."""
+        """Take a better bound of somebody else; return whether somebody has found a better plan."""
+        proved = self._progress.bound
+        if proved is not None and proved.cost > self.bound.cost:
+            self.bound = proved
         known, found = self._plan_cost, self._progress.incumbent
         if found is None or found >= known:
             return False

@@ -56,8 +56,9 @@ def run_lane(
     """Run the tasks until plan and bound meet, and return what each said at its end.
 
     Every task starts from the best plan known when its turn comes, whoever has found it. One that proves that there is
-    no plan, or goes to its end with a proof, is the last. One that refuses after all, or whose solver fails, has a
-    result with termination "error" and a note that says why.
+    no plan, or goes to its end with a proof, is the last. A method that has ended by itself has no further turn with
+    the same seed. One that refuses after all, or whose solver fails, has a result with termination "error" and a note
+    that says why.
 
     Args:
         problem: what is asked.
@@ -67,10 +68,12 @@ def run_lane(
         began: called with the number of every task that begins.
     """
     results: list[Result] = []
+    finished: set[tuple[int, int]] = set()
     for number, task in enumerate(tasks):
         if closed(progress, limits):
             break
-        if refusal(task.method, problem) is not None:
+        turn = id(task.method), task.seed
+        if turn in finished or refusal(task.method, problem) is not None:
             continue
         start = progress.plan or limits.start
         own = limits.within(min(task.seconds, task.share * limits.remaining), start=start)
@@ -79,4 +82,6 @@ def run_lane(
         results.append(attempt(task.method, problem, replace(own, seed=limits.seed + task.seed), progress))
         if results[-1].infeasibility is not None or results[-1].settled:
             break
+        if results[-1].finished:
+            finished.add(turn)
     return results

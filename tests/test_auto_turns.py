@@ -1,0 +1,87 @@
+"""Method ``auto`` starts nothing twice without a reason."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.registry import METHODS, available, built_in, load
+from mtpp_dsl.result import Result, Termination
+from mtpp_dsl.samples import large, large_schedule, small
+from mtpp_dsl.solvers.auto import run, steps
+from mtpp_dsl.solvers.auto.method import Auto
+from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
+
+PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}
+MODELS = ("mip.method:MipMethod", "cpsat.method:Scheduling", "cpsat.method:BatchScheduling")
+SECONDS = 60.0
+
+
+class Starts:
+    """What ``auto`` starts: every method ends at once, with nothing found.
+
+    Attributes:
+        seen: of each method with its arguments, seed and problem, the seconds that it was given each time.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, termination: Termination) -> None:
+        self.seen: dict[tuple[object, ...], list[float]] = {}
+        self._termination = termination
+        found = [load(METHODS, name) for name in available(METHODS) if name != "auto"]
+        found += [built_in(f"mtpp_dsl.solvers.{place}") for place in MODELS]
+        for kind in (one for one in found if isinstance(one, type)):
+            monkeypatch.setattr(kind, "solve", self._solver(), raising=False)
+        for module in (run, steps):
+            monkeypatch.setattr(module, "run_together", _one_after_another)
+
+    def _solver(self) -> Any:
+        def solve(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
+            step = getattr(method, "step", None)  # another way to the same bound
+            key = (type(method), method.name, step, limits.seed, pickle.dumps(problem))
+            self.seen.setdefault(key, []).append(
+                min(limits.remaining, getattr(method, "patience", SECONDS))
+            )  # of ideals, seconds
+            return Result(self._termination, method=method.name, seed=limits.seed)
+
+        return solve
+
+    def of(self, problem: Problem, threads: int, seconds: float = SECONDS) -> list[tuple[str, int, list[float]]]:
+        """Return the names and seeds of what was started more than once, and the seconds that it was given."""
+        self.seen.clear()
+        Auto().solve(problem, Limits(time=seconds, threads=threads, gap=0.0), Progress())
+        return [(str(key[1]), int(str(key[3])), given) for key, given in self.seen.items() if len(given) > 1]
+
+
+def _one_after_another(
+    problem: Problem, lanes: Sequence[Sequence[Task]], limits: Limits, progress: Progress
+) -> tuple[list[Result], tuple[str, ...]]:
+    return [result for lane in lanes for result in run_lane(problem, lane, limits, progress)], ()
+
+
+def accepted() -> Iterator[tuple[str, Problem]]:
+    return ((name, problem) for name, problem in PROBLEMS.items() if Auto().accepts(problem) is None)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_what_has_ended_by_itself_is_not_started_again(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """No method that ends by itself is given the same problem with the same seed again, by whatever step."""
+    starts = Starts(monkeypatch, "complete")
+    for name, problem in accepted():
+        assert starts.of(problem, threads) == [], name
+        assert len(starts.seen) > 2, name
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_what_the_time_has_ended_is_given_more(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """What the time has ended is started again only with twice as much; searches for plans take new seeds."""
+    starts = Starts(monkeypatch, "time_limit")
+    for name, problem in accepted():
+        for method, _, given in starts.of(problem, threads):
+            assert method not in ("annealing", "slicegraph", "latency-search", "lns"), name
+            assert all(later >= 1.9 * sooner for sooner, later in pairwise(given)), (name, method, given)
