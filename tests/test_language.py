@@ -64,6 +64,22 @@ def test_algebra() -> None:
     ]
 
 
+def test_strings_name_nodes_and_devices() -> None:
+    """Where a node or a device is wanted, a string is its name, in functions too."""
+    problem = load(
+        """
+        graph { node "a/1" (work = 2) node b (work = 3) }
+        device gpu[2] (memory = 3)
+        interconnect shared (bandwidth = 1)
+        minimize bottleneck
+        constraint one: on("a/1", "gpu[1]") + load("gpu[0]") / 5 <= memory("gpu[1]")
+        """
+    )
+    (row,) = problem.of(c.Linear)
+    assert dict(row.terms) == {c.On(0, 1): 1.0, c.Load(0): 0.2}
+    assert row.rhs == 3
+
+
 def test_constant_rows() -> None:
     """A row without decisions that holds is left out; one that does not is kept, as an infeasibility."""
     head = "graph { node a (work = 1 s) }" + REST

@@ -272,14 +272,15 @@ class _Evaluator:
         if len(arguments) != len(wanted):
             given = f"{len(arguments)} argument{'s' if len(arguments) != 1 else ''}"
             raise Complaint(f"{name}({', '.join(wanted)}) got {given}", node.span)
-        resolved = [self.node_by_string(a, w) for a, w in zip(arguments, wanted, strict=True)]
+        resolved = [self.by_string(a, w) for a, w in zip(arguments, wanted, strict=True)]
         return self.placed(node.span, function, self.scope, *resolved)
 
-    def node_by_string(self, value: Value, wanted: str) -> Value:
-        """Return the node that a string names, where a node is wanted (names such as "225")."""
-        if isinstance(value, str) and "node" in wanted:
-            return self.scope.node(value) or value
-        return value
+    def by_string(self, value: Value, wanted: str) -> Value:
+        """Return the node or the device that a string names, where one is wanted (names such as "225")."""
+        if not isinstance(value, str):
+            return value
+        node = self.scope.node(value) if "node" in wanted else None
+        return node or (self.scope.device(value) if "device" in wanted else None) or value
 
     def aggregate(self, node: tree.Call, local: Locals) -> Value:
         if node.clauses is not None:

@@ -101,6 +101,11 @@ class Scope:
         index = self._nodes.get(name)
         return None if index is None else NodeRef(index)
 
+    def device(self, name: str) -> DeviceRef | None:
+        """Return the device of that name."""
+        index = self._devices.get(name)
+        return None if index is None else DeviceRef(index)
+
     def member(self, name: str, span: Span) -> Value | None:
         """Return the node, device or family called *name*, or None.
 
