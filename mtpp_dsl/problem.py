@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
-from math import ulp
 from types import MappingProxyType
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
@@ -78,10 +78,10 @@ class Device:
 
     @property
     def room(self) -> float:
-        """What the memory has beside the reserve (4.1 less 0.1 is 4; floats are just short of it); ``inf`` without."""
+        """What the memory has beside the reserve, as their decimals say (4.1 less 0.1 is 4); ``inf`` without one."""
         if self.memory is None:
             return float("inf")
-        return self.memory if not self.reserve else max(self.memory - self.reserve, 0.0) + 2 * ulp(self.memory)
+        return max(float(Decimal(repr(float(self.memory))) - Decimal(repr(float(self.reserve)))), 0.0)
 
 
 @dataclass(frozen=True)
