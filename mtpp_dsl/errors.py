@@ -125,15 +125,15 @@ def _comparable(word: str, known: Iterable[str]) -> list[str]:
     return near[:MAX_COMPARED]
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` when *known* has a word close to *word*, else ``""``.
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return ``"; did you mean 'x'?"`` when *known* has a word close to *word*, else ``""``; *cutoff* says how close.
 
     >>> did_you_mean("acylic", ["acyclic", "memory"])
     "; did you mean 'acyclic'?"
     >>> did_you_mean("zzz", ["acyclic"])
     ''
     """
-    near = get_close_matches(word, _comparable(word, known), n=1) if len(word) <= MAX_WORD else []
+    near = get_close_matches(word, _comparable(word, known), n=1, cutoff=cutoff) if len(word) <= MAX_WORD else []
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.graph import Graph
+from mtpp_dsl.near_units import unit_hint
 from mtpp_dsl.units import NONE, SIZE, TIME, UNITS, WORK, Dimension
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class _Weights:
         factor, dimension = UNITS.get(match[2], (1.0, NONE)) if match else (1.0, NONE)
         if match is None or dimension not in self.dimensions:
             units = [unit for unit, (_, of) in UNITS.items() if of in self.dimensions]
-            hint = did_you_mean(match[2], units) if match else ""
+            hint = unit_hint(match[2], self.dimensions) if match else ""
             raise UsageError(f"{what} is {text!r:.60}, which is no number with a unit such as {units[0]}{hint}")
         self._agree(what, _BASE[dimension])
         return float(match[1].replace("_", "")) * factor

@@ -25,6 +25,7 @@ DATA = {
     "from_networkx",
     "graph",
     "limits",
+    "near_units",
     "pickling",
     "plan",
     "preparation",

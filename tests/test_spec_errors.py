@@ -34,7 +34,7 @@ CASES = [
     ("constraint c: gpu(0) <= 3 ms", "gpu", "there is no function 'gpu'"),
     ("let x = y\nlet y = x", "x", "'let x' is defined by itself: x -> y -> x"),
     ("param k: intt = 3", "intt", "there is no type 'intt'; did you mean 'int'?"),
-    ("param k: int", "k", "param 'k' has no value: give it with -D k=…"),
+    ("param k: int", "k", "param 'k' has no value: give it with -D k=4"),
     ("param k: int = 5 in 1..4", "5", "param 'k' must be in 1..4"),
     ("param k: int = 1.5", "1.5", "param 'k' is of type int; this is 1.5"),
     ("param t: time = 3 MiB", "3 MiB", "param 't' is of type time; this is a size"),
@@ -200,12 +200,64 @@ def test_params_from_outside() -> None:
     """-D names a param that exists, with a value of its type."""
     text = HEAD + "param k: int = 4\nparam t: time = 1 ms"
     assert "-D q: there is no param 'q'" in errors(text, q=3)[0].message
-    assert "param 'k' is of type int; this is a time" in errors(text, k="3 ms")[0].message
+    assert "param 'k' is of type int, such as 4; this is a time" in errors(text, k="3 ms")[0].message
     assert "param 'k' is of type int" in errors(text, k="2.5")[0].message
-    assert "nothing is called 'x'" in errors(text, k="x")[0].message
+    assert errors(text, k="x")[0].notes == ("nothing is called 'x'",)
     assert load(text, {"k": "1 + 2", "t": "5 us"}).origin.params == {"k": 3, "t": "5 us"}
     listed = load(HEAD + "param a = [1, 2 ms]\nparam b = 1..3\nparam c = 0..200", {"b": "[]"}).origin.params
     assert listed == {"a": "[1, 2 ms]", "b": "[]", "c": "201 items"}
+
+
+PARAMS = """
+param k: int = 4
+param few: int = 2 in [1, 2]
+param f: float = 1
+param room: size = 16 GB in [16 GB, 32 GB]
+param plain: size
+param t: time = 1 ms
+param b: bandwidth = 8 GB/s
+param g: bool = true
+param u = 3 ms
+"""
+
+GIVEN = [
+    ("k", "five", "param 'k' is of type int, such as 4"),
+    ("k", "3 ms", "param 'k' is of type int, such as 4; this is a time"),
+    ("k", "2.5", "param 'k' is of type int, such as 4; this is 2.5"),
+    ("k", "", "param 'k' is of type int, such as 4"),
+    ("k", "1e400", "param 'k' is of type int, such as 4"),
+    ("k", True, "param 'k' is of type int, such as 4; this is true or false"),
+    ("k", None, "cannot use a NoneType as a value"),
+    ("few", "3", "param 'few' must be in [1, 2]"),
+    ("f", "3 ms", "param 'f' is of type float, such as 0.5; this is a time"),
+    ("room", "1e9", "it has no unit, and param 'room' is a size: write one, such as -D room=16GB"),
+    ("room", "big", "param 'room' is of type size, such as 16GB"),
+    ("room", "3 gb", "param 'room' is of type size, such as 16GB"),
+    ("t", "5", "it has no unit, and param 't' is a time: write one, such as -D t=3ms"),
+    ("b", "8 GB", "param 'b' is of type bandwidth, such as 8GB/s; this is a size"),
+    ("g", "yes", "param 'g' is of type bool, such as true"),
+    ("u", "x y", "this is no value; a text with spaces stands in double quotes"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), GIVEN, ids=[f"{name}={value}" for name, value, _ in GIVEN])
+def test_wrong_values_from_outside(name: str, value: object, message: str) -> None:
+    """What is wrong about a value given with -D is said of that, with its type and a value that would do."""
+    (found,) = errors(HEAD + PARAMS, **{"plain": "1 GB", name: value})
+    assert found.message == f"-D {name}={value}: {message}"
+    assert found.span is None
+
+
+def test_a_value_without_a_unit_is_blamed_before_what_reads_it() -> None:
+    """A size given as a number where the spec has units is named first; where nothing has units, it is taken."""
+    text = HEAD.replace("memory = 1 GiB", "memory = room") + "param room: size"
+    first, second = errors(text, room="1e9")
+    assert first.message == (
+        "-D room=1e9 has no unit, and other quantities of the spec have one: write one, such as -D room=16GB"
+    )
+    assert "all sizes of a problem carry units" in second.message
+    plain = "graph { node a (params = 3) }\ndevice d (memory = room)\ninterconnect shared (bandwidth = 1)\n"
+    assert load(plain + "minimize bottleneck\nparam room: size\n", {"room": "5"}).devices[0].memory == 5
 
 
 def test_includes(tmp_path: Path) -> None:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from mtpp_dsl.constraints import Bottleneck, Makespan
-from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import arithmetic, tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS, decision
+from mtpp_dsl.language.linear import general_remedy, is_not_linear
+from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 from mtpp_dsl.limits import MAX_STEPS
+from mtpp_dsl.near_units import unit_hint
 from mtpp_dsl.source import Span
-from mtpp_dsl.units import NONE, SIZE, UNITS
+from mtpp_dsl.units import NONE, SIZE, TIME, UNITS
 
 __all__ = ["Locals", "evaluate", "iterate", "number", "truth", "whole"]
 
 Locals = Mapping[str, Value]
 
 _MAX_RANGE = 1_000_000
+_UNIT_NOTE = "a unit stands behind a number, as 1 ms does; rates are per second, such as GB/s"
 
 
 def evaluate(node: tree.Expression, scope: Scope, local: Locals | None = None) -> Value:
@@ -36,8 +39,10 @@ def truth(node: tree.Expression, scope: Scope, local: Locals) -> bool:
     value = evaluate(node, scope, local)
     if isinstance(value, bool):
         return value
-    what = "depends on decisions" if isinstance(value, Affine) else f"is {describe(value)}"
-    raise Complaint(f"a condition must be true or false; this {what}", node.span)
+    if isinstance(value, Affine):
+        notes = ["decisions are counted by adding them up: sum(on(v, d) for v in nodes)"]
+        raise Complaint("a condition must be true or false; this depends on decisions", node.span, notes)
+    raise Complaint(f"a condition must be true or false; this is {describe(value)}", node.span)
 
 
 def number(node: tree.Expression, scope: Scope, local: Locals, what: str) -> Quantity:
@@ -86,6 +91,12 @@ def _shown(value: Quantity) -> str:
     return f"{value.value:g}" if value.dimension == NONE else str(value.dimension)
 
 
+def _complaint(error: Mismatch, span: Span) -> Complaint:
+    """Return a mismatch with its place, and with what may be written instead of a term that is not linear."""
+    message = str(error)
+    return Complaint(message, span, general_remedy(message) if is_not_linear(message) else ())
+
+
 class _Evaluator:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -132,7 +143,7 @@ class _Evaluator:
         try:
             return function(*arguments)  # type: ignore[operator, no-any-return]
         except Mismatch as error:
-            raise Complaint(str(error), span) from None
+            raise _complaint(error, span) from None
 
     def number(self, node: tree.Number, _: Locals) -> Quantity:
         known = self.scope.numbers.get(id(node))
@@ -148,8 +159,7 @@ class _Evaluator:
             if dimension == SIZE:
                 self.scope.sizes.add(node.unit.text)
         else:
-            known = [unit for unit in UNITS if unit.lower() == node.unit.text.lower()] or UNITS
-            raise Complaint(f"there is no unit {node.unit.text!r}{did_you_mean(node.unit.text, known)}", node.unit.span)
+            raise Complaint(f"there is no unit {node.unit.text!r}{unit_hint(node.unit.text)}", node.unit.span)
         if factor < 1:  # 5 us is 5 / 10^6, which is nearer than 5 * 1e-6
             value = self.placed(node.span, arithmetic.divide, Quantity(node.value), Quantity(round(1 / factor)))
         else:
@@ -159,6 +169,8 @@ class _Evaluator:
 
     def name(self, node: tree.Name, local: Locals) -> Value:
         if node.subscripts:
+            if (node.name in FUNCTIONS or node.name in AGGREGATES) and self.scope.member(node.name, node.span) is None:
+                raise Complaint(f"a function's arguments stand in '(' and ')': write {node.name}(…)", node.span)
             inside = ",".join(str(whole(s, self.scope, local, "a subscript")) for s in node.subscripts)
             full = f"{node.name}[{inside}]"
             member = self.scope.member(full, node.span)
@@ -175,7 +187,10 @@ class _Evaluator:
         if known is None:
             known = self.scope.member(node.name, node.span)
         if known is None:
-            raise self.scope.unknown(node.name, node.span, list(local))
+            complaint = self.scope.unknown(node.name, node.span, list(local))
+            if node.name in UNITS or (len(node.name) > 2 and unit_hint(node.name, [TIME])):
+                raise Complaint(complaint.diagnostic.message, node.span, [_UNIT_NOTE])
+            raise complaint
         return known
 
     def let(self, name: str, span: Span) -> Value:
@@ -212,7 +227,7 @@ class _Evaluator:
             try:
                 result = arithmetic.multiply(result, right) if operator == "*" else arithmetic.divide(result, right)
             except Mismatch as error:
-                raise Complaint(str(error), node.operands[0].span.to(operand.span)) from None
+                raise _complaint(error, node.operands[0].span.to(operand.span)) from None
             if isinstance(result, Affine):
                 self.scope.spend(len(result.terms), operand.span)
         return result
@@ -260,7 +275,7 @@ class _Evaluator:
     def call(self, node: tree.Call, local: Locals) -> Value:
         name = node.function.text
         if name not in FUNCTIONS and name not in AGGREGATES:
-            hint = did_you_mean(name, [*FUNCTIONS, *AGGREGATES])
+            hint = word_hint(name, [*FUNCTIONS, *AGGREGATES], "function")
             note = f"subscripts are written {name}[…]" if self.scope.member(name, node.span) is not None else ""
             raise Complaint(f"there is no function {name!r}{hint}", node.function.span, [note] if note else [])
         if name in AGGREGATES:

@@ -97,6 +97,15 @@ class _Lowering:
         self.left_out: tuple[Device, ...] = ()  # devices of the graph's file, which 'graph from' does not take
 
     def problem(self) -> Problem:
+        """Return the problem; where units do not agree, params given without one are named first."""
+        try:
+            return self.lowered()
+        except SpecError as error:
+            units = any(str(NONE) in diagnostic.message for diagnostic in error.diagnostics)
+            blamed = [Diagnostic(message) for message in self.scope.plain if units]
+            raise SpecError([*blamed, *error.diagnostics]) from None
+
+    def lowered(self) -> Problem:
         self.attempt(self.version)
         self.wrong += bind_params(self.statements, self.given, self.scope)
         self.define_lets()

@@ -10,6 +10,7 @@ from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, subtract
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
+from mtpp_dsl.language.linear import condition_remedy, is_not_linear, remedy
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
@@ -49,7 +50,7 @@ def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: 
     label = statement.label.text
     for suffix, local in _quantified(statement.quantifiers, scope, {}):
         for body in _inequalities(statement.body):
-            row = _row(body, scope, local)
+            row = _linear_row(body, statement, scope, local)
             _check_decisions(row, body.span, objective)
             operator = cast('Literal["<=", "==", ">="]', _SENSES[body.operator])
             linear = c.Linear(
@@ -102,13 +103,27 @@ def _inequalities(body: tree.Expression) -> Iterator[tree.Compare]:
             yield from _inequalities(operand)
         return
     if not isinstance(body, tree.Compare):
-        raise Complaint("a labelled constraint is an inequality: '<=', '>=' or '=='", body.span)
+        said = condition_remedy(body)
+        notes = [said] if said else []
+        raise Complaint("a labelled constraint is an inequality: '<=', '>=' or '=='", body.span, notes)
     if body.operator not in _SENSES:
         remedy = {"<": "; write '<='", ">": "; write '>='"}.get(body.operator, "")
         raise Complaint(
             f"a constraint over decisions uses '<=', '>=' or '==', not {body.operator!r}{remedy}", body.span
         )
     yield body
+
+
+def _linear_row(body: tree.Compare, statement: tree.LabelledConstraint, scope: Scope, local: Locals) -> Affine:
+    """Return a row, or complain with what may be written instead of one that is not linear."""
+    try:
+        return _row(body, scope, local)
+    except Complaint as complaint:
+        found = complaint.diagnostic
+        if found.span is None or not is_not_linear(found.message):
+            raise
+        said = remedy(body, statement.quantifiers, found.span)
+        raise Complaint(found.message, found.span, [said] if said else found.notes) from None
 
 
 def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:

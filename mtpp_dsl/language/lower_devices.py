@@ -28,6 +28,10 @@ Routing: TypeAlias = Literal["widest", "direct"]
 __all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
 
 _DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported", "group", "fixed", "overhead")
+_INTERCONNECTS = (
+    "interconnects are: shared, where all devices have one channel to memory;",
+    "host, the same, where devices with io = free pay nothing; links, where each pair of devices has its own",
+)
 
 
 @dataclass(frozen=True)
@@ -173,9 +177,9 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
     }
     if kind not in options:
         raise Complaint(
-            f"there is no interconnect {kind!r}{did_you_mean(kind, options)}",
+            f"there is no interconnect {kind!r}{did_you_mean(kind, options, cutoff=0.75)}",
             statement.name.span,
-            [f"interconnects are: {', '.join(options)}"],
+            _INTERCONNECTS,
         )
     given = Options(statement.options, options[kind], f"interconnect {kind}", scope)
     bandwidth = given.quantity("bandwidth", (RATE, NONE))

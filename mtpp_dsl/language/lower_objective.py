@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.problem import Objective
@@ -26,7 +26,7 @@ def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Objecti
     """
     name = statement.name.text
     if name not in _SENSES:
-        hint = did_you_mean(name, _SENSES)
+        hint = word_hint(name, _SENSES, "objective")
         raise Complaint(
             f"there is no objective {name!r}{hint}", statement.name.span, [f"objectives are: {', '.join(_SENSES)}"]
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.language.values import Quantity
+from mtpp_dsl.near_units import unit_hint
 from mtpp_dsl.source import Diagnostic, Source, Span
 from mtpp_dsl.units import NONE, TIME, UNITS
 
@@ -141,8 +142,7 @@ def _header(cells: list[_Cell]) -> tuple[dict[str, int], str | None]:
         if given is not None:
             name, unit = "time", given[1]
             if unit not in UNITS or UNITS[unit][1] != TIME:
-                known = [each for each, (_, dimension) in UNITS.items() if dimension == TIME]
-                raise Complaint(f"there is no unit of time {unit!r}{did_you_mean(unit, known)}", cell.span)
+                raise Complaint(f"there is no unit of time {unit!r}{unit_hint(unit, [TIME])}", cell.span)
         if name in columns:
             raise Complaint(f"there are two columns {name!r}", cell.span)
         columns[name] = i

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, number, whole
+from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, describe
 from mtpp_dsl.language.values import Sequence as Values
@@ -35,7 +36,7 @@ class Options:
             if name not in known:
                 listed = f"{owner} takes: {', '.join(known)}" if known else f"{owner} takes no options"
                 raise Complaint(
-                    f"{owner} has no option {name!r}{did_you_mean(name, known)}", option.name.span, [listed]
+                    f"{owner} has no option {name!r}{word_hint(name, known, _sort(owner))}", option.name.span, [listed]
                 )
             if name in self.options:
                 raise Complaint(f"option {name!r} is given twice", option.name.span)
@@ -100,3 +101,8 @@ class Options:
             if not isinstance(item, str):
                 raise Complaint(f"{name} must be a list of strings; it holds {describe(item)}", self.span(name))
         return tuple(item for item in items if isinstance(item, str))
+
+
+def _sort(owner: str) -> str:
+    """Return the sort of words that the options of *owner* are."""
+    return "channel" if owner == "a link" or owner.startswith("interconnect ") else owner

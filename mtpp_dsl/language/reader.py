@@ -13,11 +13,12 @@ from mtpp_dsl.files import read_text
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_counted, parse_expression
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.language.values import Sequence as Values
-from mtpp_dsl.source import Diagnostic, Source, Span
+from mtpp_dsl.source import Diagnostic, Source, Span, shortened
 from mtpp_dsl.units import NONE, RATE, SIZE, TIME, Dimension
 
 __all__ = ["MAX_SPEC_BYTES", "Recorded", "bind_params", "read_source", "read_statements"]
@@ -27,6 +28,7 @@ MAX_SPEC_BYTES = 16 * 2**20
 
 _TYPES: dict[str, Dimension] = {"int": NONE, "float": NONE, "time": TIME, "size": SIZE, "bandwidth": RATE}
 _TEXT_TYPES = ("string", "path")
+_SUCH_AS = {"int": "4", "float": "0.5", "time": "3ms", "size": "16GB", "bandwidth": "8GB/s", "bool": "true"}
 
 
 def read_source(path: Path, name: str, included_from: Span | None = None) -> Source:
@@ -174,26 +176,53 @@ def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
     kind = None if statement.type is None else statement.type.text
     if statement.type is not None and kind not in (*_TYPES, *_TEXT_TYPES, "bool"):
         known = [*_TYPES, "bool", *_TEXT_TYPES]
-        hint = did_you_mean(statement.type.text, known)
+        hint = word_hint(statement.type.text, known, "type")
         raise Complaint(
             f"there is no type {statement.type.text!r}{hint}", statement.type.span, [f"types are: {', '.join(known)}"]
         )
     default = None if statement.default is None else evaluate(statement.default, scope)
     if name in given:
-        outside = given[name]
-        if isinstance(outside, Recorded):
-            outside = _recorded(name, outside, kind, default)
-        value = _given(name, outside, kind, default)
-        span: Span | None = None
-        base = Path()
-    elif default is None:
-        raise Complaint(f"param {name!r} has no value: give it with -D {name}=…", statement.name.span)
-    else:
-        assert statement.default is not None
-        value, span, base = default, statement.default.span, folder
-    typed = _typed(name, value, kind, base, span)
-    _check_domain(statement, typed, span, scope)
+        return _from_outside(statement, given[name], default, scope)
+    if default is None:
+        example = _SUCH_AS.get(kind or "", "…")
+        raise Complaint(f"param {name!r} has no value: give it with -D {name}={example}", statement.name.span)
+    assert statement.default is not None
+    typed = _typed(name, default, kind, folder, statement.default.span)
+    _check_domain(statement, typed, statement.default.span, scope)
     return typed
+
+
+def _from_outside(statement: tree.ParamStatement, outside: object, default: Value | None, scope: Scope) -> Value:
+    """Return the value that ``-D`` or an answer gives a param; what is wrong is said of that, not of the spec."""
+    name = statement.name.text
+    kind = None if statement.type is None else statement.type.text
+    said = f"-D {name}={outside}"
+    if isinstance(outside, Recorded):
+        said = f"{name} = {outside.value} in the answer"
+        outside = _recorded(name, outside, kind, default)
+    try:
+        value = _typed(name, _given(name, outside, kind, default), kind, Path(), None)
+        _check_unit(name, said, value, kind, default, scope)
+        _check_domain(statement, value, None, scope)
+    except Complaint as complaint:
+        found = complaint.diagnostic
+        raise Complaint(f"{shortened(said, 100)}: {found.message}", None, found.notes) from None
+    return value
+
+
+def _check_unit(name: str, said: str, value: Value, kind: str | None, default: Value | None, scope: Scope) -> None:
+    """Refuse a number without a unit where the param's default has one; note it where the rest of the spec decides."""
+    if not isinstance(value, Quantity) or value.bare_zero or value.dimension != NONE:
+        return
+    known = default.dimension if isinstance(default, Quantity) else NONE
+    wanted = _TYPES.get(kind or "", NONE) if kind is not None else known
+    if wanted == NONE:
+        return
+    example = next((_SUCH_AS[each] for each, dimension in _TYPES.items() if dimension == wanted), "…")
+    remedy = f"write one, such as -D {name}={example}"
+    if kind is not None and known == wanted:
+        raise Complaint(f"it has no unit, and param {name!r} is {wanted}: {remedy}", None)
+    scope.plain.append(f"{said} has no unit, and other quantities of the spec have one: {remedy}")
 
 
 def _recorded(name: str, found: Recorded, kind: str | None, default: Value | None) -> object:
@@ -215,22 +244,26 @@ def _given(name: str, value: object, kind: str | None, default: Value | None) ->
     if isinstance(value, Path):
         return str(value)
     if not isinstance(value, str):
-        raise Complaint(f"-D {name}: cannot use a {type(value).__name__} as a value", None)
+        raise Complaint(f"cannot use a {type(value).__name__} as a value", None)
     if kind in _TEXT_TYPES or isinstance(default, str):
         return value
     source = Source(f"-D {name}", value)
     try:
         return evaluate(parse_expression(source), Scope())
     except SpecError as error:
-        raise Complaint(error.diagnostics[0].message, error.diagnostics[0].span) from None
-    except Complaint:
+        wrong = error.diagnostics[0].message
+    except Complaint as complaint:
         if kind is None:
             return value
-        raise
+        wrong = complaint.diagnostic.message
+    if kind is None:
+        raise Complaint("this is no value; a text with spaces stands in double quotes", None, [wrong])
+    raise Complaint(f"param {name!r} is of type {kind}, such as {_SUCH_AS[kind]}", None, [wrong])
 
 
 def _typed(name: str, value: Value, kind: str | None, base: Path, span: Span | None) -> Value:
-    wrong = Complaint(f"param {name!r} is of type {kind}; this is {describe(value)}", span)
+    such = f", such as {_SUCH_AS[kind]}" if span is None and kind in _SUCH_AS else ""
+    wrong = Complaint(f"param {name!r} is of type {kind}{such}; this is {describe(value)}", span)
     if kind is None:
         return value
     if kind in _TEXT_TYPES:
@@ -247,7 +280,7 @@ def _typed(name: str, value: Value, kind: str | None, base: Path, span: Span | N
         raise wrong
     if kind == "int":
         if value.value != int(value.value):
-            raise Complaint(f"param {name!r} is of type int; this is {value.value:g}", span)
+            raise Complaint(f"param {name!r} is of type int{such}; this is {value.value:g}", span)
         return Quantity(int(value.value))
     return value
 
@@ -268,4 +301,4 @@ def _check_domain(statement: tree.ParamStatement, value: Value, span: Span | Non
     found = value in domain if isinstance(domain.items, range) else any(same(member) for member in domain)
     if not found:
         name, text = statement.name.text, statement.domain.span.text
-        raise Complaint(f"param {name!r} must be in {text}", span or statement.domain.span)
+        raise Complaint(f"param {name!r} must be in {text}", span)

@@ -42,6 +42,7 @@ class Scope:
         time_unit: "s" or "", the dimension of loads and times.
         sizes: the units that sizes have been written in.
         steps: how many steps of reading have been taken, of :data:`mtpp_dsl.limits.MAX_STEPS`.
+        plain: what to say of params given from outside without a unit, where units do not agree.
         numbers: literals evaluated so far, by identity, with the literal.
         values_of_lets: of those evaluated so far.
         pending: the lets being evaluated, outermost first.
@@ -55,6 +56,7 @@ class Scope:
     time_unit: str = ""
     sizes: set[str] = field(default_factory=set)
     steps: int = 0
+    plain: list[str] = field(default_factory=list)
     numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
     values_of_lets: dict[str, Value] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)

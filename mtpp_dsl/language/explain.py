@@ -1,0 +1,176 @@
+"""What is said about a text that does not parse: from the table of messages, else what was found and expected."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import islice
+
+from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.grammar import LEX, run, words
+from mtpp_dsl.language.missing import misplaced, missing_mark, unexpected_character, wrong_bracket
+from mtpp_dsl.language.near_words import word_hint
+from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINALS
+from mtpp_dsl.language.tables import Failure, Token
+from mtpp_dsl.source import Diagnostic, Source, Span
+
+__all__ = ["explain"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def explain(source: Source, failure: Failure, start: str, begin: int, stop: int) -> Diagnostic:
+    """Return a message for a syntax error in the statement, item or expression at *begin* to *stop*.
+
+    Args:
+        source: the text.
+        failure: of the parser.
+        start: the rule it was parsed by: "statement", "item" or "expression".
+        begin: offset of the piece.
+        stop: offset of its end.
+    """
+    if failure.token is None:
+        return unexpected_character(source, failure.at)
+    token = _whole(source, failure.token)
+    at = stop if token.kind == "$END" else token.start
+    unknown = _unknown_rule(source, begin, at)
+    if unknown is not None:
+        return unknown
+    expected = _expected(failure)
+    notes = (f"expected {expected}",) if expected else ()
+    opened = _unclosed(source, begin, at)
+    if at == stop and opened is not None:
+        return Diagnostic(f"{opened.text!r} is not closed", opened, notes=notes)
+    span = _last_mark(source, begin, stop) if at == stop else Span(source, at, token.stop)
+    bracket = wrong_bracket(token, opened)
+    if bracket:
+        return Diagnostic(bracket, span)
+    hint = _hint(failure, token)
+    written = misplaced(source, failure, token, opened)
+    if written:
+        return Diagnostic(written, span)
+    exact, near = _from_table(failure, token, start, _first_word(source, begin, stop))
+    missing = "" if exact else missing_mark(source, failure, token, start, (begin, stop), opened, hint)
+    if missing:
+        return Diagnostic(missing, span)
+    message = exact or near or _no_statement(source, failure, token, start, opened) or _unexpected(token)
+    return Diagnostic(message + hint, span, notes=notes)
+
+
+def _whole(source: Source, token: Token) -> Token:
+    """Return a word as it is written where a keyword is only its beginning, such as 'param' of 'params'."""
+    match = _IDENTIFIER.match(source.text, token.start)
+    return token if match is None or token.kind == "$END" else token._replace(text=match[0], stop=match.end())
+
+
+def _no_statement(source: Source, failure: Failure, token: Token, start: str, opened: Span | None) -> str:
+    """Return that a word on a line of its own begins no statement, where one could begin."""
+    before = source.text[max(0, token.start - 200) : token.start]
+    begins_line = not before.rpartition("\n")[2].strip() and "\n" in before
+    if start == "item" or opened is not None or not begins_line or "$END" not in failure.expected:
+        return ""
+    return f"there is no statement {token.text!r}" if token.text.isidentifier() else ""
+
+
+def _last_mark(source: Source, begin: int, stop: int) -> Span:
+    """Return the place of the last character before *stop* that is neither space nor comment."""
+    ends = [match.end() for match in LEX.finditer(source.text, begin, stop) if match[0][0] != "#"]
+    last = max(ends, default=begin)
+    return Span(source, max(begin, last - 1), last)
+
+
+def _unclosed(source: Source, begin: int, stop: int) -> Span | None:
+    """Return the place of the innermost bracket that is open at *stop*."""
+    opened: list[int] = []
+    for word in words(source, begin, stop):
+        if word.text in ("(", "[", "{"):
+            opened.append(word.offset)
+        elif word.text in (")", "]", "}") and opened:
+            opened.pop()
+    return Span(source, opened[-1], opened[-1] + 1) if opened else None
+
+
+def _unknown_rule(source: Source, begin: int, at: int) -> Diagnostic | None:
+    """Return the message for ``constraint acylic``, whose error is only seen one word later."""
+    first = list(islice(words(source, begin, at), 3))
+    if len(first) != 2 or first[0].text != "constraint" or first[1].text in RULES or not first[1].text.isidentifier():
+        return None
+    word, offset, _ = first[1]
+    hint = word_hint(word, RULES, "constraint") or "; a labelled constraint has ':' after its label"
+    if word in FUNCTIONS or word in AGGREGATES:
+        message = f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'"
+        return Diagnostic(message, Span(source, offset, offset + len(word)))
+    return Diagnostic(
+        f"there is no constraint {word!r}{hint}",
+        Span(source, offset, offset + len(word)),
+        notes=(f"constraints are: {', '.join(RULES)}; or a label and ':'",),
+    )
+
+
+def _unexpected(token: Token) -> str:
+    return "the text ends too early" if token.kind == "$END" else f"unexpected {token.text!r}"
+
+
+def _expected(failure: Failure) -> str:
+    names = sorted({TERMINALS.get(name, f"'{name.lower().strip('_')}'") for name in failure.expected})
+    return ", ".join(names) if 0 < len(names) <= 12 else ""
+
+
+def _hint(failure: Failure, token: Token) -> str:
+    """Return a did-you-mean when a keyword was expected and a near miss was found."""
+    if token.kind not in ("NAME", "UNIT"):
+        return ""
+    keywords = [name.lower() for name in failure.expected if name not in TERMINALS]
+    return did_you_mean(token.text, [*keywords, *(STATEMENTS if "$END" in failure.expected else ())])
+
+
+def _first_word(source: Source, begin: int, stop: int) -> str:
+    """Return the word that begins a statement or an item, and the rule of a constraint."""
+    words = [match[0] for match in islice(LEX.finditer(source.text, begin, stop), 2)]
+    if words[:1] == ["constraint"] and words[1:] and words[1] in RULES:
+        return " ".join(words)
+    return words[0] if words and words[0] in (*STATEMENTS, "node", "edge") else ""
+
+
+def _from_table(failure: Failure, token: Token, start: str, word: str) -> tuple[str, str]:
+    """Return the message of the example that fails in the same way, and of one that fails much the same; "" for none.
+
+    That is: in a statement with the same first *word*, in the same parser state, at the same kind
+    of token. Where all examples that fail in a state have one message, it serves every other token; and where all
+    that fail in a state at a kind of token have one, it serves other statements.
+    """
+    by_token, by_state, by_kind = _examples(start)
+    if start == "expression":
+        return "", ""
+    near = by_state.get((word, failure.state)) or by_kind.get((failure.state, token.kind), "")
+    return by_token.get((word, failure.state, token.kind), ""), near
+
+
+@cache
+def _examples(
+    start: str,
+) -> tuple[dict[tuple[str, int, str], str], dict[tuple[str, int], str], dict[tuple[int, str], str]]:
+    by_token: dict[tuple[str, int, str], str] = {}
+    messages: dict[tuple[str, int], dict[str, str]] = {}
+    for message, snippets in EXAMPLES.items():
+        for snippet in snippets:
+            if start == "item" and not snippet.startswith("graph { "):
+                continue
+            text = snippet.removeprefix("graph { ").removesuffix(" }") if start == "item" else snippet
+            source = Source("", text)
+            try:
+                run(source, start, 0, len(text))
+            except Failure as failure:
+                key = _first_word(source, 0, len(text)), failure.state
+                kind = "" if failure.token is None else failure.token.kind
+                by_token.setdefault((*key, kind), message)
+                messages.setdefault(key, {}).setdefault(kind, message)
+    by_kind: dict[tuple[int, str], set[str]] = {}
+    for (_, state, kind), message in by_token.items():
+        by_kind.setdefault((state, kind), set()).add(message)
+    return (
+        by_token,
+        {key: min(found.values()) for key, found in messages.items() if len(found) > 1 == len({*found.values()})},
+        {key: min(found) for key, found in by_kind.items() if len(found) == 1},
+    )

@@ -1,0 +1,158 @@
+"""What is missing or too much where a text does not parse: a comma, a bracket, a character of another language."""
+
+from __future__ import annotations
+
+import re
+
+from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.grammar import run
+from mtpp_dsl.language.tables import Failure, Token
+from mtpp_dsl.source import Diagnostic, Source, Span
+
+__all__ = ["misplaced", "missing_mark", "unexpected_character", "wrong_bracket"]
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_MARKS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}", "COLON": ":"}
+_FURTHER = 2_000
+"""Characters of a piece that are parsed again with a mark put in, behind it."""
+_WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)\s*$")
+
+_CHARACTERS = {
+    ";": "options are separated by ',', and nothing stands between statements",
+    "^": "there is no power; write x * x",
+    "'": 'a string stands in double quotes, as "conv" does',
+    "&": "write 'and'",
+    "|": "write 'or'",
+    "!": "write 'not'",
+    "\u2264": "write '<='",
+    "\u2265": "write '>='",
+    "\u2260": "write '!='",
+    "\u00d7": "write '*'",
+    "\u00b7": "write '*'",
+    "\u2212": "write '-'",
+    "\u2013": "write '-'",
+    "\u2192": "write '->'",
+    "\u2194": "write '<->'",
+    "\u2026": "a range is written '0..3'",
+    "\u2200": "write 'forall'",
+    "\u03bc": "microseconds are written us",
+    "\u201c": "a string stands in plain double quotes",
+    "\u201d": "a string stands in plain double quotes",
+    "\u00a0": "it looks like a space, and is none: write a plain one",
+}
+
+
+def unexpected_character(source: Source, offset: int) -> Diagnostic:
+    """Return the message for a character that begins no word of the language."""
+    char = source.text[offset]
+    if char != '"':
+        hint = _CHARACTERS.get(char)
+        message = f"unexpected character {char!r}{f': {hint}' if hint else ''}"
+        return Diagnostic(message, Span(source, offset, offset + 1))
+    stop = source.text.find("\n", offset)
+    return Diagnostic(
+        "a string is not closed on its line", Span(source, offset, len(source.text) if stop < 0 else stop)
+    )
+
+
+def wrong_bracket(token: Token, opened: Span | None) -> str:
+    """Return what is wrong about a bracket that closes nothing, or another one than is open; "" if nothing is."""
+    if token.text not in (")", "]", "}"):
+        return ""
+    if opened is None:
+        return f"this {token.text!r} closes nothing"
+    wanted = _CLOSING[opened.text]
+    return "" if wanted == token.text else f"{opened.text!r} is closed by {wanted!r}, not by {token.text!r}"
+
+
+def misplaced(source: Source, failure: Failure, token: Token, opened: Span | None) -> str:
+    """Return what is said in another way than the language says it: options or arguments without brackets; or "".
+
+    Args:
+        source: the text.
+        failure: of the parser.
+        token: where it failed, the whole word.
+        opened: the innermost bracket that is open there.
+    """
+    before = _WORD_BEFORE.search(source.text, max(0, token.start - 100), token.start)
+    if "LPAR" in failure.expected and opened is None and _is_option(source, token):
+        return f"options stand in '(' and ')': write '({token.text} = …)'"
+    if token.kind == "$END" or before is None:
+        return ""
+    if before[1] == "for":
+        return "'forall' is written 'forall d in devices:'"
+    function = before[1] != "on" and (before[1] in FUNCTIONS or before[1] in AGGREGATES)
+    if function and "LPAR" in failure.expected and token.text.isidentifier():
+        return f"a function's arguments stand in '(' and ')': write '{before[1]}({token.text}…)'"
+    return ""
+
+
+def _is_option(source: Source, token: Token) -> bool:
+    """Return whether a name is followed by '=', as that of an option is."""
+    following = source.text[token.stop : token.stop + 50].lstrip()
+    return token.text.isidentifier() and following.startswith("=") and not following.startswith("==")
+
+
+def missing_mark(
+    source: Source,
+    failure: Failure,
+    token: Token,
+    start: str,
+    piece: tuple[int, int],
+    opened: Span | None,
+    hint: str,
+) -> str:
+    """Return that a comma, a colon or a closing bracket is missing, where the text parses on with it; else "".
+
+    Args:
+        source: the text.
+        failure: of the parser.
+        token: where it failed, the whole word.
+        start: the rule that the piece was parsed by.
+        piece: its offsets.
+        opened: the innermost bracket that is open there.
+        hint: the keyword that *token* may be meant to be, in words.
+    """
+    begin = piece[0]
+    if token.kind == "$END" or token.start - begin > 50 * _FURTHER:
+        return ""
+    is_option = _is_option(source, token)
+    if token.text in ("=", "in"):  # the name before it was taken for a unit
+        before = _WORD_BEFORE.search(source.text, max(begin, token.start - 100), token.start)
+        if (
+            before
+            and opened is not None
+            and _parses_on(source, start, piece, before.start(), ",", before[1] + " " + token.text)
+        ):
+            return f"a comma is missing before {before[1]!r}"
+        return ""
+    begins_value = token.text[0] in '"([{' or token.text[0].isalnum() or token.text[0] == "_"
+    if token.text in ("(", "[", "{") and source.text[token.start - 1 : token.start].isalnum():
+        begins_value = False
+    if "COMMA" in failure.expected and begins_value and (is_option or not hint):
+        same_line = "\n" not in source.text[begin : token.start].rstrip(" \t")[-1:]
+        if (opened is not None or same_line) and _parses_on(source, start, piece, token.start, ",", token.text):
+            return f"a comma is missing before {token.text!r}"
+    if hint:
+        return ""
+    closing = _CLOSING[opened.text] if opened is not None else ""
+    for kind, mark in _MARKS.items():
+        fits = kind in failure.expected and mark in (":", closing)
+        if fits and _parses_on(source, start, piece, token.start, mark, ""):
+            return f"{mark!r} is missing before {token.text!r}"
+    return ""
+
+
+def _parses_on(source: Source, start: str, piece: tuple[int, int], at: int, mark: str, word: str) -> bool:
+    """Return whether the piece parses with *mark* put in at an offset: beyond *word* behind it, or as a whole."""
+    begin, stop = piece
+    end = min(stop, at + _FURTHER)
+    text = source.text[begin:at] + mark + " " + source.text[at:end]
+    try:
+        run(Source("", text), start, 0, len(text))
+    except Failure as failure:
+        reached = failure.at if failure.token is None or failure.token.kind != "$END" else len(text)
+        return bool(word) and reached >= at - begin + len(mark) + 1 + len(word)
+    except OverflowError:
+        return False
+    return True
