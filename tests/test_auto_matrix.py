@@ -38,7 +38,7 @@ from mtpp_dsl.errors import MtppError, Refused, SolverError
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.result import Result
-from mtpp_dsl.solvers.auto import run
+from mtpp_dsl.solvers.auto import sizes
 from mtpp_dsl.solvers.cpsat import process
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.cpsat.method import Scheduling
@@ -240,7 +240,7 @@ def test_a_model_that_refuses_or_fails_gives_way(monkeypatch: pytest.MonkeyPatch
 
 def test_a_model_that_is_large_is_solved_where_nothing_else_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that no search honours leaves the exact model alone, whatever its size."""
-    monkeypatch.setattr(run, "MOST_ROWS", 1)
+    monkeypatch.setattr(sizes, "MOST_ROWS", 1)
     few = row({On(v, 0): 1.0 for v in range(4)}, "==", 1.0)
     apart = Problem.create(DIAMOND, UNEQUAL, Shared(2.0), constraints=[few, Separate(nodes=(1, 2))])
     result = solve(apart, threads=1)

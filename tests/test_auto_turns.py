@@ -16,11 +16,14 @@ from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.samples import large, large_schedule, small
 from mtpp_dsl.solvers.auto import run, steps
 from mtpp_dsl.solvers.auto.method import Auto
+from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
 
 PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}
 MODELS = ("mip.method:MipMethod", "cpsat.method:Scheduling", "cpsat.method:BatchScheduling")
 SECONDS = 60.0
+MOMENTS = {"single-device", "simple", "node", "anchor", "count", "critical-path"}
+MOMENTS |= {"greedy", "met", "peft", "cpop", "etf", "published-greedy"}
 
 
 class Starts:
@@ -44,17 +47,16 @@ class Starts:
         def solve(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
             step = getattr(method, "step", None)  # another way to the same bound
             key = (type(method), method.name, step, limits.seed, pickle.dumps(problem))
-            self.seen.setdefault(key, []).append(
-                min(limits.remaining, getattr(method, "patience", SECONDS))
-            )  # of ideals, seconds
+            given = min(limits.remaining, getattr(method, "patience", SECONDS))  # that of ideals are seconds
+            self.seen.setdefault(key, []).append(given)
             return Result(self._termination, method=method.name, seed=limits.seed)
 
         return solve
 
-    def of(self, problem: Problem, threads: int, seconds: float = SECONDS) -> list[tuple[str, int, list[float]]]:
+    def of(self, problem: Problem, threads: int | None) -> list[tuple[str, int, list[float]]]:
         """Return the names and seeds of what was started more than once, and the seconds that it was given."""
         self.seen.clear()
-        Auto().solve(problem, Limits(time=seconds, threads=threads, gap=0.0), Progress())
+        Auto().solve(problem, Limits(time=SECONDS, threads=threads, gap=0.0), Progress())
         return [(str(key[1]), int(str(key[3])), given) for key, given in self.seen.items() if len(given) > 1]
 
 
@@ -85,3 +87,18 @@ def test_what_the_time_has_ended_is_given_more(monkeypatch: pytest.MonkeyPatch, 
         for method, _, given in starts.of(problem, threads):
             assert method not in ("annealing", "slicegraph", "latency-search", "lns"), name
             assert all(later >= 1.9 * sooner for sooner, later in pairwise(given)), (name, method, given)
+
+
+@pytest.mark.parametrize("termination", ["complete", "time_limit"])
+def test_the_outline_is_what_is_done(monkeypatch: pytest.MonkeyPatch, termination: Termination) -> None:
+    """``mtpp check`` names what auto comes to, but for what takes a moment or a part of the problem, without work."""
+    starts = Starts(monkeypatch, termination)
+    for name, problem in accepted():
+        starts.of(problem, threads=None)
+        started = dict.fromkeys(str(key[1]) for key in starts.seen)
+        starts.seen.clear()
+        told = Auto().outline(problem)
+        assert starts.seen == {}, name
+        assert len(set(told)) == len(told) > 0, name
+        part = {"slicegraph"} if SliceGraph().accepts(problem) is not None else set()
+        assert set(told) == set(started) - MOMENTS - part, name

@@ -40,6 +40,7 @@ class BatchRun(Steps):
     """
 
     on_links = True
+    minor = frozenset({"single-device", *QUICK}) - {"heft"}
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""

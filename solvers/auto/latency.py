@@ -22,6 +22,8 @@ MODEL_SIZE = 20_000
 class LatencyRun(Steps):
     """One call for a makespan on ``host`` or ``shared``: a bound along a path, then a search beside the programme."""
 
+    minor = frozenset({"published-greedy", "simple"})
+
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "published-greedy")())

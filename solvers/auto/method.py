@@ -43,10 +43,13 @@ class Auto(MethodBase):
         return first_refusal(_run_of(problem)(problem, Limits(), Progress()).methods(), problem)
 
     def outline(self, problem: Problem) -> tuple[str, ...]:
-        """Return the methods that the problem would be given to, in their order, without any work."""
-        from mtpp_dsl.solvers.auto.outline import outline
+        """Return the names of the methods that the problem would be given to, in their order, without any work.
 
-        return outline(problem)
+        Bounds that cost next to nothing are left out, all list schedules but that of ``heft``, and what is given the
+        problem without some of its constraints. A run ends where plan and bound meet, so that most problems never see
+        the last ones.
+        """
+        return _run_of(problem)(problem, Limits(), Progress()).outline()
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan and bound found.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 
-from mtpp_dsl.contracts import Formulation, Method, Progress
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.result import Result, relative_gap
+from mtpp_dsl.contracts import Method
+from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.lanes import lanes
-from mtpp_dsl.solvers.auto.steps import Steps, first_refusal
+from mtpp_dsl.solvers.auto.sizes import NEAR, Sized, formulation, mip
+from mtpp_dsl.solvers.auto.steps import first_refusal
 from mtpp_dsl.solvers.baselines.single import SingleDevice
 from mtpp_dsl.solvers.bounds.anchor import Anchor
 from mtpp_dsl.solvers.bounds.count import Count
@@ -23,9 +21,7 @@ from mtpp_dsl.solvers.combinatorial.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.portfolio.lane import Task, attempt, run_lane
 from mtpp_dsl.solvers.portfolio.run import cores, run_together
-from mtpp_dsl.solvers.reduced import Reduced, identity
-from mtpp_dsl.solvers.reductions.chain import reduce
-from mtpp_dsl.symmetry import interchangeable
+from mtpp_dsl.solvers.reduced import identity
 
 __all__ = ["Run"]
 
@@ -45,110 +41,28 @@ need none; in larger ones, where they do, bounds come after plans."""
 LEAST_SECONDS = 0.5
 """Both get so long at the least, where the time is short."""
 QUICK_PATIENCE = 4
-SMALL = 40
-"""Fewer nodes than this are no work for several processes: starting them takes longer."""
 SMALL_SHARE, LARGE_SHARE = 0.25, 0.7
 """Of the time left, what searches and bounds get before the exact model, in small graphs and in large ones."""
-NEAR, LAST_SECONDS = 1e-4, 5.0
-"""A relative gap that the exact model may close in as long as everything before took, or in these seconds."""
+LAST_SECONDS = 5.0
+"""What the exact model nearly closes, it is given as long as everything before took for, or these seconds."""
 LAST_SHARE = 0.3
 """Of the time left, what splits of depth-first orders may take where no other search accepts the problem."""
 RELAX_SHARE = 0.25
 INSTEAD_SHARE = 0.5
 LARGE_ROWS = 20_000
 """Above this many rows of the exact model, the relaxation, whose size does not depend on k, goes first."""
-MOST_ROWS = 150_000
-"""Above this many the exact model is not built: solvers do not get through its presolve."""
-LAST_HOPE_ROWS = 1_000_000
-"""The same where no search accepts the problem; more take gigabytes before any solver sees them."""
 
 
-def _formulation(name: str) -> Formulation:
-    formulation: Formulation = load(FORMULATIONS, name)()
-    return formulation
-
-
-def _mip(formulation: Formulation) -> Method:
-    """Return the method that solves a formulation; Pyomo takes long to import, and most runs end without it."""
-    method: Method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, apart=True)
-    return method
-
-
-def _together(problem: Problem) -> Problem:
-    """Return the problem with both parts of a training graph counted together.
-
-    It has the same plans, and each costs no more: the largest sum of two loads is no more than the sum of the
-    largest. So its bounds hold, and its plans are a start.
-    """
-    if problem.objective.parts == "together":
-        return problem
-    return replace(problem, objective=replace(problem.objective, parts="together"))
-
-
-class Run(Steps):
+class Run(Sized):
     """One call for a bottleneck."""
+
+    minor = frozenset({SingleDevice.name, *(bound().name for bound in (*FIRST, *QUICK))})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.of_ideals: tuple[str, ...] = ()
         self.ideals_ended = False
         self.tried: set[str] = set()  # searches for plans that were given the first seed
-
-    def searches(self) -> Iterator[Method]:
-        """Yield the searches for splits; the last has a turn only where the others refuse, as of some replicas."""
-        yield from (Ideals(), Annealing(), SliceGraph())
-        yield load(METHODS, "dpl")()
-
-    def models(self) -> Iterator[Method]:
-        """Yield the exact model with its solver."""
-        yield _mip(_formulation("exact"))
-
-    @cached_property
-    def orderless(self) -> bool:
-        """Whether the devices need no order, and no constraint asks for what only a model can honour."""
-        ordered = self.problem.acyclic or self.problem.contiguous
-        return not ordered and Annealing().accepts(_together(self.problem)) is None
-
-    @cached_property
-    def reduced(self) -> Reduced:
-        """The problem that the later steps see, and the way back.
-
-        Without an order it stays as it is: all methods for it take colocated nodes as one, and the certificates of
-        its bounds then speak of its own nodes.
-        """
-        small, lift = (self.problem, identity) if self.orderless else reduce(self.problem)
-        if lift is not identity:
-            self.progress.say(f"reduced {self.problem.graph.n} nodes to {small.graph.n}")
-        return Reduced(self.problem, small, lift, self.progress)
-
-    @cached_property
-    def together(self) -> Problem:
-        """The reduced problem, with both parts of a training graph counted together."""
-        return _together(self.reduced.problem)
-
-    @cached_property
-    def small(self) -> bool:
-        """Whether the exact model closes the problem in no time, as far as its size tells."""
-        return self.together.graph.n < SMALL and _formulation("exact").accepts(self.reduced.problem) is None
-
-    @cached_property
-    def rows(self) -> int:
-        """How many rows the exact model has, about: devices that can be told apart are ordered in pairs."""
-        problem = self.reduced.problem
-        n, m, k = problem.graph.n, problem.graph.m, problem.k
-        pairs = 1 if len(interchangeable(problem)) == 1 else k
-        return (n + (2 + pairs) * m) * k
-
-    @property
-    def too_large(self) -> bool:
-        """Whether the exact model is left out for its size; where no search accepts the problem, it may be larger."""
-        return self.rows > (MOST_ROWS if self.searched else LAST_HOPE_ROWS)
-
-    @property
-    def nearly(self) -> bool:
-        """Whether plan and bound are as close as MIP solvers usually leave them."""
-        cost, bound = self.progress.cost, self.progress.bound
-        return cost is not None and bound is not None and relative_gap(cost, bound.cost) <= NEAR
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
@@ -182,7 +96,7 @@ class Run(Steps):
         """Take bounds that cost next to nothing."""
         for bound in bounds:
             method = bound()
-            if not self.closed and method.accepts(self.problem) is None:
+            if not self.closed and method.accepts(self.problem) is None and not self.tells(method.name):
                 limits = self.limits.within(min(QUICK_SECONDS, QUICK_SHARE * self.limits.remaining))
                 self.take(method.solve(self.problem, limits, self.progress))
 
@@ -193,6 +107,8 @@ class Run(Steps):
         """
         problem = self.together
         if self.closed or self.ideals_ended or self.orderless or method.accepts(problem) is not None:
+            return
+        if self.tells(method.name):
             return
         self.progress.say(f"searching the ideals of {problem.graph.n} nodes")
         limits = self.limits.within(share * self.limits.remaining, start=self.reduced.best_plan)
@@ -214,12 +130,12 @@ class Run(Steps):
         if first_refusal(usual, self.problem) is not None:
             self.run(Task(last, LAST_SHARE))
         seconds = max(LEAST_SECONDS, min(PLAN_SECONDS, PLAN_SHARE * self.limits.remaining))
-        if self.orderless:
+        if not self.orderless:
+            self.slice(seconds)
+        elif not self.tells(Annealing.name):
             self.progress.say(f"annealing {self.problem.graph.n} nodes")
             self.tried.add(Annealing.name)
             Annealing(QUICK_PATIENCE).solve(self.together, self.limits.within(seconds), self.counted())
-        else:
-            self.slice(seconds)
 
     def slice(self, seconds: float, *, improved: bool = True) -> None:
         """Slice the problem under the constraints that slicing can honour; keep what satisfies the others too.
@@ -232,8 +148,11 @@ class Run(Steps):
         relaxed = self.together.with_constraints([c for c in problem.constraints if isinstance(c, HONOURS)])
         if SliceGraph().accepts(relaxed) is not None:
             return
+        all_kept = len(relaxed.constraints) == len(problem.constraints)
+        if self.told is not None and (not all_kept or self.tells(SliceGraph.name)):
+            return
         self.progress.say(f"slicing topological orders of {problem.graph.n} nodes")
-        valid_anyway = len(relaxed.constraints) == len(problem.constraints) and self.together is problem
+        valid_anyway = all_kept and self.together is problem
         start = self.limits.start if self.reduced.lift is identity else None
         self.tried.add(SliceGraph.name)
         (SliceGraph() if improved else SliceGraph(starts=0)).solve(
@@ -248,7 +167,7 @@ class Run(Steps):
             return
         count = 1 if self.small else cores(self.limits)
         ran = lanes(self.together, count, ideals=not self.ideals_ended, searched=self.tried)
-        if not ran:
+        if not ran or self.tells(*(task.method.name for lane in ran for task in lane)):
             return
         limits = self.limits.within(self.race_share * self.limits.remaining, start=self.reduced.best_plan)
         listener = self.counted()
@@ -271,7 +190,7 @@ class Run(Steps):
         searched = any(method.accepts(self.together) is None for method in methods)
         if searched and not self.orderless:
             return LARGE_SHARE if self.small else 1.0
-        if self.too_large or _formulation("exact").accepts(self.reduced.problem) is not None:
+        if self.too_large or formulation("exact").accepts(self.reduced.problem) is not None:
             return 1.0
         return SMALL_SHARE if self.small else LARGE_SHARE
 
@@ -283,11 +202,6 @@ class Run(Steps):
         self.ended = None
         self.ideals(Ideals(), 1.0)
         self.ended = self.ended or ended
-
-    def counted(self) -> Progress:
-        """Return a listener to methods on :attr:`together`, which counts plans as the objective does."""
-        problem = self.reduced.problem
-        return self.reduced.listener(None if self.together is problem else problem)
 
     def relax(self) -> None:
         """Bound by relaxations: a share of the time before the exact model, all of it in its place."""
@@ -301,17 +215,17 @@ class Run(Steps):
         """Take the bound of a relaxation, for a share of the time that is left."""
         if self.closed:
             return
-        problem, relaxation = self.reduced.problem, _formulation(name)
-        if relaxation.accepts(problem) is not None:
+        problem, relaxation = self.reduced.problem, formulation(name)
+        if relaxation.accepts(problem) is not None or self.tells(name):
             return
         self.progress.say(f"bounding with {name}")
         limits = self.limits.within(share * self.limits.remaining, start=None)
-        self.take(attempt(_mip(relaxation), problem, limits, self.reduced.listener()))
+        self.take(attempt(mip(relaxation), problem, limits, self.reduced.listener()))
 
     def exact(self) -> None:
         if self.closed:
             return
-        problem, exact = self.reduced.problem, _formulation("exact")
+        problem, exact = self.reduced.problem, formulation("exact")
         if exact.accepts(problem) is not None:
             return
         if self.too_large:
@@ -319,11 +233,13 @@ class Run(Steps):
                 f"the exact model would have some {self.rows:,} rows and was left out; --method exact insists"
             )
             return
+        if self.tells("exact"):
+            return
         self.progress.say("solving the exact model")
         listener = self.reduced.listener()
         seconds = max(LAST_SECONDS, self.progress.elapsed) if self.nearly else float("inf")
         limits = self.limits.within(seconds, start=self.reduced.best_plan)
-        self.ended = attempt(_mip(exact), problem, limits, listener)
+        self.ended = attempt(mip(exact), problem, limits, listener)
         self.used = True
         self.notes += self.ended.notes
         if self.ended.termination == "time_limit" and self.limits.remaining > 0:

@@ -53,6 +53,7 @@ class ScheduleRun(Steps):
     """
 
     on_links = True
+    minor = frozenset({"single-device", *QUICK}) - {"heft"}
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
@@ -118,7 +119,7 @@ class ScheduleRun(Steps):
     @cached_property
     def split(self) -> bool:
         """Whether few channels leave modules that are small enough, and no cut nodes do."""
-        if self.cut:
+        if self.cut or self.as_it_is:
             return False
         found = split(self.problem.graph)
         fits = max(found.sizes) <= CHANNEL_NODES and len(found.sizes) >= CHANNEL_MODULES

@@ -18,6 +18,8 @@ from mtpp_dsl.solvers.portfolio.run import MARGIN, run_together
 
 __all__ = ["Steps", "first_refusal"]
 
+MOST_OUTLINED = 5_000
+
 
 def first_refusal(methods: Iterable[Method], problem: Problem) -> str | None:
     """Return None if one of *methods* can be used on *problem* here, else why the last of them cannot."""
@@ -38,10 +40,13 @@ class Steps(ABC):
         failed: whether a method, or the process that it ran in, has failed: what it would have found is missing.
         notes: for the user.
         used: whether a solver was used.
+        told: where nothing is to be done, the methods that the steps come to, in order; None where they are run.
+        minor: methods that are not worth telling of: each is given a moment.
         on_links: whether these steps are for plans on links, which CP-SAT has models for.
     """
 
     on_links: ClassVar[bool] = False
+    minor: ClassVar[frozenset[str]] = frozenset()
 
     problem: Problem
     limits: Limits
@@ -52,8 +57,32 @@ class Steps(ABC):
         self.failed = False
         self.notes: list[str] = []
         self.used = False
+        self.told: dict[str, None] | None = None
         self._given: list[Method] = []
         self._finished: list[Task] = []  # methods that have ended by themselves, with their seeds
+
+    def outline(self) -> tuple[str, ...]:
+        """Go through the steps without any work, and return the names of the methods that they come to, in order.
+
+        Nothing is found on the way, so that no step is left out as plan and bound have met. Graphs of more than
+        MOST_OUTLINED nodes are taken as they are: what would come only of a smaller or divided one is not told of. Nor
+        are those of :attr:`minor`, and what is given the problem without some of its constraints.
+        """
+        self.told = {}
+        self.result()
+        return tuple(name for name in self.told if name not in self.minor)
+
+    def tells(self, *names: str) -> bool:
+        """Where nothing is to be done, note that methods of these names would be run, and return True."""
+        if self.told is None:
+            return False
+        self.told.update(dict.fromkeys(names))
+        return True
+
+    @property
+    def as_it_is(self) -> bool:
+        """Whether the graph is too large to be looked at closely where nothing is to be done."""
+        return self.told is not None and self.problem.graph.n > MOST_OUTLINED
 
     @abstractmethod
     def result(self) -> Result:
@@ -95,6 +124,8 @@ class Steps(ABC):
 
     def insist(self) -> None:
         """Where all else has found no plan, or failed, give the models of everything a turn that have had none."""
+        if self.told:
+            return
         had = {type(method) for method in self._given}
         for method in self.models():
             if (self.progress.plan is None or self.failed) and type(method) not in had:
@@ -124,23 +155,25 @@ class Steps(ABC):
 
     def first(self, method: Method) -> None:
         """Take the plan of a method that has it at once, also where the time is over before anything has begun."""
-        if self.progress.plan is None and method.accepts(self.problem) is None:
+        if self.progress.plan is None and method.accepts(self.problem) is None and not self.tells(method.name):
             self.take(method.solve(self.problem, replace(self.limits, time=None), self.progress))
 
     def run(self, task: Task) -> None:
         """Run one method from the best plan there is, if it accepts the problem and anything is open."""
-        if self.closed:
+        open_tasks = self.open([task])
+        if self.closed or self.tells(*(one.method.name for one in open_tasks)):
             return
         limits = self.limits.within(self.limits.remaining, start=self.progress.plan or self.limits.start)
-        for found in run_lane(self.problem, self.open([task]), limits, self.progress):
+        for found in run_lane(self.problem, open_tasks, limits, self.progress):
             self.take(found)
             if found.finished:
                 self._finished.append(task)
 
     def open(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks without those whose method has ended by itself before, with the same seed."""
+        """Return the tasks that can be run, without those whose method has ended by itself with the same seed."""
         had = [(task.method, task.seed) for task in self._finished]
-        return [task for task in tasks if (task.method, task.seed) not in had]
+        left = [task for task in tasks if (task.method, task.seed) not in had]
+        return [task for task in left if refusal(task.method, self.problem) is None]
 
     def at_once(self, lanes: Sequence[Sequence[Task]]) -> None:
         """Run lanes at the same time, or the only one here, until plan and bound meet; without what cannot be used."""
@@ -148,6 +181,8 @@ class Steps(ABC):
             [task for task in lane if refusal(task.method, self.problem) is None] for lane in map(self.open, lanes)
         ]
         lanes = [lane for lane in lanes if lane]
+        if self.tells(*(task.method.name for lane in lanes for task in lane)):
+            return
         if len(lanes) == 1:
             results = run_lane(self.problem, lanes[0], self.limits, self.progress)
         else:

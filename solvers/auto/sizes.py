@@ -1,0 +1,120 @@
+"""What a run of method ``auto`` for a bottleneck sees of its problem: smaller forms of it, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from mtpp_dsl.contracts import Formulation, Method, Progress
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
+from mtpp_dsl.result import relative_gap
+from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.auto.steps import Steps
+from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.reduced import Reduced, identity
+from mtpp_dsl.solvers.reductions.chain import reduce
+from mtpp_dsl.symmetry import interchangeable
+
+__all__ = ["NEAR", "Sized", "formulation", "mip"]
+
+SMALL = 40
+"""Fewer nodes than this are no work for several processes: starting them takes longer."""
+MOST_ROWS = 150_000
+"""Above this many the exact model is not built: solvers do not get through its presolve."""
+LAST_HOPE_ROWS = 1_000_000
+"""The same where no search accepts the problem; more take gigabytes before any solver sees them."""
+
+
+NEAR = 1e-4
+"""A relative gap that the exact model may close soon."""
+
+
+def formulation(name: str) -> Formulation:
+    """Return a formulation by its name."""
+    found: Formulation = load(FORMULATIONS, name)()
+    return found
+
+
+def mip(asked: Formulation) -> Method:
+    """Return the method that solves a formulation; Pyomo takes long to import, and most runs end without it."""
+    method: Method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(asked, apart=True)
+    return method
+
+
+def _together(problem: Problem) -> Problem:
+    """Return the problem with both parts of a training graph counted together.
+
+    It has the same plans, and each costs no more: the largest sum of two loads is no more than the sum of the
+    largest. So its bounds hold, and its plans are a start.
+    """
+    if problem.objective.parts == "together":
+        return problem
+    return replace(problem, objective=replace(problem.objective, parts="together"))
+
+
+class Sized(Steps):
+    """The steps for a bottleneck know these of their problem."""
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the searches for splits; the last has a turn only where the others refuse, as of some replicas."""
+        yield from (Ideals(), Annealing(), SliceGraph())
+        yield load(METHODS, "dpl")()
+
+    def models(self) -> Iterator[Method]:
+        """Yield the exact model with its solver."""
+        yield mip(formulation("exact"))
+
+    @cached_property
+    def orderless(self) -> bool:
+        """Whether the devices need no order, and no constraint asks for what only a model can honour."""
+        ordered = self.problem.acyclic or self.problem.contiguous
+        return not ordered and Annealing().accepts(_together(self.problem)) is None
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The problem that the later steps see, and the way back.
+
+        Without an order it stays as it is: all methods for it take colocated nodes as one, and the certificates of
+        its bounds then speak of its own nodes.
+        """
+        small, lift = (self.problem, identity) if self.orderless or self.as_it_is else reduce(self.problem)
+        if lift is not identity:
+            self.progress.say(f"reduced {self.problem.graph.n} nodes to {small.graph.n}")
+        return Reduced(self.problem, small, lift, self.progress)
+
+    @cached_property
+    def together(self) -> Problem:
+        """The reduced problem, with both parts of a training graph counted together."""
+        return _together(self.reduced.problem)
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether the exact model closes the problem in no time, as far as its size tells."""
+        return self.together.graph.n < SMALL and formulation("exact").accepts(self.reduced.problem) is None
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the exact model has, about: devices that can be told apart are ordered in pairs."""
+        problem = self.reduced.problem
+        n, m, k = problem.graph.n, problem.graph.m, problem.k
+        pairs = 1 if len(interchangeable(problem)) == 1 else k
+        return (n + (2 + pairs) * m) * k
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the exact model is left out for its size; where no search accepts the problem, it may be larger."""
+        return self.rows > (MOST_ROWS if self.searched else LAST_HOPE_ROWS)
+
+    @property
+    def nearly(self) -> bool:
+        """Whether plan and bound are as close as MIP solvers usually leave them."""
+        cost, bound = self.progress.cost, self.progress.bound
+        return cost is not None and bound is not None and relative_gap(cost, bound.cost) <= NEAR
+
+    def counted(self) -> Progress:
+        """Return a listener to methods on :attr:`together`, which counts plans as the objective does."""
+        problem = self.reduced.problem
+        return self.reduced.listener(None if self.together is problem else problem)
