@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from mtpp_dsl.source import Diagnostic
 
@@ -137,13 +137,14 @@ def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def nearest(word: str, known: Iterable[str], most: int = 3) -> str:
-    """Return ``"; did you mean 'x', 'y' or 'z'?"`` with the words of *known* that are nearest to *word*, else ``""``.
+def nearest(word: str, known: Collection[str], most: int = 3) -> str:
+    """Return ``"; did you mean 'x', 'y' or 'z'?"`` with what of *known* begins with *word* or is near it, else ``""``.
 
     >>> nearest("exct", ["exact", "expert", "guess"])
     "; did you mean 'exact' or 'expert'?"
     >>> nearest("zzz", ["exact"])
     ''
     """
-    near = [repr(name) for name in get_close_matches(word, list(known), n=most, cutoff=0.5)]
+    begun = [name for name in known if word and name.startswith(word)]
+    near = [repr(name) for name in dict.fromkeys([*begun, *get_close_matches(word, known, n=most)])][:most]
     return f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?" if near else ""

@@ -90,6 +90,8 @@ def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: s
             data = file.read(most + 1) if status.st_size <= most else None
     except FileNotFoundError:
         raise UsageError(f"there is no file {name}") from None
+    except UsageError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     if data is None or len(data) > most:  # a file of the kernel's says that it is empty

@@ -133,3 +133,10 @@ def test_json_within_the_limits(tmp_path: Path) -> None:
     path.write_text('{"a": [1, 2.5, null, {"b": "ä"}]}', encoding="utf-8")
     assert read_json(path) == {"a": [1, 2.5, None, {"b": "ä"}]}
     assert path.stat().st_size < MAX_FILE_BYTES
+
+
+def test_what_is_wrong_is_said_once() -> None:
+    """The refusal of a device is not the reason of another refusal."""
+    with pytest.raises(UsageError) as refused:
+        read_bytes("/dev/zero", 10)
+    assert str(refused.value).count("cannot read") == 1
