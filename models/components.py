@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from threading import get_ident
 from typing import Any
 
 from mtpp_dsl.lazy import pyo
@@ -47,6 +50,7 @@ def _templates(on: bool) -> Iterator[None]:
     """Turn templates on or off; on, silence Pyomo's log of the rules it cannot template."""
     import pyomo.core.base.constraint as pyomo_constraint
 
+    _confine_templates()
     old = pyomo_constraint.TEMPLATIZE_CONSTRAINTS
     logs = [logging.getLogger(name) for name in LOGS]
     disabled = [log.disabled for log in logs]
@@ -59,3 +63,35 @@ def _templates(on: bool) -> Iterator[None]:
         pyomo_constraint.TEMPLATIZE_CONSTRAINTS = old
         for log, was in zip(logs, disabled, strict=True):
             log.disabled = was
+
+
+@cache
+def _confine_templates() -> None:
+    """Make what Pyomo changes while it makes a template hold for the thread that makes it.
+
+    It puts a function of its own in the place of Python's ``sum`` and changes how its sets are gone through, for the
+    whole process. Another thread, such as the one that checks the answer of a method that was left behind when its time
+    was up, would then get StopIteration from the sum of nothing, and an index in place of the members of a set.
+    """
+    import pyomo.core.expr.template_expr as pyomo_templates
+
+    manager = pyomo_templates._TemplateIterManager
+    acquire = type(manager).acquire
+
+    def acquire_here(self: Any) -> None:
+        acquire(self)
+        builtins.sum = _on_this_thread(builtins.sum, self.builtin_sum)
+        for changed in self.iters:
+            changed._class.__iter__ = _on_this_thread(changed._iter, changed._old_iter)
+
+    type(manager).acquire = acquire_here
+
+
+def _on_this_thread(here: Callable[..., Any], elsewhere: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is *here* on the thread of the caller, and *elsewhere* on every other."""
+    owner = get_ident()
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        return (here if get_ident() == owner else elsewhere)(*arguments, **named)
+
+    return function

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Lazy", "before_pyomo", "csgraph", "pyo", "sparse"]
+__all__ = ["MODELLING", "Lazy", "before_pyomo", "csgraph", "pyo", "sparse"]
+
+MODELLING = RLock()
+"""Held while a model of Pyomo is built, handed to a solver or read, but not while it is solved.
+
+Whether Pyomo makes templates of rules, and of which, is said in variables of its modules: of two threads that build
+models at once, one of which may be left behind by a method whose time was up, one would get those of the other.
+"""
 
 UNUSED = ("scipy.stats", "scipy.spatial", "scipy.integrate")
 """What Pyomo imports of scipy and does not use here: some 0.5 s."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -234,3 +235,39 @@ def test_relaxations_need_no_backend_of_their_own() -> None:
     """Law: the solver of the limits is used where none was given."""
     result = MipMethod(Superblock()).solve(chain(), Limits(solver="highs", threads=1), Progress())
     assert result.solver == "highs"
+
+
+def test_models_are_built_by_one_thread_at_a_time() -> None:
+    """Law: no build begins within another, which may be that of a method left behind when its time was up.
+
+    Pyomo changes how its sets are gone through, for all threads, while it makes a template of a rule.
+    """
+    inside, most = 0, 0
+
+    class Watched(Exact):
+        def build(self, problem: Problem) -> object:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            model = super().build(problem)
+            inside -= 1
+            return model
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        found: list[float | None] = []
+
+        def solve() -> None:
+            result = MipMethod(Watched()).solve(chain(), Limits(threads=1), Progress())
+            found.append(None if result.plan is None else evaluate(chain(), result.plan).cost)
+
+        threads = [threading.Thread(target=solve) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [optimum(chain())] * 3
+    assert most == 1

@@ -14,6 +14,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.environ import Var
 from pyomo.repn.plugins.lp_writer import LPWriter
 
+from mtpp_dsl.lazy import MODELLING
 from mtpp_dsl.solvers.mip.write import expand
 
 __all__ = ["ModelFile", "at_optimum", "model_file", "not_above"]
@@ -54,10 +55,10 @@ class ModelFile:
 @contextmanager
 def model_file(model: Any) -> Iterator[ModelFile]:
     """Write *model* to a temporary directory, which is removed afterwards."""
-    expand(model)
     with TemporaryDirectory(prefix="mtpp-") as folder:
         path = Path(folder, "model.lp")
-        with path.open("w", encoding="ascii") as stream:
+        with MODELLING, path.open("w", encoding="ascii") as stream:
+            expand(model)
             names = LPWriter().write(model, stream).symbol_map.bySymbol
         yield ModelFile(path, {name: v for name, v in names.items() if getattr(v, "ctype", None) is Var})
 

@@ -14,6 +14,7 @@ import numpy as np
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.graph import Floats
+from mtpp_dsl.lazy import MODELLING
 from mtpp_dsl.result import Termination
 from mtpp_dsl.solvers.mip.highs_options import set_options
 from mtpp_dsl.solvers.mip.lazy import highspy
@@ -85,7 +86,8 @@ class Highs:
 
         by = f"highs {highspy.Highs().version()}"
         try:
-            bridge = Bridge(model)
+            with MODELLING:
+                bridge = Bridge(model)
         except TriviallyInfeasible:
             return Outcome("infeasible", None, None, by=by)
         _configure(bridge.highs, limits)

@@ -22,6 +22,7 @@ from mtpp_dsl.contracts import (
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.lazy import MODELLING
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, is_built_in, load
@@ -134,7 +135,8 @@ class _Run:
         members = form.members(self.problem) if isinstance(form, FormulationFamily) else [form]
         for member in members:
             place = path if member is form else member_path(path, form.name, member.name)
-            write_model(member.build(self.problem), place)
+            with MODELLING:
+                write_model(member.build(self.problem), place)
             self.progress.report_model(place)
 
     def take_start(self) -> None:

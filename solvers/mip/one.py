@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress, backend_traits, model_traits
-from mtpp_dsl.lazy import pyo
+from mtpp_dsl.lazy import MODELLING, pyo
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.mip.write import write_model
@@ -74,18 +74,19 @@ def solve_one(
     written.
     """
     began = monotonic()
-    model = formulation.build(problem)
-    traits = model_traits(model)
-    scale, margin = traits.cost_scale, PRUNED + max(FEASIBILITY, traits.cost_margin)
-    if limits.start is not None:
-        formulation.start(problem, model, limits.start)
-    if limits.write_model is not None:
-        write_model(model, limits.write_model)
-        progress.report_model(limits.write_model)
-    slack = backend_traits(backend).slack
-    floor = _floor(model, scale)
-    if known is not None:
-        _above(model, scale, margin, known)
+    with MODELLING:
+        model = formulation.build(problem)
+        traits = model_traits(model)
+        scale, margin = traits.cost_scale, PRUNED + max(FEASIBILITY, traits.cost_margin)
+        if limits.start is not None:
+            formulation.start(problem, model, limits.start)
+        if limits.write_model is not None:
+            write_model(model, limits.write_model)
+            progress.report_model(limits.write_model)
+        slack = backend_traits(backend).slack
+        floor = _floor(model, scale)
+        if known is not None:
+            _above(model, scale, margin, known)
     tell(None, floor)
     built = monotonic()
 
@@ -109,7 +110,8 @@ def solve_one(
     )
     plan = None
     if outcome.objective is not None and formulation.role != "relaxation":
-        plan = formulation.extract(problem, model)
+        with MODELLING:
+            plan = formulation.extract(problem, model)
     return Solved(outcome, plan, proven, scale, built - began, solved - built, margin * scale)
 
 

@@ -18,7 +18,7 @@ from mtpp_dsl.contracts import (
     formulation_traits,
 )
 from mtpp_dsl.errors import PluginError
-from mtpp_dsl.lazy import pyo
+from mtpp_dsl.lazy import MODELLING, pyo
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import derives_from, is_built_in
@@ -71,10 +71,11 @@ def read_through(
         return Reading(reason=f"{formulation.name!r} is a relaxation, which cannot tell whether its rows allow it")
 
     def fixed(known: Plan) -> tuple[object, Outcome | None]:
-        model = formulation.build(problem)
-        formulation.start(problem, model, known)
-        if not _fix(model):
-            return model, None
+        with MODELLING:
+            model = formulation.build(problem)
+            formulation.start(problem, model, known)
+            if not _fix(model):
+                return model, None
         seconds = min(SECONDS, SHARE * limits.remaining)
         within = limits.within(seconds, start=None, write_model=None, solver_options={})
         return model, backend.solve(model, within, Aside(progress), lambda *_: None)
@@ -87,7 +88,8 @@ def read_through(
         return Reading(excluded=True, reason=reason)
     if outcome.objective is None:
         return Reading(reason=f"the time was too short to tell whether rows of {formulation.name!r} allow it")
-    found = formulation.extract(problem, model)
+    with MODELLING:
+        found = formulation.extract(problem, model)
     broken = verify(problem, found)
     if broken:
         reason = f"extract() of formulation {formulation.name!r} makes of it what is no plan: {broken[0]}"
