@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -63,8 +64,9 @@ def test_what_is_no_file_is_refused_at_once(reader: str, tmp_path: Path) -> None
     folder = tmp_path / "folder.json"
     folder.mkdir()
     for bad, kind in ((pipe, "a pipe"), (endless, "a device"), (folder, "a folder")):
-        with pytest.raises(MtppError, match=f"it is {kind}, and only regular files are read"):
+        with pytest.raises(MtppError, match=f"it is {kind}, and only regular files are read") as refused:
             READERS[reader](tmp_path, bad)
+        assert not re.search(r"cannot read (\S+): cannot read \1", str(refused.value))  # said once
 
 
 @pytest.mark.parametrize("reader", READERS)
