@@ -10,7 +10,7 @@ from threading import Event, Thread
 from time import monotonic
 
 from mtpp_dsl.contracts import Progress
-from mtpp_dsl.errors import VerificationError
+from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -49,6 +49,8 @@ class Checkpoint:
 
     def __init__(self, path: Path, problem: Problem, progress: Progress, *, method: str, seed: int) -> None:
         check_writable(path)
+        if path.is_fifo():
+            raise UsageError(f"cannot write {path}: a checkpoint cannot be kept in a pipe")
         self.trouble = ""
         self._path, self._problem, self._progress = path, problem, progress
         self._method, self._seed = method, seed

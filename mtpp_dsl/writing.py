@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -12,6 +13,7 @@ from mtpp_dsl.errors import UsageError
 
 __all__ = ["check_writable", "write_text"]
 
+_OPEN = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _PROBE = b"\0" * 4096
 _numbers = count()
 
@@ -42,14 +44,14 @@ def write_text(path: Path, text: str) -> None:
     """Write *text* as UTF-8: whoever reads *path* finds the old content or the new, also after a crash.
 
     It is written to a file in the same folder, which then takes the place of *path*; links are followed. Devices,
-    pipes, and files in folders that cannot be written are written as they are.
+    pipes, and files in folders that cannot be written are written as they are. A reader of a pipe is not waited for.
 
     Raises:
-        OSError: it cannot be written; *path* is as it was.
+        OSError: it cannot be written; *path* is as it was. Or it is a pipe that nobody reads.
     """
     data = text.encode()
     if _in_place(path):
-        path.write_bytes(data)
+        _write_in_place(path, data)
         return
     target = Path(os.path.realpath(path))
     temporary = _temporary(target, data)
@@ -73,6 +75,19 @@ def _in_place(path: Path) -> bool:
     if path.absolute().parts[1:2] in [("dev",), ("proc",)]:
         return True
     return path.exists() and not (path.is_file() and os.access(os.path.realpath(path.parent), os.W_OK))
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    try:
+        handle = os.open(path, _OPEN, 0o666)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise OSError(errno.ENXIO, "it is a pipe that nobody reads") from None
+    with os.fdopen(handle, "wb") as file:
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(handle, True)
+        file.write(data)
 
 
 def _temporary(target: Path, data: bytes) -> Path:
