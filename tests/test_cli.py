@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -399,6 +400,19 @@ def test_no_schedule_is_shown_where_there_is_none(tmp_path: Path, capsys: pytest
     )
     assert run(["solve", str(spec), "--method", "heft", "--gantt", picture]) == 3
     assert "not written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["solve", "check", "verify", "fmt"])
+def test_help_fills_its_lines(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A paragraph is broken where the terminal ends, not where the source is broken: the next word would not fit."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([command, "--help"]) == 0
+    text = capsys.readouterr().out.split("Arguments")[0].splitlines()[:-1]
+    for line, following in itertools.pairwise(line.strip() for line in text):
+        if line and following and not line.startswith("Usage"):
+            assert len(line) + 1 + len(following.split()[0]) > 76
 
 
 def test_help_is_quick() -> None:

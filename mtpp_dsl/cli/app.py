@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +32,13 @@ Names = Annotated[bool, typer.Option("--quiet", "-q", help="Print names alone, o
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what is wrong.")]
 
 
+def command(function: Callable[..., int]) -> Callable[..., int]:
+    """Make *function* a command whose help breaks its lines where the terminal ends, not where they end here."""
+    paragraphs = cleandoc(function.__doc__ or "").split("\n\n")
+    app.command(help="\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))(function)
+    return function
+
+
 def complete_method(incomplete: str) -> list[str]:
     """Return the methods that begin as what has been typed."""
     from mtpp_dsl.registry import FORMULATIONS, METHODS, available
@@ -56,7 +65,7 @@ def root(
         raise typer.Exit
 
 
-@app.command()
+@command
 def solve(
     spec: Spec,
     define: Define = [],  # noqa: B006  typer copies defaults
@@ -157,7 +166,7 @@ def solve(
     )
 
 
-@app.command()
+@command
 def check(
     spec: Spec,
     define: Define = [],  # noqa: B006
@@ -171,7 +180,7 @@ def check(
     return check_spec(spec, define, include, quiet=quiet, verbose=verbose)
 
 
-@app.command()
+@command
 def verify(
     spec: Spec,
     plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="An answer of mtpp, or {node: device}.")],
@@ -196,7 +205,7 @@ def verify(
     return verify_plan(spec, plan, define, include, seconds(time_limit), quiet=quiet)
 
 
-@app.command()
+@command
 def fmt(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help=".mtpp files.", show_default=False)],
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")] = False,
@@ -208,7 +217,7 @@ def fmt(
     return format_files(specs, check, quiet=quiet)
 
 
-@app.command()
+@command
 def methods(quiet: Names = False) -> int:
     """List the methods, built in and plugged in."""
     from mtpp_dsl.cli.listing import list_methods
@@ -216,7 +225,7 @@ def methods(quiet: Names = False) -> int:
     return list_methods(quiet=quiet)
 
 
-@app.command()
+@command
 def solvers(quiet: Names = False) -> int:
     """List the MIP solvers: what is installed, and how to install the others."""
     from mtpp_dsl.cli.listing import list_solvers
