@@ -31,7 +31,7 @@ Whoever goes on waits for that at every file that it opens; at Python's own 5 ms
 """
 LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
-LATE = "the time was up within a step that cannot be interrupted: the best plan and bound reported before it count"
+LATE = "the time was up during a step that cannot be interrupted: plan and bound are the best found until then"
 
 
 def run(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
