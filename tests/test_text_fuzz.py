@@ -15,6 +15,7 @@ from tests.tools.fuzzer.families import FAMILIES, make
 from tests.tools.fuzzer.instance import Rule
 from tests.tools.fuzzer.optimum import optimum
 from tests.tools.fuzzer.reading import differences
+from tests.tools.fuzzer.shrinking import plainly, shrunk
 from tests.tools.fuzzer.trial import QUICK, try_instance, wrong
 
 COUNT = 200
@@ -111,3 +112,17 @@ def test_wrong_readings_are_found(family: str, tmp_path: Path) -> None:
         other = copy.deepcopy(inst)
         change(other)
         assert list(differences(other, problem))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_failures_are_made_small(family: str, tmp_path: Path) -> None:
+    """An instance written plainly is read as the same, with its optimum; what a failure does not need is left out."""
+    made = [make(family, seed) for seed in range(25)]
+    made = [inst for inst in made if inst.carried is None and not any(node.times for node in inst.nodes)]
+    for inst in made:
+        trial = try_instance(plainly(inst), [], tmp_path, SECONDS)
+        assert not trial.failures
+        assert trial.unread or trial.best == optimum(inst)
+    small = shrunk(made[-1], lambda other: any(node.work > 0 for node in other.nodes))
+    assert small is not None
+    assert (small.n, small.rules, small.rows) == (1, [], [])

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from tests.tools.fuzzer.families import FAMILIES, make
 from tests.tools.fuzzer.instance import Instance
+from tests.tools.fuzzer.shrinking import shrunk
 from tests.tools.fuzzer.trial import METHODS, QUICK, Trial, try_instance
 
 
@@ -79,7 +80,7 @@ def run(family: str, options: argparse.Namespace) -> int:
         for method in trial.refused:
             table.setdefault(method, Counter())["refused"] += 1
         failed += bool(trial.failures)
-        complain(inst, trial)
+        complain(inst, trial, options.seconds)
     if not options.show:
         report(family, tried, total, table, features, failed, time.process_time() - began)
     return failed
@@ -94,14 +95,26 @@ def show(inst: Instance) -> None:
     print(inst.text)
 
 
-def complain(inst: Instance, trial: Trial) -> None:
-    """Print the failures of an instance, and how to see them again."""
+def complain(inst: Instance, trial: Trial, seconds: float) -> None:
+    """Print the failures of an instance, how to see them again, and a small text with the first of them."""
     for method, what in trial.failures:
         which = f" --method {method}" if method else ""
         print(f"WRONG {inst.family} {inst.seed} {method}: {what}")
         print(f"  again: python -m tests.tools.fuzzer {inst.family} --seed {inst.seed} --count 1{which}", flush=True)
-    if trial.failures:
-        show(inst)
+    if not trial.failures:
+        return
+    method, what = trial.failures[0]
+
+    def fails(other: Instance) -> bool:
+        with TemporaryDirectory() as folder:
+            found = try_instance(other, [method] if method else [], Path(folder), seconds).failures
+        return any((one, said.split()[:3]) == (method, what.split()[:3]) for one, said in found)
+
+    small = shrunk(inst, fails)
+    if small is not None:
+        print("# the same failure, made small:")
+        print(small.text)
+    show(inst)
 
 
 def report(
