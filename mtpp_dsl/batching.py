@@ -136,9 +136,12 @@ def check_batches(
             len(pin.places) != count or not all(0 <= d < len(devices) for d in pin.places)
         ):
             raise ConstraintError(f"{pin} places {len(pin.places)} chunks; there are {count}", pin.origin)
-    for device, menu in zip(devices, sizes, strict=True):
-        if not menu:
-            yield f"device {device.name!r} runs nothing: it has no batch size of at most {objective.batch}"
+    idle = [device.name for device, menu in zip(devices, sizes, strict=True) if not menu]
+    if len(idle) == 1:
+        yield f"device {idle[0]!r} runs nothing: it has no batch size of at most {objective.batch}"
+    elif idle:
+        named = f"{idle[0]!r} and {idle[1]!r}" if len(idle) == 2 else f"{idle[0]!r} and {len(idle) - 1} others"
+        yield f"devices {named} run nothing: they have no batch size of at most {objective.batch}"
 
 
 def _adds_up(count: int, sizes: Sequence[Sequence[int]]) -> bool:

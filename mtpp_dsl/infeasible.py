@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -50,6 +51,9 @@ def quick(problem: Problem) -> Infeasibility | None:
 
 Finding = tuple[str, Sequence[Constraint]]
 
+BLOCK, WORK = 5_000_000, 2_000_000_000
+"""Entries of tables that are made at once, and that are gone through in all: what is beyond is not looked for."""
+
 MANY = 1_000_000
 """Nodes times constraints of a finding; beyond it, none is tried to be left out."""
 
@@ -80,6 +84,17 @@ def _groups(problem: Problem) -> list[list[int]]:
     for v, home in enumerate(together(problem).tolist()):
         members.setdefault(home, []).append(v)
     return list(members.values())
+
+
+def _allowed(problem: Problem, home: Ints) -> Bools:
+    """Return [groups, devices] where all nodes of a group may be; *home* is the group of each node."""
+    count = int(home.max(initial=-1)) + 1
+    if count == problem.graph.n:
+        return problem.allowed
+    order = np.argsort(home, kind="stable")
+    first = np.searchsorted(home[order], np.arange(count))
+    allowed: Bools = np.logical_and.reduceat(problem.allowed[order], first, axis=0)
+    return allowed
 
 
 def closed_cycle(problem: Problem, nodes: Sequence[int], home: Ints | None = None) -> str:
@@ -113,49 +128,56 @@ def _nowhere(problem: Problem) -> Iterator[Finding]:
     for v in np.flatnonzero(~runs.any(axis=1)).tolist():
         why = _unable(problem, [v], runs)
         yield f"no device can run {_names(problem, [v])}{why}", list(problem.of(BatchSizes))
-    for group in [*([v] for v in range(problem.graph.n)), *_groups(problem)]:
-        if not problem.allowed[group].all(axis=0).any():
-            bound = [v for v in group if not problem.allowed[v].all()]
-            held = " together" if len(bound) > 1 else ""
-            why = _why(problem, group) + _unable(problem, group, runs)
-            yield (
-                f"no device is left for {_names(problem, bound)}{held}{why}",
-                _holding(problem, group),
-            )
+    home = together(problem)
+    alone = ([v] for v in np.flatnonzero(~problem.allowed.any(axis=1)).tolist())
+    held_together = np.flatnonzero(~_allowed(problem, home).any(axis=1)).tolist()
+    for group in itertools.chain(alone, (np.flatnonzero(home == number).tolist() for number in held_together)):
+        bound = [v for v in group if not problem.allowed[v].all()]
+        held = " together" if len(bound) > 1 else ""
+        why = _why(problem, group) + _unable(problem, group, runs)
+        yield (
+            f"no device is left for {_names(problem, bound)}{held}{why}",
+            _holding(problem, group),
+        )
 
 
 def _too_large(problem: Problem) -> Iterator[Finding]:
     limit = _room(problem)
     need = problem.graph.memory
-    for group in _groups(problem):
-        allowed = problem.allowed[group].all(axis=0)
-        together = float(need[group].sum())
-        if together > limit[allowed].max(initial=0.0):
-            best = int(np.flatnonzero(allowed)[limit[allowed].argmax()])
-            heavy = [v for v in group if need[v] > 0]
-            one = len(heavy) == 1
-            room = problem.size(float(problem.memory_limit[best]))
-            held = " together" if not one else ""
-            reason = (
-                f"{_names(problem, heavy)} {'takes' if one else 'take'} {problem.size(together)}{held}"
-                f"{_why(problem, group)}; the largest device for {'it' if one else 'them'}, "
-                f"{problem.devices[best].name}, has {room}"
-            )
-            yield reason, [*problem.of(Memory), *_holding(problem, group)]
+    home = together(problem)
+    where, takes = _allowed(problem, home), np.bincount(home, weights=need)
+    step = max(1, BLOCK // problem.k)
+    most = [np.where(where[i : i + step], limit, 0.0).max(axis=1) for i in range(0, len(where), step)]
+    for number in np.flatnonzero(takes > np.concatenate(most)).tolist() if most else []:
+        group, allowed, total = np.flatnonzero(home == number).tolist(), where[number], float(takes[number])
+        best = int(np.flatnonzero(allowed)[limit[allowed].argmax()])
+        heavy = [v for v in group if need[v] > 0]
+        one = len(heavy) == 1
+        room = problem.size(float(problem.memory_limit[best]))
+        held = " together" if not one else ""
+        reason = (
+            f"{_names(problem, heavy)} {'takes' if one else 'take'} {problem.size(total)}{held}"
+            f"{_why(problem, group)}; the largest device for {'it' if one else 'them'}, "
+            f"{problem.devices[best].name}, has {room}"
+        )
+        yield reason, [*problem.of(Memory), *_holding(problem, group)]
 
 
 def _too_much(problem: Problem) -> Iterator[Finding]:
     """Find nodes that take more than the devices they may be on have together, all nodes first."""
     room, need = _room(problem), _need(problem)
-    groups = _groups(problem)
-    allowed = np.array([problem.allowed[group].all(axis=0) for group in groups]).reshape(-1, problem.k)
-    memory = np.array([need[group].sum() for group in groups])
-    everywhere = np.ones((1, problem.k), np.bool_)
-    for where in [everywhere[0], *np.unique(allowed, axis=0)] if len(groups) else []:
+    if not np.isfinite(room).any():
+        return
+    home = together(problem)
+    allowed, memory = _allowed(problem, home), np.bincount(home, weights=need)
+    everywhere = np.ones(problem.k, np.bool_)
+    rows = {row.tobytes(): number for number, row in enumerate(np.packbits(allowed, axis=1))}
+    tried = max(1, WORK // max(1, allowed.size))
+    for where in [everywhere, *(allowed[rows[key]] for key in sorted(rows)[:tried])] if problem.graph.n else []:
         inside = ~(allowed & ~where).any(axis=1)
         total = float(memory[inside].sum())
         if total > float(room[where].sum()):
-            nodes = [v for group, within in zip(groups, inside.tolist(), strict=True) if within for v in group]
+            nodes = [v for v in np.argsort(home, kind="stable").tolist() if inside[home[v]]]
             exact = problem.size(float(problem.memory_limit[where].sum()))
             if where.all():
                 yield (
@@ -201,9 +223,17 @@ def _unlinked(problem: Problem) -> Iterator[Finding]:
         home[group] = number
         allowed[group] = problem.allowed[group].all(axis=0)
     joined = np.isfinite(carried.latency + carried.table) | np.eye(problem.k, dtype=np.bool_)
-    within = (allowed[graph.tails, :, None] & joined[carried.row]).any(axis=1) & allowed[graph.heads]
-    apart = home[graph.tails] != home[graph.heads]
-    for e in np.flatnonzero(apart & ~within.any(axis=1)).tolist():
+    gaps: Bools = np.logical_not(joined.all(axis=(1, 2), keepdims=True)).reshape(-1)
+    asked = np.flatnonzero((home[graph.tails] != home[graph.heads]) & gaps[carried.row])
+    step = max(1, BLOCK // problem.k**2)
+    parts = [asked[i : i + step] for i in range(0, min(len(asked), max(1, 100 * step)), step)]
+    reached = [
+        (
+            (allowed[graph.tails[part], :, None] & joined[carried.row[part]]).any(axis=1) & allowed[graph.heads[part]]
+        ).any(axis=1)
+        for part in parts
+    ]
+    for e in [e for part, there in zip(parts, reached, strict=True) for e in part[~there].tolist()]:
         u, v = int(graph.tails[e]), int(graph.heads[e])
         yield (
             f"no link joins the devices that {graph.names[u]!r} may be on to those that {graph.names[v]!r} may be on",

@@ -35,6 +35,8 @@ def together(problem: Problem) -> Ints:
 def colocated(problem: Problem) -> Ints:
     """Return [n] the classes of nodes that ``constraint colocate`` holds together, numbered by their first nodes."""
     root = np.arange(problem.graph.n)
+    if not any(True for _ in problem.of(Colocate)):
+        return root
 
     def find(v: int) -> int:
         while root[v] != v:

@@ -52,6 +52,32 @@ def test_beyond_a_limit(text: str, message: str, monkeypatch: pytest.MonkeyPatch
     assert len(caught.value.diagnostics) <= 100
 
 
+def test_long_chains_of_lets() -> None:
+    """Definitions in their order may refer to those before without end; out of order, only so deep."""
+    lets = ["let x0 = 1", *(f"let x{i} = x{i - 1} + 1" for i in range(1, 3000))]
+    problem = load(SPEC + "\n".join(lets) + "\nconstraint subgraphs at most x2999 on d")
+    assert "3000" in str(problem.constraints[0])
+    with pytest.raises(SpecError, match="lets refer to each other more than 100 deep, from 'x2999' on"):
+        load(SPEC + "\n".join(reversed(lets)))
+
+
+def test_unknown_names_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Near words are looked for until as many as may be have been compared."""
+    monkeypatch.setattr("mtpp_dsl.language.scope.MAX_COMPARED", 25)
+    with pytest.raises(SpecError) as caught:
+        load(SPEC.replace("a[3]", "alpha") + "\n".join(["constraint pin alpa on d"] * 6))
+    said = ["did you mean 'alpha'" in diagnostic.message for diagnostic in caught.value.diagnostics]
+    assert said[0]
+    assert not said[-1]
+
+
+def test_pairs_that_a_generator_draws() -> None:
+    """A layered graph of wide layers is refused before it is drawn for hours."""
+    text = "graph from generator layered (nodes = 1000000, width = 400000, p = 0)\n" + REST
+    with pytest.raises(SpecError, match=r"at most 300,000,000 are drawn"):
+        load(text)
+
+
 def test_many_equal_constraints() -> None:
     """Constraints given twice are found by their hash: four times as many take no sixteen times as long."""
     text = SPEC.replace("a[3]", "a[2000]") + "\n".join(f"constraint pin a[{i % 2000}] on d" for i in range(4000))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.generators.common import at_least, check_size, generator, share, weights
 from mtpp_dsl.graph import Graph
 
 __all__ = ["chain", "layered"]
+
+
+MOST_DRAWN = 300_000_000
+"""Pairs of nodes of neighbouring layers for which it is drawn whether there is an edge."""
 
 
 def chain(
@@ -58,13 +63,18 @@ def layered(
         seed: of edges and weights.
 
     Raises:
-        UsageError: no nodes, more than a million, more than ten million edges to be expected, a width
-            below 1, a negative weight, p or spread outside [0, 1].
+        UsageError: no nodes, more than a million, more than two million edges to be expected, a width
+            below 1, a negative weight, p or spread outside [0, 1], more pairs of nodes to draw than are drawn.
     """
     at_least("nodes", nodes, 1)
     at_least("width", width, 1)
     share("p", p)
     check_size(nodes, max(0, nodes - width) * (1 + p * (width - 1)))
+    if max(0, nodes - width) * width > MOST_DRAWN:
+        raise UsageError(
+            f"{nodes:,} nodes in layers of {width:,} have {(nodes - width) * width:,} pairs in neighbouring layers; "
+            f"at most {MOST_DRAWN:,} are drawn"
+        )
     random = generator(seed)
     edges: list[tuple[int, int]] = []
     for v in range(width, nodes):

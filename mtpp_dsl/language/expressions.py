@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from mtpp_dsl.constraints import Bottleneck, Makespan
+from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language import arithmetic, tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS, decision
@@ -14,7 +15,7 @@ from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 from mtpp_dsl.limits import MAX_STEPS
 from mtpp_dsl.near_units import unit_hint
-from mtpp_dsl.source import Span
+from mtpp_dsl.source import Diagnostic, Span
 from mtpp_dsl.units import NONE, SIZE, TIME, UNITS
 
 __all__ = ["Locals", "evaluate", "iterate", "number", "truth", "whole"]
@@ -22,6 +23,10 @@ __all__ = ["Locals", "evaluate", "iterate", "number", "truth", "whole"]
 Locals = Mapping[str, Value]
 
 _MAX_RANGE = 1_000_000
+
+MAX_LETS = 100
+"""Lets that wait for each other's values; in their order, any number may refer to those before."""
+
 _UNIT_NOTE = "a unit stands behind a number, as 1 ms does; rates are per second, such as GB/s"
 
 
@@ -199,6 +204,9 @@ class _Evaluator:
             chain = " -> ".join([*pending[pending.index(name) :], name])
             raise Complaint(f"'let {name}' is defined by itself: {chain}", span)
         if name not in values:
+            if len(pending) >= MAX_LETS:
+                what = f"lets refer to each other more than {MAX_LETS} deep, from {pending[0]!r} on; put them in order"
+                raise SpecError([Diagnostic(what, span)])
             pending.append(name)
             try:
                 values[name] = self.value(self.scope.lets[name].value, {})

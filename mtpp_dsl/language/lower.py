@@ -124,9 +124,9 @@ class _Lowering:
         self.stop_if_wrong()
         assert joined is not None
         assert objective is not None
-        constraints = self.constraints(objective)
-        for name in self.scope.lets:
+        for name in self.scope.lets:  # in their order, so that none waits for long chains of others
             self.attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
+        constraints = self.constraints(objective)
         self.stop_if_wrong()
         self.warn(graph, devices, joined, constraints)
         self.warn_of_free_streams(constraints, joined)

@@ -182,6 +182,7 @@ class _Block:
         self.edges: list[tuple[int, int]] = []
         self.sizes: list[float | None] = []
         self.times, self.bytes = UnitKeeper("times"), UnitKeeper("sizes")
+        self.ends_of_families: dict[str, list[str]] | None = None
 
     def graph(self, block: tree.GraphBlock) -> Graph:
         before = len(self.wrong)
@@ -279,12 +280,23 @@ class _Block:
         if name in self.index:
             return self.index[name], end.span
         base = name.partition("[")[0]
-        family = [other for other in self.nodes if other.startswith(f"{base}[")]
+        family = self.families().get(base, [])
         if family and base == name:
             raise Complaint(f"{name!r} is a family: write {name}[i] and say 'for i in …'", end.span)
         if family:
             raise Complaint(f"there is no node {name!r}: there are {family[0]} to {family[-1]}", end.span)
-        raise Complaint(f"there is no node {name!r}{did_you_mean(name, self.nodes)}", end.span)
+        raise Complaint(f"there is no node {name!r}{self.scope.near(name, self.nodes)}", end.span)
+
+    def families(self) -> dict[str, list[str]]:
+        """Return the first and the last member of each family, made when it is first asked for."""
+        if self.ends_of_families is None:
+            self.ends_of_families = {}
+            for name in self.nodes:
+                base, bracket, _ = name.partition("[")
+                if bracket:
+                    ends = self.ends_of_families.setdefault(base, [name, name])
+                    ends[1] = name
+        return self.ends_of_families
 
     def column(self, what: str, default: object) -> list[object]:
         return [attributes.get(what, default) for attributes in self.nodes.values()]

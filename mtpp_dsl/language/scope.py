@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field
 
@@ -18,6 +19,9 @@ __all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope"]
 
 MAX_WRONG = 100
 """Errors reported in one run; no more are looked for."""
+
+MAX_COMPARED = 5_000_000
+"""Words compared with unknown names; beyond, no near ones are suggested."""
 
 MAX_LOOPS = 100
 """Loops nested deeper than this are refused."""
@@ -43,6 +47,7 @@ class Scope:
         sizes: the units that sizes have been written in.
         steps: how many steps of reading have been taken, of :data:`mtpp_dsl.limits.MAX_STEPS`.
         plain: what to say of params given from outside without a unit, where units do not agree.
+        compared: how many words have been compared with names that are unknown, of :data:`MAX_COMPARED`.
         numbers: literals evaluated so far, by identity, with the literal.
         values_of_lets: of those evaluated so far.
         pending: the lets being evaluated, outermost first.
@@ -57,6 +62,7 @@ class Scope:
     sizes: set[str] = field(default_factory=set)
     steps: int = 0
     plain: list[str] = field(default_factory=list)
+    compared: int = 0
     numbers: dict[int, tuple[tree.Number, Quantity]] = field(default_factory=dict)
     values_of_lets: dict[str, Value] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
@@ -135,9 +141,13 @@ class Scope:
                 members = families[base]
                 names = [self._names(what)[ref.index] for ref in members if isinstance(ref, (NodeRef, DeviceRef))]
                 return Complaint(f"there is no {what} {name!r}: there are {names[0]} to {names[-1]}", span)
-        known = [*extra, *self.params, *self.lets, *self._nodes, *self._devices, *self._families["node"]]
-        known += [*self._families["device"], "nodes", "devices"]
-        return Complaint(f"nothing is called {name!r}{did_you_mean(name, known)}", span)
+        few = [*extra, *self.params, *self.lets, *self._families["node"], *self._families["device"], "nodes", "devices"]
+        return Complaint(f"nothing is called {name!r}{self.near(name, few, self._nodes, self._devices)}", span)
+
+    def near(self, name: str, *known: Collection[str]) -> str:
+        """Return ``"; did you mean 'x'?"``, or ``""`` where as many words as may be have been compared."""
+        self.compared += sum(map(len, known))
+        return did_you_mean(name, itertools.chain(*known)) if self.compared <= MAX_COMPARED else ""
 
     def _names(self, what: str) -> SequenceType[str]:
         if what == "node":
