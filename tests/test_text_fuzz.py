@@ -73,7 +73,8 @@ def a_feasible(family: str, seed: int, folder: Path) -> tuple:
         for name, text in {**inst.files, "spec.mtpp": inst.text}.items():
             (folder / name).write_text(text, encoding="utf-8")
         best = optimum(inst)
-        if best is not None and best > 0 and inst.k > 1 and inst.edges and not inst.rows:
+        usual = inst.k > 1 and inst.edges and not inst.rows and not inst.of("Replicate") and inst.between is None
+        if best is not None and best > 0 and usual:
             return inst, mtpp_dsl.load(folder / "spec.mtpp", **inst.defines), best
 
 

@@ -35,6 +35,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--turns", type=int, default=0, help="methods for each instance, in turns; 0 for all")
     parser.add_argument("--seconds", type=float, default=1.0, help="time limit of each answer")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no instance of a family after these")
     parser.add_argument("--features", help="only instances that have all of these, such as 'replicate,groups'")
     parser.add_argument("--show", action="store_true", help="print every spec, solve nothing")
     options = parser.parse_args()
@@ -59,7 +60,8 @@ def run(family: str, options: argparse.Namespace) -> int:
     table: dict[str, Counter[str]] = {}
     total: Counter[str] = Counter()
     features: Counter[str] = Counter()
-    while tried < options.count and seed < options.seed + 1000 * options.count:
+    until = time.monotonic() + 60 * options.minutes
+    while tried < options.count and seed < options.seed + 1000 * options.count and time.monotonic() < until:
         inst = make(family, seed)
         seed += 1
         if not wanted <= {feature.replace(" ", "") for feature in inst.features}:

@@ -67,7 +67,7 @@ def shared(inst: Instance, rng: random.Random) -> None:
     machines.add_channel(draft, "shared")
     _aim(draft)
     add_rules(draft, {"acyclic": 0.75 if not replicated else 0.9, "contiguous": 0.15, "memory": 0.35, "colocate": 0.2,
-                      "separate": 0.0 if replicated else 0.15, "pin": 0.2, "break symmetry": 0.1,
+                      "separate": 0.1 if replicated else 0.15, "pin": 0.2, "break symmetry": 0.1,
                       "replicate": 0.9 if replicated and not inst.separate else 0.0})  # fmt: skip
     if not inst.of("Replicate") and inst.between is None and rng.random() < 0.3:
         add_rows(draft, rng.randint(1, 2))
@@ -98,7 +98,7 @@ def host(inst: Instance, rng: random.Random) -> None:
     from_file = rng.random() < 0.25
     draft = Draft(inst, rng, Units("", "", "", memory="B") if from_file else rng.choice(UNITS))
     training = rng.random() < 0.7
-    replicated = not from_file and rng.random() < 0.15
+    replicated = not from_file and rng.random() < 0.3
     n = rng.randint(3, 4 if replicated else 6)
     share = rng.choice([0.3, 0.5])
     if from_file:
@@ -106,13 +106,15 @@ def host(inst: Instance, rng: random.Random) -> None:
     else:
         add_graph(draft, n, share, training=training)
     if replicated:
-        _family_of(draft, rng.choice([2, 3]))
+        _family_of(draft, rng.choice([2, 3, 4]))
+        if draft.maybe(0.5) and machines.add_groups(draft):
+            inst.features.add("groups")
     else:
         machines.add_devices(draft, rng.choice(DEVICES), host=True, typed=from_file)
     machines.add_channel(draft, "host", streams=not from_file, unit=from_file)
     _aim(draft)
     add_rules(draft, {"acyclic": 0.6, "contiguous": 0.25, "memory": 0.35, "colocate": 0.25,
-                      "separate": 0.0 if replicated else 0.15, "pin": 0.25, "break symmetry": 0.05,
+                      "separate": 0.1 if replicated else 0.15, "pin": 0.25, "break symmetry": 0.05,
                       "replicate": 0.9 if replicated and not inst.separate else 0.0})  # fmt: skip
     if not inst.of("Replicate") and rng.random() < 0.3:
         add_rows(draft, rng.randint(1, 2))
