@@ -15,7 +15,7 @@ from mtpp_dsl.checkpoint import kept
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits, refusal
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_solver
+from mtpp_dsl.honoured import DEFAULT_SOLVER, check_numbers, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plan import Plan, plan_of
 from mtpp_dsl.problem import Problem
@@ -125,14 +125,7 @@ def solve(
             with termination "error".
         VerificationError: a plan or bound is wrong: a bug of ours.
     """
-    if not 0 <= gap < 1:
-        raise UsageError(f"the gap is {gap:g}; it must be zero or more and less than one")
-    if time_limit is not None and not time_limit >= 0:
-        raise UsageError(f"the time limit is {time_limit:g} s; it must not be negative")
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}; it must be one or more")
-    if seed < 0:
-        raise UsageError(f"the seed is {seed}; it must be zero or more")
+    check_numbers(gap=gap, time_limit=time_limit, threads=threads, seed=seed)
     began = monotonic()
     check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
