@@ -61,12 +61,12 @@ def _verdict(problem: Problem) -> str:
 def _facts(problem: Problem) -> list[tuple[str, str]]:
     """Return what the spec says, each with a label."""
     constraints = Counter(getattr(c, "label", c.keyword).partition("[")[0] for c in problem.constraints)
-    listed = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in constraints.items())
+    listed = ", ".join(f"{name} ×{count:,}" if count > 1 else name for name, count in constraints.items())
     params = ", ".join(f"{name} = {value}" for name, value in problem.origin.params.items())
     found = [
         ("objective", str(problem.objective)),
         ("graph", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}"),
-        ("devices", f"{problem.k}: {fold_names([device.name for device in problem.devices])}"),
+        ("devices", f"{problem.k:,}: {fold_names([device.name for device in problem.devices])}"),
         ("interconnect", problem.interconnect.keyword + _groups(problem)),
         ("constraints", listed or "none"),
         ("work", _work(problem)),
