@@ -207,6 +207,14 @@ def test_rules_of_ones_own(tmp_path: Path) -> None:
     assert all(len(rule) > 1 for name in shipped() for rule in read_rules(name))
 
 
+def test_rules_nested_without_end(tmp_path: Path) -> None:
+    """Law: a file of rules that is nested a hundred thousand deep is an error, and soon."""
+    for text in ("rules = " + "[" * 100_000, "a" + ".a" * 100_000 + " = 1", "[" + "a." * 100_000 + "a]"):
+        (tmp_path / "deep.toml").write_text(text)
+        with pytest.raises(UsageError, match=r"deep\.toml"):
+            read_rules(tmp_path / "deep.toml")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -13,6 +13,7 @@ from mtpp_dsl.files import read_text
 __all__ = ["Rules", "read_rules", "shipped"]
 
 MAX_RULES_BYTES = 2**20
+MAX_DOTS = 1_000
 
 Rules: TypeAlias = tuple[tuple[str, ...], ...]
 """Kinds of operators in the order in which they run; how they are written, large or small, does not matter."""
@@ -44,6 +45,8 @@ def read_rules(source: str | Path) -> Rules:
         except UsageError as error:
             hint = did_you_mean(str(source), known)
             raise UsageError(f"no fusion rules{hint}: {error} (shipped: {', '.join(known)})") from None
+    if any(line.count(".") > MAX_DOTS for line in text.splitlines()):  # keys in keys take quadratic time to read
+        raise UsageError(f"{source}: not TOML that can be read: a line has more than {MAX_DOTS:,} dots")
     try:
         return _rules(tomllib.loads(text))
     except RecursionError:
