@@ -61,7 +61,9 @@ class ScheduleRun(Steps):
         n, models = self.problem.graph.n, self.whole if self.by_modules else []
         whole = [Task(method, WHOLE_SHARE, WHOLE_SECONDS) for method in models if n <= WHOLE_NODES]
         intervals = self.quick("interval")
-        for task in [*map(self.quick, QUICK), *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
+        bounds_last = sorted(QUICK, key=lambda name: name != "heft")  # where no device holds everything, a plan first
+        quick = map(self.quick, bounds_last if self.progress.plan is None else QUICK)
+        for task in [*quick, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
             self.run(task)
         if self.by_modules and self.cut:
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
