@@ -22,7 +22,7 @@ from mtpp_dsl.pickling import Picklable
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["BatchTimes", "Bools", "Floats", "Graph", "Ints"]
+__all__ = ["BatchTimes", "Bools", "Floats", "Graph", "Ints", "check_lines"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -254,7 +254,18 @@ class Graph(Picklable):
         return view
 
 
+def check_lines(names: Sequence[str], what: str) -> None:
+    """Refuse names with line breaks: what is shown of a plan has a line for each of them.
+
+    Raises:
+        UsageError: one of *names*, which are of *what*, has a line break.
+    """
+    if "\n" in "".join(names):
+        raise UsageError(f"the name of a {what} has a line break: {next(name for name in names if chr(10) in name)!r}")
+
+
 def _check_names(names: tuple[str, ...]) -> None:
+    check_lines(names, "node")
     if len(set(names)) < len(names):
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]

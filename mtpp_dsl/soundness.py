@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Bottleneck, Constraint, Linear, Replicate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
-from mtpp_dsl.graph import Floats, Graph
+from mtpp_dsl.graph import Floats, Graph, check_lines
 from mtpp_dsl.units import format_quantity
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def check_devices(devices: Sequence[Device], channel: Shared | Host | None, grap
     if not devices:
         raise UsageError("a problem needs at least one device")
     names = [device.name for device in devices]
+    check_lines(names, "device")
     if len(set(names)) < len(names):
         raise UsageError(f"two devices are called {max(names, key=names.count)!r}")
     if channel is not None and not channel.bandwidth > 0:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from mtpp_dsl.constraints import Subgraphs
-from mtpp_dsl.errors import SpecError
+from mtpp_dsl.errors import SpecError, UsageError
+from mtpp_dsl.formats.msr import Msr
+from mtpp_dsl.graph import Graph
 from mtpp_dsl.language.lower import load
+from mtpp_dsl.limits import MAX_NODES
 from mtpp_dsl.plan import quotient_order
+from mtpp_dsl.problem import Device, Objective, Problem, Shared
 
 GRAPH = "graph { node a[3] (work = 1) }\n"
 REST = "device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
@@ -93,3 +100,26 @@ def test_order_of_many_devices() -> None:
     assert order[:2] == (1, 2)
     assert order.index(99_999) < order.index(0) < order.index(5)
     assert quotient_order(np.array([0, 1, 0]), np.array([0, 1]), np.array([1, 2]), 3) is None
+
+
+def test_names_are_one_line() -> None:
+    """A line break in the name of a node or a device is refused: it would look like another row of the answer."""
+    with pytest.raises(SpecError, match=r"the name of a node has a line break: 'b\\nstage'"):
+        load('graph { node a (work = 1) node "b\\nstage" (work = 1) }\n' + REST)
+    with pytest.raises(UsageError, match="the name of a device has a line break"):
+        Problem.create(Graph.create("a", []), [Device("x\ny")], Shared(1.0), Objective("bottleneck"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_file_of_a_million_nodes(more: int, tmp_path: Path) -> None:
+    """A file of as many nodes as may be is read; one with one more is refused, with the limit."""
+    node = {"supportedOnFpga": 1, "fpgaLatency": 1, "cpuLatency": 1, "size": 0}
+    nodes = [{"id": i, **node} for i in range(MAX_NODES + more)]
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"nodes": nodes, "edges": []}, separators=(",", ":")))
+    if more:
+        with pytest.raises(UsageError, match="1,000,000"):
+            Msr().read(path)
+    else:
+        assert Msr().read(path).graph.n == MAX_NODES
