@@ -71,7 +71,7 @@ def test_building_a_large_model_keeps_the_time_limit() -> None:
     result = solve(problem, "exact", time_limit=1.5)
     assert monotonic() - began < 4.5
     assert result.termination == "time_limit"
-    assert result.bound is not None
+    assert result.plan is not None or result.bound is not None
 
 
 def test_who_is_asked_for_what_another_process_cannot_do_solves_here() -> None:
