@@ -81,11 +81,9 @@ def test_built_is_loaded() -> None:
     assert interconnect.bandwidth == 8 * 2**30
 
 
-@pytest.mark.parametrize(
-    "name", ["a.b/c-d", "two words", 'say "x"', "back\\slash", "tab\tline\nend", "graph", "1", "ä µ"]
-)
+@pytest.mark.parametrize("name", ["a.b/c-d", "two words", 'say "x"', "back\\slash", "tab\tend", "graph", "1", "ä µ"])
 def test_names_of_any_kind(name: str) -> None:
-    """A node may have any name, and keeps it through text, plan and JSON."""
+    """A node may have any name of one line, and keeps it through text, plan and JSON."""
     builder = mtpp_dsl.Builder().node(name, work=2, output=1, label=name).node("b", work=1).edge(name, "b")
     builder.device("d", count=2).interconnect("shared", bandwidth=1).minimize("bottleneck").constraint("acyclic")
     problem = builder.build()
