@@ -23,7 +23,7 @@ except ModuleNotFoundError as error:
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = {"quick": 0.1, "usual": 1.0, "all": 10.0}
 """By the amount of testing, how many random examples there are for each of the usual ones."""
-QUICK_CASES = 2
+QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
 LONGEST = (
     "test_conformance", "test_listing", "test_cpsat", "test_ideals", "test_docs", "test_decomposition", "test_auto",
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--amount",
         choices=EXAMPLES,
         default="usual",
-        help="quick: few cases of the fast tests (make quick); all: the long ones too (make test-all)",
+        help="quick: one case of each fast test (make quick); all: the long ones too (make test-all)",
     )
 
 

@@ -223,6 +223,7 @@ def told(path: Path_, data: dict[str, Any], value: Any) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECS)
 def test_every_change_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever value of an answer is changed, it is refused (7) or malformed (2), or named as not checked."""

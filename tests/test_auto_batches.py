@@ -58,6 +58,7 @@ def test_one_model_of_everything_takes_batches(there: bool, monkeypatch: pytest.
         assert run.whole[0].accepts(run.problem) is None
 
 
+@pytest.mark.slow
 def test_networks_have_a_plan_and_a_bound_in_time() -> None:
     """A network of modules has a verified plan close to its bound when its time is up."""
     result = solve(network(3, Memory()), time_limit=6)

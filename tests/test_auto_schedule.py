@@ -27,6 +27,7 @@ def unequal(graph: Graph, *constraints: object, memory: float | None = None) -> 
     return Problem.create(graph, devices, links, MAKESPAN, constraints)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without OR-tools the mixed-integer programme proves the same optimum, and the user is told of the other."""
@@ -40,6 +41,7 @@ def test_small_problems_without_cp_sat(name: str, monkeypatch: pytest.MonkeyPatc
     assert result.status == "optimal" or "pip install it" in " ".join(result.notes)
 
 
+@pytest.mark.slow
 def test_modules() -> None:
     """A chain of modules that intervals do not close is solved by its modules, and proved."""
     graph = rwnn(model="ws", nodes=16, modules=4, seed=1)
@@ -61,6 +63,7 @@ def test_a_bound_of_a_moment_comes_before_a_model() -> None:
     assert not {"running moirai", "running decomposition"} & set(said)
 
 
+@pytest.mark.slow
 def test_a_gap_is_reported_in_time() -> None:
     """A graph without cut nodes has a plan and a bound when its time is up."""
     problem = unequal(layered(90, 8, seed=2), ExclusiveLinks(), Memory(), memory=500.0)

@@ -135,6 +135,7 @@ def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert statuses["optimal"] > 75
 
 
+@pytest.mark.slow
 def test_parting_beats_a_share_of_the_work() -> None:
     """On a graph of 100 nodes over four devices the bound of two parts is well above that of the work alone."""
     problem = stages(regal(100, "er", "own-memory", 1), 4)

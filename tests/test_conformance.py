@@ -18,6 +18,7 @@ def names(group: str) -> list[str]:
     return list(registry.available(group))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names(FORMULATIONS))
 def test_formulations(name: str) -> None:
     """A formulation's plans are plans, its bounds bounds, and an exact one is exact."""

@@ -91,6 +91,7 @@ def constrained(seed: int) -> Problem:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 40, 10))
 def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: int) -> None:
     """With every constraint on and off, the optimum in whole numbers is the optimum, and the bound no more."""

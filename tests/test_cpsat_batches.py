@@ -144,6 +144,7 @@ def test_a_reference_case_from_the_outside(data: Path, method: str, field: str) 
     assert none.status == "infeasible"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 80, 20))
 def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: int) -> None:
     """The optimum in whole numbers is the optimum, the bound no more, and behind barriers nothing is better."""

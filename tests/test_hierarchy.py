@@ -79,6 +79,7 @@ def accepted(seeds: range, *, training: bool = False) -> list[Problem]:
     return [problem for problem in problems if Ideals().accepts(problem) is None]
 
 
+@pytest.mark.slow
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     """Mixtures on one to three groups: the optimum over assignments and replicas, or the proof that there is none."""
     statuses = Counter(check(problem) for problem in accepted(range(150)))

@@ -97,6 +97,7 @@ def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
     assert min(statuses.values()) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     """100 mixtures with backward nodes: never a wrong bound; mostly the optimum."""
@@ -104,6 +105,7 @@ def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
     assert statuses["optimal"] > 65
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_replicas_are_found_and_bounded() -> None:
     """80 mixtures with stages on several devices: the optimum, or the proof of none."""

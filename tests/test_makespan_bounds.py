@@ -56,6 +56,7 @@ def blocks(depth: int = 3, width: int = 4, carry: float = 3.0, *, exclusive: boo
     return Problem.create(graph, [Device("a"), Device("b")], links, Objective("makespan"), rules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_no_bound_is_above_the_optimum(name: str) -> None:
     """250 mixtures of all features: a bound is at most the optimum, and proved again from its certificate."""

@@ -84,6 +84,7 @@ def test_an_infeasible_model_is_proven_so(backend: Backend) -> None:
     assert (outcome.termination, outcome.objective, outcome.bound) == ("infeasible", None, None)
 
 
+@pytest.mark.slow
 def test_the_limit_separates_incumbent_and_bound(backend: Backend) -> None:
     """Law: at a time limit, what a solver gives as its bound is below the optimum, never its incumbent."""
     asked = medium()
@@ -164,6 +165,7 @@ def test_availability_imports_no_solver() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_model_beyond_the_licence_says_so() -> None:
     """Law: a size limit is a SolverError with a way out."""
     if not load(BACKENDS, "gurobi")().available().ok:

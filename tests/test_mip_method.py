@@ -56,6 +56,7 @@ def slices(problem: Problem) -> Plan:
     return Plan.create(problem, where)
 
 
+@pytest.mark.slow
 def test_a_time_limit_gives_a_bound_that_is_no_incumbent(hard: Problem) -> None:
     """Law: stopped early, the incumbent and the dual bound are two numbers, and the time is kept."""
     began = monotonic()
@@ -115,6 +116,7 @@ def test_an_interrupt_keeps_what_is_known(hard: Problem, formulation: Exact | Gu
     assert result.plan is not None
 
 
+@pytest.mark.slow
 def test_progress_hears_incumbents_and_bounds_as_they_come(hard: Problem) -> None:
     """Law: the log moves while the solver works, bounds up and incumbents down."""
     progress = Progress()

@@ -95,6 +95,7 @@ def test_rests_are_what_is_left() -> None:
         assert (line.sent + line.carried + line.rest_sent <= line.makespan).all()
 
 
+@pytest.mark.slow
 def test_the_optimum_of_small_problems_is_found() -> None:
     """Where a window is everything the search ends with the optimum; plans keep every constraint, memory exactly."""
     for seed in range(2):
@@ -106,6 +107,7 @@ def test_the_optimum_of_small_problems_is_found() -> None:
         assert (result.infeasibility is None) == (best is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_it_improves_and_repeats(exclusive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Better than the list schedule it starts from, within memory limits; and the same for the same seed."""

@@ -154,6 +154,7 @@ def test_auto_solves_it(constraints: list[Constraint]) -> None:
     assert result.cost == pytest.approx(optimum(problem))
 
 
+@pytest.mark.slow
 def test_auto_solves_a_published_training_graph(data: Path) -> None:
     """On a published layer graph the plan is proved, and no cheaper than the usual bottleneck."""
     from mtpp_dsl.formats.msr import Msr

@@ -52,6 +52,7 @@ def test_found(site: Path) -> None:
     assert done.stdout.split() == ["acme-broken", "acme-few", "acme-first-fit", "acme-work", "acme_star"], done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [
@@ -85,6 +86,7 @@ def test_solve(site: Path, tmp_path: Path, method: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_what_they_add_is_kept(site: Path, tmp_path: Path) -> None:
     """Their formulation, derived from ours, keeps its row whatever plan it starts from; nothing solves another one."""
     spec, answer, model = tmp_path / "chain.mtpp", tmp_path / "free.json", tmp_path / "model.lp"

@@ -179,6 +179,7 @@ def test_a_closed_gap_ends_all() -> None:
     assert progress.cost == pytest.approx(progress.bound.cost)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sleeps by the C library")
 def test_one_that_does_not_read_holds_up_nobody() -> None:
     """A process that reads none of what it is told, however much that is, is stopped with the others."""
@@ -199,6 +200,7 @@ def test_files_of_the_working_folder_are_no_modules(tmp_path: Path, monkeypatch:
     assert progress.plan is not None
 
 
+@pytest.mark.slow
 def test_time_and_interrupts_end_it() -> None:
     """The time limit and a request to stop are obeyed, and what was found is kept."""
     asked = Progress(lambda progress, _: progress.stop() if progress.plan is not None else None)
@@ -360,6 +362,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_ortools_imported_first(tmp_path: Path) -> None:
     """Where OR-tools has loaded its own HiGHS, ours solves in a process of its own, as it would here."""
     pytest.importorskip("ortools")

@@ -138,6 +138,7 @@ MOMENTS = [0.15, 0.4, 0.8, 1.3]
 """A full sweep is ``python -m tests.tools.sweep_signals``."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_at_any_moment(name: str, tmp_path: Path) -> None:
     """No traceback, an exit code that says what happened, and an answer or a plain message."""
@@ -147,6 +148,7 @@ def test_a_signal_at_any_moment(name: str, tmp_path: Path) -> None:
         assert complaint(interrupted(QUICK, getattr(signal, name), moment)) is None, moment
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
     """With nothing left behind; test_cli.py has what a first one does."""
@@ -166,6 +168,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
     assert left(started, 5.0) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize(
     ("spec", "arguments", "process"),

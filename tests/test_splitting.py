@@ -178,6 +178,7 @@ def test_modules_that_nothing_joins() -> None:
     assert any("0 channels" in note for note in result.notes)
 
 
+@pytest.mark.slow
 def test_without_the_premise_nothing_is_called_exact() -> None:
     """Where a boundary is no cut node the answer says so, and its own bound is none."""
     result = _solved(makespan_of(rwnn(modules=3, nodes=8, channels=2, dependence="weak", seed=1)), MilpSplit(), 4.0)
@@ -240,6 +241,7 @@ def test_one_process_or_two_give_one_answer() -> None:
     assert one.assignment.tolist() == other.assignment.tolist()
 
 
+@pytest.mark.slow
 def test_modules_share_memory_out() -> None:
     """Where modules fit by themselves and not together, every one gets its share, and the plan keeps the limit."""
     graph = rwnn(modules=4, nodes=6, channels=1, seed=2)
