@@ -148,6 +148,22 @@ def test_a_signal_at_any_moment(name: str, tmp_path: Path) -> None:
         assert complaint(interrupted(QUICK, getattr(signal, name), moment)) is None, moment
 
 
+def test_a_second_signal_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first signal of a search stops it, its copies count once, and a second one ends the process."""
+    now, left, stopped = [10.0], [], []
+    heard = Listener()
+    monkeypatch.setattr("mtpp_dsl.cli.signals.monotonic", lambda: now[0])
+    monkeypatch.setattr(heard, "_leave", lambda number, message: left.append((number, message)))
+    with heard.searching(lambda: stopped.append(True)):
+        heard.hear(signal.SIGTERM)
+        now[0] += TWICE / 2
+        heard.hear(signal.SIGTERM)
+        assert (len(stopped), left) == (1, [])
+        now[0] += 2 * TWICE
+        heard.hear(signal.SIGTERM)
+    assert (len(stopped), left) == (1, [(signal.SIGTERM, "terminated: left at once")])
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
