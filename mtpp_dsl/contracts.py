@@ -19,6 +19,7 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, LogEntry, Result, Termination
+from mtpp_dsl.scopes import EVERY, Scope, Scoped
 from mtpp_dsl.traits import (
     BackendBase,
     FormulationBase,
@@ -31,6 +32,7 @@ from mtpp_dsl.traits import (
 )
 
 __all__ = [
+    "EVERY",
     "GIVES",
     "Availability",
     "Backend",
@@ -53,6 +55,8 @@ __all__ = [
     "Progress",
     "Reduction",
     "Role",
+    "Scope",
+    "Scoped",
     "Strengthened",
     "backend_traits",
     "formulation_traits",

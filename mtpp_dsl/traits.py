@@ -8,9 +8,10 @@ know reads them through :func:`formulation_traits`, :func:`method_traits`, :func
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from mtpp_dsl.errors import PluginError
+from mtpp_dsl.scopes import Scope
 
 __all__ = [
     "BackendBase",
@@ -34,12 +35,15 @@ class FormulationBase:
             Its plan is then the best of those that keep them, and its bound is one on those alone.
         symmetric: rows of its own treat devices that can be swapped alike, and so the chunks of a batch. A built-in
             formulation breaks such symmetries in a class derived from it only if that class itself says so.
+        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.scopes.Scoped`. Without any it is listed with
+            no objective, and ``accepts`` alone says what it refuses.
     """
 
     baseline: bool = False
     floor: str = "the bounds of the model's own variables"
     adds: str = ""
     symmetric: bool = False
+    scopes: tuple[Scope, ...] = ()
 
 
 class MethodBase:
@@ -57,6 +61,8 @@ class MethodBase:
         options: names of the arguments of its class that the command line offers.
         own_rows: its answers keep rows that the problem does not state. A plan from elsewhere is then no answer of it,
             unless it says so itself, and it is not put on a graph other than the one asked about.
+        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.scopes.Scoped`. Without any it is listed with
+            no objective, and ``accepts`` alone says what it refuses.
     """
 
     uses_solver: bool = False
@@ -68,6 +74,7 @@ class MethodBase:
     backends: bool = False
     options: tuple[str, ...] = ()
     own_rows: bool = False
+    scopes: tuple[Scope, ...] = ()
 
 
 class BackendBase:
@@ -145,7 +152,13 @@ def model_traits(model: object) -> ModelTraits:
 ATTRIBUTES: dict[type, dict[str, Any]] = {
     base: get_type_hints(base) for base in (FormulationBase, MethodBase, BackendBase, ModelTraits)
 }
-WORDS = {bool: "True or False", str: "text", float: "a number, zero or more", tuple[str, ...]: "a tuple of words"}
+WORDS = {
+    bool: "True or False",
+    str: "text",
+    float: "a number, zero or more",
+    tuple[str, ...]: "a tuple of words",
+    tuple[Scope, ...]: "a tuple of scopes",
+}
 
 
 def _read(base: type[_Traits], plugin: object, kind: str) -> _Traits:
@@ -165,8 +178,8 @@ def _fits(value: Any, wanted: Any) -> bool:
             return not isinstance(value, (bool, str)) and isfinite(value) and value >= 0
         except TypeError:
             return False
-    if wanted == tuple[str, ...]:
-        return isinstance(value, tuple) and all(isinstance(word, str) for word in value)
+    if get_origin(wanted) is tuple:
+        return isinstance(value, tuple) and all(isinstance(one, get_args(wanted)[0]) for one in value)
     return isinstance(value, wanted)
 
 

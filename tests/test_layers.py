@@ -34,6 +34,7 @@ DATA = {
     "replication",
     "result",
     "schedule",
+    "scopes",
     "soundness",
     "source",
     "split",

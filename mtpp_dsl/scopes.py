@@ -1,0 +1,221 @@
+"""What a method accepts, as data: its refusals, ``mtpp methods`` and the tables in the docs are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from mtpp_dsl.constraints import Constraint, Decision, Linear
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.subgraphs import paying
+
+__all__ = ["EVERY", "Scope", "Scoped", "has_equal_devices", "listed", "objective_of", "outside"]
+
+EVERY = (Constraint,)
+"""In place of a list: every kind of constraint, those of plug-ins too."""
+
+CHANNELS = ("shared", "host")
+WORDS = {
+    "bottleneck": "a bottleneck",
+    "sum of bottlenecks": "a sum of bottlenecks",
+    "makespan": "the makespan of one sample",
+    "batch": "the makespan of a batch",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """One kind of problem that a method, a formulation or a family of them accepts.
+
+    Those that accept several kinds have a scope for each. A problem is accepted where one of them covers it.
+
+    Attributes:
+        objectives: what may be asked for: "bottleneck", "sum of bottlenecks", "makespan" (of one sample), "batch" (the
+            throughput of a batch).
+        interconnects: keywords of the interconnects.
+        constraints: the kinds that are kept, or :data:`EVERY`. A kind that is not listed is refused, and so is one that
+            is derived from a listed one, as it may ask for more.
+        without: kinds that are refused nevertheless, with all that are derived from them.
+        decisions: what labelled constraints may speak of, where they are accepted; None for all decisions.
+        needs: kinds of which the problem must have one.
+        groups: whether the network between groups of devices may be slower.
+        streams: whether parameters that do not fit may be streamed (``overflow = stream``).
+        backward: whether the graph may have a backward part.
+        unequal: whether the devices may differ.
+    """
+
+    objectives: tuple[str, ...]
+    interconnects: tuple[str, ...]
+    constraints: tuple[type[Constraint], ...]
+    without: tuple[type[Constraint], ...] = ()
+    decisions: tuple[type[Decision], ...] | None = None
+    needs: tuple[type[Constraint], ...] = ()
+    groups: bool = False
+    streams: bool = True
+    backward: bool = True
+    unequal: bool = True
+
+    def __str__(self) -> str:
+        return f"{listed(self.objectives)} on {listed(self.interconnects)}"
+
+    def keeps(self, kind: type[Constraint]) -> bool:
+        """Return whether constraints of this kind are accepted.
+
+        >>> from mtpp_dsl.constraints import Acyclic, Memory, Replicate
+        >>> Scope(objectives=("bottleneck",), interconnects=("shared",), constraints=(Acyclic,)).keeps(Memory)
+        False
+        >>> bounds = Scope(objectives=("bottleneck",), interconnects=("host",), constraints=EVERY, without=(Replicate,))
+        >>> bounds.keeps(Memory), bounds.keeps(Replicate)
+        (True, False)
+        """
+        return not issubclass(kind, self.without) and (Constraint in self.constraints or kind in self.constraints)
+
+    def reads(self, decision: Decision) -> bool:
+        """Return whether labelled constraints may speak of this decision."""
+        return self.decisions is None or isinstance(decision, self.decisions)
+
+
+def objective_of(problem: Problem) -> str:
+    """Return the objective of *problem*, by the word that scopes use."""
+    return "batch" if problem.objective.batch is not None else problem.objective.quantity
+
+
+def outside(name: str, scopes: Sequence[Scope], problem: Problem, *, gives: str = "plan") -> str | None:
+    """Return the first reason why no scope covers *problem*, in a whole sentence, or None if one does.
+
+    The reasons come in one order: objective, interconnect, groups of devices, streamed parameters, constraints in the
+    order of the problem, what these speak of, what the problem lacks, the backward part, devices that differ. Each
+    speaks of the scopes that cover everything before it.
+
+    Args:
+        name: of the method, with which the sentence begins.
+        scopes: of the method.
+        problem: what is asked.
+        gives: what the method returns; "bound" for one that gives bounds alone.
+
+    >>> from mtpp_dsl.graph import Graph
+    >>> from mtpp_dsl.problem import Device, Objective, Shared
+    >>> graph, devices = Graph.create(["a", "b"], [(0, 1)], work=1.0), [Device("d", memory=2.0)]
+    >>> stages = Scope(objectives=("bottleneck",), interconnects=("shared", "host"), constraints=())
+    >>> outside("mine", [stages], Problem.create(graph, devices, Shared(1.0)))
+    >>> outside("mine", [stages], Problem.create(graph, devices, Shared(1.0), Objective("makespan")))
+    'mine minimises a bottleneck, not the makespan of one sample'
+    """
+    left, verb = list(scopes), "bounds" if gives == "bound" else "minimises"
+    for covers, reason in _FIRST:
+        kept = [scope for scope in left if covers(scope, problem)]
+        if not kept:
+            return f"{name} {reason.format(verb=verb, **_words(left, problem))}"
+        left = kept
+    reasons = [_particular(scope, scopes, problem) for scope in left]
+    return None if None in reasons else f"{name} {reasons[0]}"
+
+
+_FIRST: tuple[tuple[Callable[[Scope, Problem], bool], str], ...] = (
+    (lambda scope, problem: objective_of(problem) in scope.objectives, "{verb} {objectives}, not {objective}"),
+    (
+        lambda scope, problem: problem.interconnect.keyword in scope.interconnects,
+        "{verb} {objective} on {interconnects}, not on {interconnect}",
+    ),
+    (
+        lambda scope, problem: scope.groups or not problem.hierarchical,
+        "does not support a slower network between groups of devices",
+    ),
+    (
+        lambda scope, problem: scope.streams or bool(np.isinf(problem.overflow_limit).all()),
+        "does not support parameters that are streamed; say 'constraint memory' in place of overflow = stream",
+    ),
+)
+"""What scopes are chosen by, one after the other, and how the sentence goes on where none is left."""
+
+
+def _words(scopes: Sequence[Scope], problem: Problem) -> dict[str, str]:
+    """Return what the scopes are for and what is asked, as it stands in a sentence."""
+    objectives = dict.fromkeys(chain.from_iterable(scope.objectives for scope in scopes))
+    interconnects = dict.fromkeys(chain.from_iterable(scope.interconnects for scope in scopes))
+    return {
+        "objectives": listed([_worded(objective) for objective in objectives]),
+        "interconnects": _joined(list(interconnects)),
+        "objective": _worded(objective_of(problem)),
+        "interconnect": _joined([problem.interconnect.keyword]),
+    }
+
+
+def _particular(scope: Scope, scopes: Sequence[Scope], problem: Problem) -> str | None:
+    """Return why *scope*, which is for this objective and interconnect, does not cover the rest, or None."""
+    for constraint in problem.constraints:
+        if not scope.keeps(type(constraint)):
+            elsewhere = any(other.keeps(type(constraint)) for other in scopes)
+            where = f" for {_worded(objective_of(problem))}" if elsewhere else ""
+            return f"does not support constraint {constraint}{where}"
+    for constraint, decision in _spoken_of(problem):
+        if not scope.reads(decision):
+            return f"does not support {type(decision).__name__.lower()}() in constraint {constraint}"
+    lacking = next((kind for kind in scope.needs if not any(problem.of(kind))), None)
+    if lacking is not None:
+        return f"needs 'constraint {lacking.__name__.lower()}'"
+    if not scope.backward and problem.graph.backward.any():
+        return "does not support graphs with a backward part"
+    if not scope.unequal and not has_equal_devices(problem):
+        return "needs devices that are all equal"
+    return None
+
+
+def _spoken_of(problem: Problem) -> Iterator[tuple[Linear, Decision]]:
+    """Yield every decision that a labelled constraint speaks of, with the constraint."""
+    for constraint in problem.of(Linear):
+        for decision, _ in constraint.terms:
+            yield constraint, decision
+
+
+def _worded(objective: str) -> str:
+    """Return an objective as it stands in a sentence."""
+    return WORDS.get(objective, objective)
+
+
+def _joined(keywords: Sequence[str]) -> str:
+    """Return interconnects as they stand in a sentence: "a shared or host interconnect or links"."""
+    channels = [keyword for keyword in keywords if keyword in CHANNELS]
+    one = [f"a {listed(channels)} interconnect"] if channels else []
+    return listed([*one, *(keyword for keyword in keywords if keyword not in CHANNELS)])
+
+
+def has_equal_devices(problem: Problem) -> bool:
+    """Return whether all devices are equal in all that enters a load, forbids a node or limits what they hold."""
+    time = np.where(problem.allowed, problem.time, np.inf)
+    columns = (time, problem.memory_room, problem.overflow_limit, paying(problem))
+    equal = all(bool((column == column[..., :1]).all()) for column in columns)
+    return equal and len({id(rule) for rule in problem.replicate}) == 1
+
+
+def listed(words: Sequence[str], last: str = "or") -> str:
+    """Return words as a list in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b or c'
+    """
+    return f" {last} ".join([", ".join(words[:-1]), *words[-1:]] if words[1:] else words)
+
+
+class Scoped:
+    """A method, a formulation or a family that accepts what its scopes cover, for others to inherit from.
+
+    Attributes:
+        name: of the plug-in.
+        scopes: one for each kind of problem.
+    """
+
+    name: str
+    scopes: tuple[Scope, ...] = ()
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* is refused, in a whole sentence, or None: by the scopes, then by :meth:`beyond`."""
+        bounds = getattr(self, "gives", "") == "bound" or getattr(self, "role", "") == "relaxation"
+        return outside(self.name, self.scopes, problem, gives="bound" if bounds else "plan") or self.beyond(problem)
+
+    def beyond(self, problem: Problem) -> str | None:  # noqa: ARG002
+        """Return why a problem that the scopes cover is refused all the same, as for its size, or None."""
+        return None
