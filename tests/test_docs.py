@@ -46,7 +46,9 @@ from tests.tools.picture import PICTURE, words
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+REFERENCE = "methods/reference.md"
+FAMILIES = [f"methods/{page.name}" for page in sorted((DOCS / "methods").glob("*.md")) if page.name != "reference.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.mtpp"))
 CASES = sorted((ROOT / "examples" / "cases").glob("*.mtpp"))
 FENCE = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -222,9 +224,14 @@ def test_picture() -> None:
             assert part in shown, part
 
 
+def read(*pages: str) -> str:
+    """Return the text of pages of the documentation."""
+    return "\n".join((DOCS / page).read_text(encoding="utf-8") for page in pages)
+
+
 def code_words(page: str) -> set[str]:
     """Return every word that a page sets as code."""
-    text = (DOCS / page).read_text(encoding="utf-8")
+    text = read(page)
     code = FENCE.findall(text) + [("", inline) for inline in re.findall(r"`([^`\n]+)`", text)]
     return {word for _, part in code for word in re.findall(r"[\wµ%]+(?:/s)?", part)}
 
@@ -337,9 +344,14 @@ def test_reference_has_the_limits() -> None:
 
 
 def test_methods_and_fields_are_described() -> None:
-    """Every method, solver and field of the JSON answer is described."""
-    text = (DOCS / "methods.md").read_text(encoding="utf-8")
-    said = code_words("methods.md") | set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", text))
-    names = {name for group in BUILTIN for name in BUILTIN[group] if group not in (FORMATS, GENERATORS)}
-    fields = set(schema()["properties"])
-    assert not (names | fields | set(BUILTIN[BACKENDS])) - said
+    """Every method is in the reference and on a page of its family; solvers and fields of the answer have pages too."""
+    names = {name for group in BUILTIN for name in BUILTIN[group] if group not in (FORMATS, GENERATORS, BACKENDS)}
+    for pages in ([REFERENCE], FAMILIES):
+        assert not names - words_in_code(read(*pages, "answers.md", "solvers.md"))
+    assert not set(BUILTIN[BACKENDS]) - words_in_code(read("solvers.md"))
+    assert not set(schema()["properties"]) - code_words("answers.md")
+
+
+def words_in_code(text: str) -> set[str]:
+    """Return the words set as code on their own, hyphens and all."""
+    return set(re.findall(r"(?<!`)`([a-z0-9]+(?:-[a-z0-9]+)*)`(?!`)", text))
