@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.contracts import FormulationBase, Role
+from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan, chunk_classes, sorted_chunks
@@ -37,15 +37,19 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.symmetry import Measure, ordered
 
-__all__ = ["HONOURED", "Batched", "batch_refusal", "needs_of"]
+__all__ = ["SCOPE", "Batched", "chunks_of", "needs_of", "scale_of", "too_large"]
 
-HONOURED = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
+SCOPE = Scope(
+    objectives=("batch",),
+    interconnects=("links",),
+    constraints=(BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate),
+)
 
 MOST = 5_000_000
 """Orders of batches and ways of chunks; larger models take gigabytes before any solver sees them."""
 
 
-class Batched(FormulationBase):
+class Batched(Scoped, FormulationBase):
     """Every batched schedule, and nothing else: a chunk waits for itself, not for the batches of other chunks.
 
     Beside the correction of (3.3): chunks in place of inputs, and these sorted; batch sizes without any M; precedence
@@ -59,6 +63,7 @@ class Batched(FormulationBase):
     role: Role = "exact"
     summary = "the throughput of a batch and its proof, by mixed-integer programming (ghannane2023, 3.2, corrected)"
     floor = "the longest path of least batches, or all work shared, each batch where its inputs take least"
+    scopes = (SCOPE,)
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -69,9 +74,9 @@ class Batched(FormulationBase):
         known.cost = cost
         return known
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        return batch_refusal(self.name, problem)
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why the model would be too large, or None."""
+        return too_large(self.name, problem)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
@@ -185,13 +190,8 @@ class Batched(FormulationBase):
         return batch_plan(problem, where, middle.reshape(problem.graph.n, problem.k))
 
 
-def batch_refusal(name: str, problem: Problem) -> str | None:
-    """Return why formulation *name* is not one of *problem*, or None."""
-    if problem.objective.batch is None:
-        return f"{name} schedules batches; to {problem.objective} is about one sample"
-    for constraint in problem.constraints:
-        if not isinstance(constraint, HONOURED):
-            return f"{name} cannot honour constraint {constraint} of a batch"
+def too_large(name: str, problem: Problem) -> str | None:
+    """Return why the model of formulation *name* would be too large, or None."""
     size = problem.k * problem.graph.n**2 // 2 + problem.graph.m * problem.k**2 * problem.batching.count
     if size > MOST:
         return (

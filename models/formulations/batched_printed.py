@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.contracts import FormulationBase, Role
+from mtpp_dsl.contracts import FormulationBase, Role, Scoped
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan
 from mtpp_dsl.models.blocks import assignment
@@ -18,7 +18,7 @@ from mtpp_dsl.models.components import impossible
 from mtpp_dsl.models.facts.batches import pinned
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries
-from mtpp_dsl.models.formulations.batched import batch_refusal, chunks_of, scale_of
+from mtpp_dsl.models.formulations.batched import SCOPE, chunks_of, scale_of, too_large
 from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.plan import Plan
@@ -29,7 +29,7 @@ from mtpp_dsl.together import colocated
 __all__ = ["BatchedPrinted"]
 
 
-class BatchedPrinted(FormulationBase):
+class BatchedPrinted(Scoped, FormulationBase):
     """Equations 3.1 to 3.8 with their large constants, over chunks in place of inputs.
 
     (3.3) is a barrier: a batch waits for all batches of what its node reads, also for those whose inputs it does not
@@ -44,13 +44,13 @@ class BatchedPrinted(FormulationBase):
     role: Role = "restriction"
     summary = "the throughput of a batch by the programme as printed, with its barrier: to compare with (ghannane2023)"
     baseline = True
+    scopes = (SCOPE,)
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        reason = batch_refusal(self.name, problem)
-        if reason is None and problem.batching.per_input:
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why the printed rows do not hold of the problem, or the model would be too large, or None."""
+        if problem.batching.per_input:
             return "transfers grow with the inputs they carry (transfer = per-input), and in (3.3) they do not"
-        return reason
+        return too_large(self.name, problem)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the cost of a plan."""

@@ -24,7 +24,7 @@ from mtpp_dsl.constraints import (
     Separate,
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
-from mtpp_dsl.contracts import FormulationBase, Role
+from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.evaluation import Evaluation, evaluate
 from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.lazy import pyo
@@ -47,16 +47,16 @@ from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.plan import Plan, quotient_order
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.symmetry import interchangeable
 from mtpp_dsl.together import ordered_edges
 
 __all__ = ["Exact", "Layout", "layout_of"]
 
-HONOURED = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
+KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
-class Exact(FormulationBase):
+class Exact(Scoped, FormulationBase):
     """Every plan, and nothing else: devices of any speeds and memories on ``shared`` or ``host``.
 
     Interchangeable devices under ``acyclic`` are numbered in the order of the quotient graph, as in Figure 3.
@@ -70,6 +70,14 @@ class Exact(FormulationBase):
     role: Role = "exact"
     summary = "the optimal plan and its proof, by mixed-integer programming (archer2024, Figure 3, strengthened)"
     floor = "archer2024, Lemma 3.3"
+    scopes: tuple[Scope, ...] = (
+        Scope(
+            objectives=("bottleneck", "sum of bottlenecks"),
+            interconnects=("shared", "host"),
+            constraints=KEPT,
+            decisions=(On, Load, LargestLoad),
+        ),
+    )
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -80,22 +88,8 @@ class Exact(FormulationBase):
         known.cost = cost
         return known
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        if problem.objective.quantity == "makespan":
-            return f"{self.name} minimises a bottleneck, not a {problem.objective.quantity}"
-        if isinstance(problem.interconnect, Links):
-            return "exact models the shared and host interconnects, not links"
-        if problem.hierarchical:
-            return "exact has one bandwidth, not another between groups of devices"
-        for constraint in problem.constraints:
-            if not isinstance(constraint, HONOURED):
-                return f"exact cannot honour constraint {constraint}"
-            if isinstance(constraint, Linear):
-                for decision, _ in constraint.terms:
-                    if not isinstance(decision, (On, Load, LargestLoad)):
-                        word = type(decision).__name__.lower()
-                        return f"constraint {constraint} speaks of {word}(), which a bottleneck has not"
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why a solver would not see the labelled constraints as they are meant, or None."""
         if not any(problem.of(Linear)):
             return None
         scale = scale_of(problem, merged(problem).least_work)

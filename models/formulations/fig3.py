@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
+from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.printed_cut import printed_cut
 from mtpp_dsl.models.blocks.split_nets import Split
@@ -12,7 +14,7 @@ from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.own_rows import keeps_symmetry
-from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.problem import Problem
 
 __all__ = ["Fig3"]
 
@@ -23,6 +25,7 @@ class Fig3(Exact):
     name = "fig3"
     summary = "the exact programme as printed, without what strengthens it: to compare with (archer2024, Figure 3)"
     baseline = True
+    scopes = (replace(Exact.scopes[0], interconnects=("shared",), needs=(Acyclic,), backward=False),)
 
     def _cut(self, model: Any, on: On, exact: Sequence[int], paying: Sequence[int], split: Split | None) -> Cut:
         return printed_cut(model, on, range(len(model.D)), exact, paying, split)
@@ -32,9 +35,9 @@ class Fig3(Exact):
         del cost
         return self
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        reason = super().accepts(problem)
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why the blocks have no order that rows could count on, or None."""
+        reason = super().beyond(problem)
         if reason is not None:
             return reason
         if not keeps_symmetry(self):
@@ -42,10 +45,6 @@ class Fig3(Exact):
                 f"{self.name} is derived from fig3, which numbers equal devices, and does not say that its rows treat "
                 "them alike (symmetric = True)"
             )
-        in_order = layout_of(problem, merged(problem)).in_order
-        if not isinstance(problem.interconnect, Shared) or not in_order:
-            return (
-                "Figure 3 numbers two blocks or more in the order of the quotient graph: it needs devices on a shared "
-                "interconnect that cannot be told apart, and 'constraint acyclic' over a graph without a backward part"
-            )
+        if not layout_of(problem, merged(problem)).in_order:
+            return "fig3 numbers two blocks or more in the order of the quotient graph: it needs equal devices"
         return None

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.contracts import FormulationBase, Role
+from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.lazy import pyo
@@ -25,12 +25,12 @@ from mtpp_dsl.subgraphs import paying, scheduled, undefined
 
 __all__ = ["Latency"]
 
-HONOURED = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs)
+KEPT = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs)
 ABOVE = 1 + 1e-6
 BELOW = 1 - 1e-9
 
 
-class Latency(FormulationBase):
+class Latency(Scoped, FormulationBase):
     """Every plan by subgraphs, and nothing else: up to q on each device that pays, on ``host`` or ``shared``.
 
     As the published code, but: M from the latency of a known plan and the longest paths into every node; any devices;
@@ -45,6 +45,11 @@ class Latency(FormulationBase):
     )
 
     floor = "the longest path, each node where it is fastest"
+    scopes = (
+        Scope(
+            objectives=("makespan",), interconnects=("shared", "host"), constraints=KEPT, streams=False, backward=False
+        ),
+    )
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -55,21 +60,16 @@ class Latency(FormulationBase):
         known.cost = cost
         return known
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        if problem.objective.quantity != "makespan":
-            return f"latency minimises the latency of one sample, not a {problem.objective.quantity}"
+    def beyond(self, problem: Problem) -> str | None:
+        """Return what the problem leaves open, or asks for that this model does not have, or None."""
         reason = undefined(problem)
         if reason is not None:
             return reason
-        other = next((c for c in problem.constraints if not isinstance(c, HONOURED)), None)
-        if other is not None:
-            return f"latency cannot honour constraint {other}"
         several = next((rule for rule in problem.of(Subgraphs) if rule.most > 1), None)
         if several is not None and problem.contiguous:
             convex = next(iter(problem.of(Contiguous)))
             asked = f"say constraint {several} or constraint {convex}, not both"
-            return f"latency does not keep several subgraphs convex together: {asked}"
+            return f"{self.name} does not keep several subgraphs convex together: {asked}"
         return None
 
     def build(self, problem: Problem) -> Any:

@@ -19,7 +19,7 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.contracts import FormulationBase, Role
+from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.graph import Ints
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
@@ -42,19 +42,19 @@ from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.plan import Plan, quotient_order
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Problem
 from mtpp_dsl.symmetry import ordered
 from mtpp_dsl.together import ordered_edges
 
-__all__ = ["Moirai", "refusal", "scale_of"]
+__all__ = ["Moirai", "scale_of", "too_many_pairs"]
 
-HONOURED = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
+KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
 
 MOST_PAIRS = 5_000_000
 """Pairs of nodes, and with exclusive links of edges, of larger graphs take gigabytes before any solver sees them."""
 
 
-class Moirai(FormulationBase):
+class Moirai(Scoped, FormulationBase):
     """Every schedule, and nothing else: devices of any speeds and memories on ``links``, exclusive or not.
 
     Beside zhang2023: windows of starts from a known plan and the longest paths into and out of every node, so that no M
@@ -67,6 +67,7 @@ class Moirai(FormulationBase):
     role: Role = "exact"
     summary = "the least makespan on links and its proof, by mixed-integer programming (zhang2023, strengthened)"
     floor = "the longest path, or all work shared, each node where it is fastest"
+    scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT),)
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -77,9 +78,9 @@ class Moirai(FormulationBase):
         known.cost = cost
         return known
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        reason = refusal(self.name, problem, HONOURED)
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why the model would be too large, or cannot tell a solver what labelled constraints ask, or None."""
+        reason = too_many_pairs(self.name, problem)
         if reason is not None:
             return reason
         for constraint in problem.of(Linear):
@@ -183,17 +184,8 @@ class Moirai(FormulationBase):
         return retimed(problem, solution, model.cost_scale * start)
 
 
-def refusal(name: str, problem: Problem, honoured: tuple[type, ...]) -> str | None:
-    """Return why formulation *name*, which honours these constraints, is not one of *problem*, or None."""
-    if problem.objective.quantity != "makespan":
-        return f"{name} minimises a makespan, not a {problem.objective.quantity}"
-    if problem.objective.batch is not None:
-        return f"{name} schedules one sample, not a batch of {problem.objective.batch}"
-    if not isinstance(problem.interconnect, Links):
-        return f"{name} schedules on links, not on a {problem.interconnect.keyword} interconnect"
-    for constraint in problem.constraints:
-        if not isinstance(constraint, honoured):
-            return f"{name} cannot honour constraint {constraint}"
+def too_many_pairs(name: str, problem: Problem) -> str | None:
+    """Return why formulation *name* would order too many pairs of nodes and of edges, or None."""
     pairs = problem.graph.n**2 // 2 + (problem.graph.m**2 // 2 if any(problem.of(ExclusiveLinks)) else 0)
     if pairs > MOST_PAIRS:
         return f"{name} would order {pairs:,} pairs of nodes or edges; {MOST_PAIRS:,} are the most (coarsen the graph)"

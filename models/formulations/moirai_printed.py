@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import FormulationBase, Role
+from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
@@ -23,7 +23,7 @@ from mtpp_dsl.models.blocks.printed_schedule import (
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries, horizon
-from mtpp_dsl.models.formulations.moirai import refusal
+from mtpp_dsl.models.formulations.moirai import too_many_pairs
 from mtpp_dsl.models.own_rows import keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.plan import Plan
@@ -33,10 +33,10 @@ from mtpp_dsl.together import colocated
 
 __all__ = ["MoiraiPrinted"]
 
-HONOURED = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
+KEPT = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
 
 
-class MoiraiPrinted(FormulationBase):
+class MoiraiPrinted(Scoped, FormulationBase):
     """Equations 4 to 8 with M = 1e5, in the problem's own unit, and (4a) over all successors.
 
     Three things are added: links that are missing, colocated nodes and pins are fixed variables or rows; and what takes
@@ -49,10 +49,11 @@ class MoiraiPrinted(FormulationBase):
     summary = "the least makespan on links by the programme as printed, M = 1e5: to compare with (zhang2023, eq. 4-8)"
     baseline = True
     floor = "no makespan is negative"
+    scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT),)
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        reason = refusal(self.name, problem, HONOURED)
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why the model would be too large, or the printed rows do not hold of the problem, or None."""
+        reason = too_many_pairs(self.name, problem)
         if reason is not None:
             return reason
         longest = horizon(problem)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
-from mtpp_dsl.contracts import FormulationBase, Role
-from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, refusal, three_superblocks
+from mtpp_dsl.contracts import FormulationBase, Role, Scoped
+from mtpp_dsl.models.relaxations.three import SCOPE, BoundOnly, Shares, three_superblocks
 from mtpp_dsl.problem import Problem
 
 __all__ = ["Guess", "GuessAt"]
 
 
-class Guess(FormulationBase):
+class Guess(Scoped, FormulationBase):
     """The bounds of all k guesses; a plan's heavy block stands somewhere, so the least is a bound."""
 
     name = "guess"
@@ -21,6 +21,7 @@ class Guess(FormulationBase):
     role: Role = "relaxation"
     summary = "the least of k lower bounds, one for each place of the heavy block (archer2024, 3.3)"
     floor = "archer2024, Lemma 3.3"
+    scopes = (SCOPE,)
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -30,10 +31,6 @@ class Guess(FormulationBase):
         known = copy(self)
         known.cost = cost
         return known
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        return refusal(self.name, problem)
 
     def members(self, problem: Problem) -> Sequence[GuessAt]:
         """Return the guesses 1..k."""
@@ -55,10 +52,6 @@ class GuessAt(BoundOnly):
         self.k = k
         self.cost = cost
         self.name = f"guess-j{j}"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        return refusal("guess", problem)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from mtpp_dsl.contracts import Role
 from mtpp_dsl.graph import Floats
-from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, refusal, three_superblocks
+from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, three_superblocks
 from mtpp_dsl.problem import Problem
 
 __all__ = ["Superblock"]
@@ -36,10 +36,6 @@ class Superblock(BoundOnly):
         known = copy(self)
         known.cost = cost
         return known
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why this problem cannot be formulated, or None."""
-        return refusal(self.name, problem)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
-from mtpp_dsl.contracts import FormulationBase
+from mtpp_dsl.contracts import FormulationBase, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
 from mtpp_dsl.lazy import pyo
@@ -27,14 +27,19 @@ from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.plan import Plan
-from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.problem import Problem
 
-__all__ = ["AFTER", "BEFORE", "MIDDLE", "BoundOnly", "Shares", "refusal", "three_superblocks"]
+__all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "Shares", "three_superblocks"]
 
 BEFORE, MIDDLE, AFTER = range(3)
 
 NARROWING = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
 """Constraints that only take plans away: a bound without them is a bound with them."""
+
+SCOPE = Scope(
+    objectives=("bottleneck",), interconnects=("shared",), constraints=NARROWING, needs=(Acyclic,), backward=False
+)
+"""Blocks are numbered in the order of the quotient graph, which has one if it is acyclic."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,11 @@ class Shares:
     after: int | None
 
 
-class BoundOnly(FormulationBase):
+class BoundOnly(Scoped, FormulationBase):
     """The half of the contract that a relaxation has no use for."""
 
     floor = "archer2024, Lemma 3.3"
+    scopes = (SCOPE,)
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Do nothing: the models are small."""
@@ -56,25 +62,6 @@ class BoundOnly(FormulationBase):
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Raise UsageError: a relaxation has no plan."""
         raise UsageError(f"{model.name!r} is a relaxation: it gives a bound for {problem!r}, no plan")
-
-
-def refusal(name: str, problem: Problem) -> str | None:
-    """Return why method *name* has no bound for *problem*, or None."""
-    if problem.objective.quantity != "bottleneck":
-        return f"{name} bounds a bottleneck, not a {problem.objective.quantity}"
-    if not isinstance(problem.interconnect, Shared):
-        return f"{name} bounds loads on a shared interconnect, not {problem.interconnect.keyword}"
-    if problem.hierarchical:
-        return f"{name} has one bandwidth, not another between groups of devices"
-    if not problem.acyclic or problem.graph.backward.any():
-        return (
-            f"{name} needs 'constraint acyclic' over a graph without a backward part: it numbers the blocks "
-            "in the order of the quotient graph; exact does not"
-        )
-    for constraint in problem.constraints:
-        if not isinstance(constraint, NARROWING):
-            return f"{name} is not proven under constraint {constraint}"
-    return None
 
 
 def three_superblocks(
