@@ -38,6 +38,7 @@ class Scope:
         interconnects: keywords of the interconnects.
         constraints: the kinds that are kept, or :data:`EVERY`. A kind that is not listed is refused, and so is one that
             is derived from a listed one, as it may ask for more.
+        families: base classes of which every derived kind is kept.
         without: kinds that are refused nevertheless, with all that are derived from them.
         decisions: what labelled constraints may speak of, where they are accepted; None for all decisions.
         needs: kinds of which the problem must have one.
@@ -50,6 +51,7 @@ class Scope:
     objectives: tuple[str, ...]
     interconnects: tuple[str, ...]
     constraints: tuple[type[Constraint], ...]
+    families: tuple[type[Constraint], ...] = ()
     without: tuple[type[Constraint], ...] = ()
     decisions: tuple[type[Decision], ...] | None = None
     needs: tuple[type[Constraint], ...] = ()
@@ -71,7 +73,8 @@ class Scope:
         >>> bounds.keeps(Memory), bounds.keeps(Replicate)
         (True, False)
         """
-        return not issubclass(kind, self.without) and (Constraint in self.constraints or kind in self.constraints)
+        every = Constraint in self.constraints or issubclass(kind, self.families)
+        return (every or kind in self.constraints) and not issubclass(kind, self.without)
 
     def reads(self, decision: Decision) -> bool:
         """Return whether labelled constraints may speak of this decision."""

@@ -161,6 +161,12 @@ def test_every_kind() -> None:
     )
 
 
+def test_families() -> None:
+    """Of a base class that is listed as a family every derived kind is kept."""
+    assert replace(STAGES, families=(Memory,)).keeps(Stronger)
+    assert not STAGES.keeps(Stronger)
+
+
 def test_hook_comes_last() -> None:
     """What no data says is asked of problems that the scopes cover, and of no others."""
 
