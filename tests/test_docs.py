@@ -46,7 +46,7 @@ from tests.tools.picture import PICTURE, words
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 REFERENCE = "methods/reference.md"
 FAMILIES = [f"methods/{page.name}" for page in sorted((DOCS / "methods").glob("*.md")) if page.name != "reference.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*.mtpp"))
