@@ -61,7 +61,7 @@ class Batched(Scoped, FormulationBase):
     name = "batched"
     exact = True
     role: Role = "exact"
-    summary = "the throughput of a batch and its proof, by mixed-integer programming (ghannane2023, 3.2, corrected)"
+    summary = "optimal throughput of a batch, by mixed-integer programming (ghannane2023, 3.2, corrected)"
     floor = "the longest path of least batches, or all work shared, each batch where its inputs take least"
     scopes = (SCOPE,)
 

@@ -42,7 +42,7 @@ class BatchedPrinted(Scoped, FormulationBase):
     name = "batched-printed"
     exact = False
     role: Role = "restriction"
-    summary = "the throughput of a batch by the programme as printed, with its barrier: to compare with (ghannane2023)"
+    summary = "the programme for batches as published, with its barrier, for comparison (ghannane2023, 3.2)"
     baseline = True
     scopes = (SCOPE,)
 

@@ -68,7 +68,7 @@ class Exact(Scoped, FormulationBase):
     name = "exact"
     exact = True
     role: Role = "exact"
-    summary = "the optimal plan and its proof, by mixed-integer programming (archer2024, Figure 3, strengthened)"
+    summary = "optimal plan and proof, by mixed-integer programming (archer2024, Figure 3, strengthened)"
     floor = "archer2024, Lemma 3.3"
     scopes: tuple[Scope, ...] = (
         Scope(

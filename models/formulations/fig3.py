@@ -23,7 +23,7 @@ class Fig3(Exact):
     """Figure 3 with the rows (8) to (11), x eliminated and c relaxed, and nothing that is known from elsewhere."""
 
     name = "fig3"
-    summary = "the exact programme as printed, without what strengthens it: to compare with (archer2024, Figure 3)"
+    summary = "the exact programme as published, for comparison (archer2024, Figure 3)"
     baseline = True
     scopes = (replace(Exact.scopes[0], interconnects=("shared",), needs=(Acyclic,), backward=False),)
 

@@ -40,9 +40,7 @@ class Latency(Scoped, FormulationBase):
     name = "latency"
     exact = True
     role: Role = "exact"
-    summary = (
-        "latency of one sample by contiguous subgraphs, and its proof, by mixed-integer programming (tarnawski2020)"
-    )
+    summary = "optimal latency by contiguous subgraphs, by mixed-integer programming (tarnawski2020)"
 
     floor = "the longest path, each node where it is fastest"
     scopes = (

@@ -65,7 +65,7 @@ class Moirai(Scoped, FormulationBase):
     name = "moirai"
     exact = True
     role: Role = "exact"
-    summary = "the least makespan on links and its proof, by mixed-integer programming (zhang2023, strengthened)"
+    summary = "optimal makespan on links, by mixed-integer programming (zhang2023, strengthened)"
     floor = "the longest path, or all work shared, each node where it is fastest"
     scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT),)
 

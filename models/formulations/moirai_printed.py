@@ -46,7 +46,7 @@ class MoiraiPrinted(Scoped, FormulationBase):
     name = "moirai-printed"
     exact = True
     role: Role = "exact"
-    summary = "the least makespan on links by the programme as printed, M = 1e5: to compare with (zhang2023, eq. 4-8)"
+    summary = "the programme for makespans as published, M = 1e5, for comparison (zhang2023, eq. 4-8)"
     baseline = True
     floor = "no makespan is negative"
     scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT),)

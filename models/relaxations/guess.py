@@ -19,7 +19,7 @@ class Guess(Scoped, FormulationBase):
     name = "guess"
     exact = False
     role: Role = "relaxation"
-    summary = "the least of k lower bounds, one for each place of the heavy block (archer2024, 3.3)"
+    summary = "the least of k bounds, one for each position of the heaviest block (archer2024, 3.3)"
     floor = "archer2024, Lemma 3.3"
     scopes = (SCOPE,)
 
@@ -45,7 +45,7 @@ class GuessAt(BoundOnly):
 
     exact = False
     role: Role = "relaxation"
-    summary = "a lower bound for plans whose heavy block stands at one place"
+    summary = "bound on the plans that have their heaviest block at one position"
 
     def __init__(self, j: int, k: int, cost: float | None = None) -> None:
         self.j = j

@@ -25,7 +25,7 @@ class Superblock(BoundOnly):
     name = "superblock"
     exact = False
     role: Role = "relaxation"
-    summary = "a lower bound from one block between two superblocks (archer2024, 3.2)"
+    summary = "bound from one block between two superblocks, by mixed-integer programming (archer2024, 3.2)"
 
     def __init__(self, cost: float | None = None, weights: Floats | None = None) -> None:
         self.cost = cost

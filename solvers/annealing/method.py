@@ -36,7 +36,7 @@ class Annealing:
 
     name = "annealing"
     gives: Gives = "plan"
-    summary = "splits, and schedules on links, by moves of nodes between devices and in an order"
+    summary = "simulated annealing for partitions and schedules"
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
         self.patience = patience

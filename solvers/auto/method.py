@@ -34,7 +34,7 @@ class Auto(MethodBase):
     may_need_none = True
     backends = True
     engines = ("cp-sat",)
-    summary = "the best plan and bound that the time allows, from everything built in"
+    summary = "the default: runs the other methods, in turn or side by side, and combines their plans and bounds"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why none of the methods behind it can honour the problem, or is installed; None if one can."""

@@ -25,7 +25,7 @@ class Dpl:
 
     name = "dpl"
     gives: Gives = "plan"
-    summary = "the best splits of depth-first orders, by dynamic programming (tarnawski2020, 5.1.2)"
+    summary = "slices depth-first topological orders optimally (tarnawski2020, 5.1.2)"
 
     def __init__(self, orders: int = ORDERS) -> None:
         self.orders = orders

@@ -18,7 +18,7 @@ class Expert:
     gives: Gives = "plan"
     baseline = True
     needs_start = True
-    summary = "the split given with --start, as it stands: checked and evaluated"
+    summary = "the split given with --start, checked and evaluated as it is"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why a split could not be checked, or None."""

@@ -23,7 +23,7 @@ class PipeDream:
     name = "pipedream"
     gives: Gives = "plan"
     baseline = True
-    summary = "branchings contracted to single nodes, then the best split of the path (PipeDream's optimizer)"
+    summary = "contracts branchings to single nodes, then splits the path optimally (PipeDream's optimizer)"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why splits of a path cannot honour the problem, or None."""

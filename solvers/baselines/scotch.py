@@ -39,7 +39,7 @@ class Scotch:
     name = "scotch"
     gives: Gives = "plan"
     baseline = True
-    summary = "a balanced partition with a small cut, by the program Scotch (Pellegrini, 2009), over accelerators alone"
+    summary = "balanced partition over the accelerators with a small cut, by the program Scotch (pellegrini2009)"
 
     def available(self) -> Availability:
         """Return whether there is a ``scotch_gpart`` or ``gpart``."""

@@ -30,7 +30,7 @@ class SingleDevice:
     name = "single-device"
     gives: Gives = "plan"
     baseline = True
-    summary = "everything on the one device that can hold it and is fastest"
+    summary = "everything on the fastest device that can hold it"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why such a plan could not be checked or scheduled, or None."""

@@ -29,7 +29,7 @@ class Anchor:
 
     name = "anchor"
     gives: Gives = "bound"
-    summary = "the cheapest set that each node can be in, by minimum cuts, and shares of what is left to a kind"
+    summary = "cheapest set that contains each node, by minimum cuts, and shares of the work that is left"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""

@@ -55,7 +55,7 @@ class Configuration:
 
     name = "configuration"
     gives: Gives = "bound"
-    summary = "weights that refute every plan below a target: column generation with exact pricing, anytime"
+    summary = "weights of the nodes that rule out every plan below a target, by column generation with exact pricing"
 
     def __init__(self, step: float = 0.4, share: float = 0.5) -> None:
         self.step, self.share = step, share

@@ -34,7 +34,7 @@ class Count:
 
     name = "count"
     gives: Gives = "bound"
-    summary = "all work, and tensors for each of the devices that must share them, by minimum cuts and cliques"
+    summary = "all work, and each tensor once for every device that must pay it, by minimum cuts and cliques"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""

@@ -24,7 +24,7 @@ class CriticalPath:
 
     name = "critical-path"
     gives: Gives = "bound"
-    summary = "the longest path on links, every node on its best device, with the transfers that this takes"
+    summary = "longest path on links, with every node on its best device and the transfers this takes"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""

@@ -34,7 +34,7 @@ class Interval:
 
     name = "interval"
     gives: Gives = "bound"
-    summary = "what has to run in intervals of a schedule on links, between longest paths (Fernandez, Bussell 1973)"
+    summary = "work that must run within time intervals of a schedule on links (Fernandez, Bussell 1973)"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""

@@ -26,7 +26,7 @@ class Node:
 
     name = "node"
     gives: Gives = "bound"
-    summary = "the dearest node, with each of its tensors paid or its other end taken in"
+    summary = "each node's work, and for each of its tensors the transfer or the work at its other end"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""

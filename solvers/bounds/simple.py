@@ -30,9 +30,7 @@ class Simple:
 
     name = "simple"
     gives: Gives = "bound"
-    summary = (
-        "the largest node, or path on links, and the share of the work each device must take (archer2024, Lemma 3.3)"
-    )
+    summary = "the largest node, or longest path on links, and each device's share of the work (archer2024, Lemma 3.3)"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""

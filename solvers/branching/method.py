@@ -40,9 +40,7 @@ class Branching:
 
     name = "branching"
     gives: Gives = "plan and bound"
-    summary = (
-        "the best split of a few dozen nodes over equal devices, by branching on blocks under weights of the nodes"
-    )
+    summary = "optimal partition of a few dozen nodes over equal devices, by branch and bound with weights of the nodes"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why branching cannot honour the problem, or None."""

@@ -51,7 +51,7 @@ class SliceGraph:
 
     name = "slicegraph"
     gives: Gives = "plan"
-    summary = "best slices of good topological orders, improved by moving nodes (archer2024, section 4)"
+    summary = "slices good topological orders optimally, and improves the plans by moving nodes (archer2024, section 4)"
 
     def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:
         self.orders = orders

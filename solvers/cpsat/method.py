@@ -35,7 +35,7 @@ class Scheduling:
     uses_solver = True
     engines = ("cp-sat",)
     gives: Gives = "plan and bound"
-    summary = "the schedule as optional intervals, by CP-SAT"
+    summary = "optimal schedule, as optional intervals, by CP-SAT"
 
     def __init__(self, name: str) -> None:
         self.name = name

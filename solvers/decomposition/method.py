@@ -81,7 +81,7 @@ class Decomposition(_ByParts):
     """
 
     name = "decomposition"
-    summary = "exact between cut nodes: modules by CP-SAT, only as far as they matter"
+    summary = "optimal schedule of a chain of modules between cut nodes, which CP-SAT solves only where they matter"
 
     def _parts(self, problem: Problem) -> Parts:
         held = [c.nodes for c in problem.of(Colocate)] + [c.nodes for c in problem.of(Separate)]
@@ -105,7 +105,7 @@ class ChainRelaxation(_ByParts):
     """
 
     name = "chain-relaxation"
-    summary = "a bound from the modules along a chain of anchors, and a plan by putting in what lies beside it"
+    summary = "bound from the modules along a chain of nodes; the plan has the other nodes put into its gaps"
 
     def __init__(self, largest: int | None = None) -> None:
         self.largest = largest

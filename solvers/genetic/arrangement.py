@@ -87,7 +87,7 @@ class Mla(Bred):
     name = "mla"
     gives: Gives = "plan"
     baseline = True
-    summary = "the best slice of a minimum linear arrangement (archer2024, C.1)"
+    summary = "slices a minimum linear arrangement of the nodes (archer2024, C.1)"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why slices cannot honour the problem, or None."""
@@ -129,7 +129,7 @@ class MlaWeighted(Mla):
     """Method ``mla-weighted``: as ``mla``, with every edge counted by what its tensor costs to transfer."""
 
     name = "mla-weighted"
-    summary = "the best slice of a minimum linear arrangement weighted by tensors (archer2024, C.1)"
+    summary = "slices a minimum linear arrangement weighted by the cost of tensors (archer2024, C.1)"
 
     def weights(self, problem: Problem) -> Floats:
         """Return [m] what the length of each edge counts."""

@@ -27,7 +27,7 @@ class Random:
     name = "random"
     gives: Gives = "plan"
     baseline = True
-    summary = "the best slice of random topological orders (archer2024, 4.2)"
+    summary = "slices random topological orders optimally (archer2024, 4.2)"
 
     def __init__(self, orders: int = 10_000) -> None:
         if orders < 1:
@@ -67,7 +67,7 @@ class Brkga(Bred):
     name = "brkga"
     gives: Gives = "plan"
     baseline = True
-    summary = "slices of orders bred by a biased random-key genetic algorithm (archer2024, Algorithm 2)"
+    summary = "slices topological orders bred by a biased random-key genetic algorithm (archer2024, Algorithm 2)"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why slices cannot honour the problem, or None."""

@@ -38,7 +38,7 @@ class Ideals:
 
     name = "ideals"
     gives: Gives = "plan and bound"
-    summary = "the best split with an acyclic quotient, by a pruned dynamic programme over ideals (tarnawski2020, 5.1)"
+    summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
 
     def __init__(self, most_bytes: float = MOST_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience

@@ -32,7 +32,7 @@ class PathHull:
 
     name = "path-hull"
     gives: Gives = "bound"
-    summary = "what subgraphs that hold parts of a path must hold, read and write: a bound on the latency of one sample"
+    summary = "bound on a latency by subgraphs: what the subgraphs along a path must hold, read and write"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why there is no bound for the problem, or None."""

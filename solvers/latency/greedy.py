@@ -28,7 +28,7 @@ class PublishedGreedy:
     name = "published-greedy"
     gives: Gives = "plan"
     baseline = True
-    summary = "accelerators filled one after another along a topological order (tarnawski2020's greedy for latency)"
+    summary = "fills accelerators one after another in topological order (tarnawski2020's greedy for latency)"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the greedy cannot honour the problem, or None."""

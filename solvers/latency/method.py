@@ -30,7 +30,7 @@ class LatencySearch:
 
     name = "latency-search"
     gives: Gives = "plan and bound"
-    summary = "latency of one sample by contiguous subgraphs (tarnawski2020): annealing, beside a bound along a path"
+    summary = "latency by contiguous subgraphs: simulated annealing and the bound path-hull (tarnawski2020, section 4)"
 
     def __init__(self, patience: int = PATIENCE) -> None:
         self.patience = patience

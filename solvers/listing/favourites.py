@@ -27,7 +27,7 @@ class Sct(ListScheduler):
     """
 
     name = "m-sct"
-    summary = "the earliest start first, but devices wait for the favourite child of their last node"
+    summary = "list scheduler: earliest start first, but a device may wait for the favourite child of its last node"
     baseline = True
 
     def schedule(self, lister: Lister) -> Plan:

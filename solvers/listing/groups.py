@@ -33,7 +33,7 @@ class Getf(ListScheduler):
     """
 
     name = "getf"
-    summary = "the earliest start first, within a group of devices that a linear programme gives every node"
+    summary = "list scheduler: earliest start first, in the group of devices that a linear programme gives each node"
     baseline = True
 
     def schedule(self, lister: Lister) -> Plan:

@@ -71,7 +71,7 @@ class Met(ListScheduler):
     """Method ``met``: every node on its fastest device, in the order of upward ranks."""
 
     name = "met"
-    summary = "every node on its fastest device, in the order of upward ranks"
+    summary = "list scheduler: by upward rank, each node on its fastest device"
     baseline = True
 
     def schedule(self, lister: Lister) -> Plan:
@@ -84,7 +84,7 @@ class Greedy(ListScheduler):
     """Method ``greedy``: in topological order, every node where it ends first, after all else there."""
 
     name = "greedy"
-    summary = "in topological order, every node where it ends first, after all else there"
+    summary = "list scheduler: in topological order, each node where it ends first, after everything else there"
     baseline = True
 
     def schedule(self, lister: Lister) -> Plan:
@@ -99,7 +99,7 @@ class Heft(ListScheduler):
     """
 
     name = "heft"
-    summary = "in the order of upward ranks, every node where it ends first, also between others"
+    summary = "list scheduler: by upward rank, each node where it ends first, also in gaps"
 
     def schedule(self, lister: Lister) -> Plan:
         """Place nodes by upward rank and end."""
@@ -113,7 +113,7 @@ class Cpop(ListScheduler):
     """
 
     name = "cpop"
-    summary = "the longest path on one device, all else where it ends first"
+    summary = "list scheduler: the longest path on one device, every other node where it ends first"
 
     def schedule(self, lister: Lister) -> Plan:
         """Place ready nodes by the sum of both ranks."""
@@ -147,7 +147,7 @@ class Peft(ListScheduler):
     """
 
     name = "peft"
-    summary = "every node where its end and the optimistic cost of all that follows are least"
+    summary = "list scheduler: each node where its end plus an optimistic cost of what follows is least"
 
     def schedule(self, lister: Lister) -> Plan:
         """Place ready nodes by their mean optimistic cost."""
@@ -165,7 +165,7 @@ class Etf(ListScheduler):
     """
 
     name = "etf"
-    summary = "always the node and the device with the earliest start"
+    summary = "list scheduler: always the node and device with the earliest start"
     baseline = True
 
     def schedule(self, lister: Lister) -> Plan:

@@ -24,7 +24,7 @@ class BranchAndBound:
 
     name = "branch-and-bound"
     gives: Gives = "plan and bound"
-    summary = "schedules of small graphs on links, node by node and device by device, with proof"
+    summary = "optimal schedules of small graphs on links, by depth-first branch and bound"
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the problem is not one that this schedules, or None."""

@@ -30,7 +30,7 @@ class Ea:
     name = "ea"
     gives: Gives = "plan"
     baseline = True
-    summary = "the biased (1+1) evolutionary algorithm: random other devices, kept if the schedule is no longer"
+    summary = "biased (1+1) evolutionary algorithm: moves random nodes, and keeps a schedule that is no longer"
 
     def __init__(self, patience: int = PATIENCE) -> None:
         self.patience = patience

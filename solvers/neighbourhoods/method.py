@@ -41,7 +41,7 @@ class Lns:
     """
 
     name = "lns"
-    summary = "schedules by large neighbourhoods: windows of time, pairs of devices and clusters re-optimised by CP-SAT"
+    summary = "large-neighbourhood search for schedules: CP-SAT re-optimises one part of the plan after another"
     gives: Gives = "plan"
     uses_solver = True
     engines = ("cp-sat",)

@@ -47,7 +47,7 @@ class BatchProof:
     """
 
     name = "batches"
-    summary = "a device's share of the work of all batches, or the windows of one input in the shortest batches"
+    summary = "a device's share of the work of all batches, or the windows of one input in its shortest batches"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""

@@ -28,7 +28,7 @@ class Chain:
     """
 
     name = "chain"
-    summary = "weights of the nodes of which no pipeline of blocks below the target can hold all"
+    summary = "weights of the nodes that no pipeline of blocks below the target can hold"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""

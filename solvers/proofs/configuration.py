@@ -43,7 +43,7 @@ class Configuration:
     """
 
     name = "configuration"
-    summary = "weights of the nodes of which the devices below the target cannot hold all"
+    summary = "weights of the nodes that the devices cannot hold below the target"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""

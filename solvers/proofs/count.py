@@ -30,7 +30,7 @@ class Count:
     """
 
     name = "count"
-    summary = "tensors that devices must share below the target, by minimum cuts, and what they cost together"
+    summary = "tensors that devices must share below the target, by minimum cuts, and their total cost"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target, or what little less the sum proves; see :class:`mtpp_dsl.contracts.Checker`."""

@@ -30,7 +30,7 @@ class Cuts:
     """
 
     name = "cuts"
-    summary = "nodes that no device takes below the target, by minimum cuts, or only those that it overloads"
+    summary = "nodes that no device can take below the target, by minimum cuts, or only with too much load"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the target; see :class:`mtpp_dsl.contracts.Checker`."""

@@ -40,7 +40,7 @@ class PathHullProof:
     """
 
     name = "path-hull"
-    summary = "what subgraphs that hold parts of a path must hold, read and write"
+    summary = "what the subgraphs along a path must hold, read and write"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the least cost along the path; see :class:`mtpp_dsl.contracts.Checker`."""

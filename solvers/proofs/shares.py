@@ -25,7 +25,7 @@ class Shares:
     """
 
     name = "shares"
-    summary = "a node's least time, or what each device's share of the work is at least (archer2024, Lemma 3.3)"
+    summary = "a node's least time, or the least share of the work that each device has (archer2024, Lemma 3.3)"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""

@@ -77,7 +77,7 @@ class Windows:
     """
 
     name = "windows"
-    summary = "a makespan on links for which some node, or some interval, has not time enough"
+    summary = "a makespan on links for which some node or interval has too little time"
 
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""

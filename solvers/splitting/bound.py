@@ -49,7 +49,7 @@ class SplitBound:
     """
 
     name = "split-bound"
-    summary = "optima of modules along few channels, put together (ghannane2023, 3.3.2, with its premises mended)"
+    summary = "combines bounds on modules that few tensors join (ghannane2023, 3.3.2, corrected)"
     gives: Gives = "bound"
     uses_solver = True
     engines = ("cp-sat",)

@@ -41,7 +41,7 @@ class MilpSplit(MethodBase):
     """
 
     name = "milp-split"
-    summary = "the graph in modules along few channels, each solved for where the channels are"
+    summary = "cuts the graph into modules where few tensors cross, solves and combines them (ghannane2023, 3.3)"
     gives: Gives = "plan and bound"
     uses_solver = True
     backends = True
