@@ -17,7 +17,7 @@ import sys
 from time import process_time
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.language.parser import parse
-from mtpp_dsl.source import Source
+from mtpp_dsl.text.source import Source
 text = sys.stdin.read()
 parse(Source("warm", ""))
 began = process_time()

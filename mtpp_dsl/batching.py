@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, frozen
-from mtpp_dsl.limits import check_table
-from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Device, Interconnect, Objective, Problem

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, format_exact
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.from_networkx import graph_from_networkx
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.units import NONE, SIZE, TIME, WORK, format_exact
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -120,7 +120,7 @@ class Builder:
             UsageError: the graph has what a spec cannot say: tables of times, or sizes and memory in different units.
         """
         from mtpp_dsl.language.layout import format_spec
-        from mtpp_dsl.source import Source
+        from mtpp_dsl.text.source import Source
 
         items = self._items if self._graph is None else _items_of(self._graph)
         return format_spec(Source("<builder>", self._joined(["graph {", *items, "}"])))

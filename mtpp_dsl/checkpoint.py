@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
+from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.evaluation import evaluate
@@ -16,7 +17,6 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.verification import check_result, settled
-from mtpp_dsl.writing import check_writable, write_text
 
 __all__ = ["Checkpoint", "kept"]
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from mtpp_dsl.source import Diagnostic
+    from mtpp_dsl.text.source import Diagnostic
 
 __all__ = [
     "ConstraintError",

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     import networkx as nx

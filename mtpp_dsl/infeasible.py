@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from mtpp_dsl.base.units import counted
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
@@ -24,7 +25,6 @@ from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.together import colocated, cycle, together
-from mtpp_dsl.units import counted
 from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["closed_cycle", "forced_together", "quick"]

@@ -11,6 +11,8 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
+from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.batching import Batching, batching, check_batches
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -24,11 +26,9 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
-from mtpp_dsl.pickling import Picklable
 from mtpp_dsl.replication import check_groups, check_replicas
 from mtpp_dsl.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
 from mtpp_dsl.transfers import Transfers, transfers
-from mtpp_dsl.units import format_quantity
 from mtpp_dsl.unread import unread
 
 __all__ = [

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.evaluation import Evaluation
-from mtpp_dsl.pickling import Picklable
 from mtpp_dsl.plan import Plan
 
 __all__ = [

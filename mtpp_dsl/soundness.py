@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.constraints import Bottleneck, Constraint, Linear, Replicate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.graph import Floats, Graph, check_lines
-from mtpp_dsl.units import format_quantity
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Device, Host, Links, Objective, Shared

@@ -13,8 +13,8 @@ from math import inf
 from threading import Event, Thread
 from time import monotonic
 
+from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.graph import Floats, Graph, Ints, frozen
-from mtpp_dsl.pickling import Picklable
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Links

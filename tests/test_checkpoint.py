@@ -16,6 +16,7 @@ import pytest
 
 import mtpp_dsl.checkpoint
 from mtpp_dsl.api import solve
+from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.checkpoint import Checkpoint
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Acyclic
@@ -27,7 +28,6 @@ from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.result import Bound, Result
-from mtpp_dsl.writing import check_writable, write_text
 
 QUICK = Path(__file__).parent.parent / "examples" / "quickstart.mtpp"
 UNEQUAL = QUICK.with_name("unequal.mtpp")

@@ -28,6 +28,8 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.api import find_method
+from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_EDGES, MAX_LINKED, MAX_NODES, MAX_STEPS, MAX_TABLE
+from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.generators import signature
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
@@ -37,11 +39,9 @@ from mtpp_dsl.language.lower_graph import _NODE_OPTIONS
 from mtpp_dsl.language.parser import MAX_DEPTH, MAX_ERRORS, MAX_WORDS
 from mtpp_dsl.language.reader import _TEXT_TYPES, _TYPES
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
-from mtpp_dsl.limits import MAX_DEVICES, MAX_EDGES, MAX_LINKED, MAX_NODES, MAX_STEPS, MAX_TABLE
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMATS, GENERATORS
 from mtpp_dsl.report.json import schema
-from mtpp_dsl.source import Source
-from mtpp_dsl.units import UNITS
+from mtpp_dsl.text.source import Source
 from tests.tools.picture import PICTURE, words
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from mtpp_dsl.base.files import MAX_FILE_BYTES, parse_json, read_bytes, read_json, read_text
 from mtpp_dsl.cli.fmt import format_files
 from mtpp_dsl.cli.solve import read_plan
 from mtpp_dsl.cli.verify import verify_plan
 from mtpp_dsl.errors import MtppError, UsageError
-from mtpp_dsl.files import MAX_FILE_BYTES, parse_json, read_bytes, read_json, read_text
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.solvers.reductions.rules import read_rules
 

@@ -18,7 +18,7 @@ from mtpp_dsl.infeasible import quick
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.source import Diagnostic, Source
+from mtpp_dsl.text.source import Diagnostic, Source
 from tests.batched_cases import built, cases
 
 HEAD = """graph {

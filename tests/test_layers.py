@@ -128,7 +128,7 @@ def test_core_imports_downward(name: str) -> None:
 def test_core_reaches_models_and_solvers_by_name_only(name: str) -> None:
     """The core and the command line import no model, no solver, no Pyomo: the registry does, when asked."""
     assert not {"models", "solvers", "lazy"} & (set(ours(name)) - {part(name)})
-    packages = SOLVER_PACKAGES if name == "mtpp_dsl.lazy" else {"pyomo"} | SOLVER_PACKAGES
+    packages = SOLVER_PACKAGES if name == "mtpp_dsl.base.lazy" else {"pyomo"} | SOLVER_PACKAGES
     assert not packages & {other.split(".")[0] for other in IMPORTS[name]}
 
 
@@ -198,7 +198,7 @@ def test_commands_start_light(command: list[str]) -> None:
 def test_pyomo_loads_no_statistics() -> None:
     """Pyomo's import of scipy.stats, which takes longer than its own, is put off until somebody needs it."""
     code = (
-        "import sys\nimport scipy.sparse\nfrom mtpp_dsl.lazy import pyo\npyo.ConcreteModel()\n"
+        "import sys\nimport scipy.sparse\nfrom mtpp_dsl.base.lazy import pyo\npyo.ConcreteModel()\n"
         "assert 'scipy.stats._stats_py' not in sys.modules\n"
         "from scipy.stats import qmc\nimport scipy.stats\nassert scipy.stats.norm.cdf(0.0) == 0.5\n"
         "assert sys.modules['scipy.stats'] is scipy.stats and qmc.Halton"

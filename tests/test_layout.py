@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.parser import parse
-from mtpp_dsl.source import Source
+from mtpp_dsl.text.source import Source
 
 UGLY = """mtpp 1   # v
 param k:int=4 in [ 1,2 ]  param j: time = -3ms

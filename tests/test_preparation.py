@@ -8,9 +8,9 @@ from time import monotonic, sleep
 
 import pytest
 
-from mtpp_dsl import preparation
+from mtpp_dsl.base import preparation
+from mtpp_dsl.base.preparation import PREPARING, Preparing
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.preparation import PREPARING, Preparing
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.proofs.compiled import Loop
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpp_dsl.base.near_units import unit_hint
+from mtpp_dsl.base.units import COMPUTE, TIME, UNITS
 from mtpp_dsl.constraints import Linear, Load, On
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.lower import load
-from mtpp_dsl.near_units import unit_hint
-from mtpp_dsl.source import Diagnostic
-from mtpp_dsl.units import COMPUTE, TIME, UNITS
+from mtpp_dsl.text.source import Diagnostic
 
 HEAD = """
 graph {

@@ -8,7 +8,7 @@ import pytest
 
 from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.language.lower import load
-from mtpp_dsl.source import Diagnostic
+from mtpp_dsl.text.source import Diagnostic
 
 HEAD = """
 graph {

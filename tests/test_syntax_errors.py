@@ -7,7 +7,7 @@ import pytest
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.parser import MAX_DEPTH, parse
 from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES
-from mtpp_dsl.source import Diagnostic, Source
+from mtpp_dsl.text.source import Diagnostic, Source
 
 SNIPPETS = [(message, snippet) for message, snippets in EXAMPLES.items() for snippet in snippets]
 

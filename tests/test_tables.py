@@ -13,7 +13,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from mtpp_dsl.language.parser import MAX_WORDS, parse, parse_counted
 from mtpp_dsl.language.syntax_errors import EXAMPLES
 from mtpp_dsl.language.tables import Failure, Tables
-from mtpp_dsl.source import Source
+from mtpp_dsl.text.source import Source
 from tests.tree import ROOT
 
 STARTS = ["start", "statement", "item", "expression"]

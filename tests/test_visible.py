@@ -15,8 +15,8 @@ from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.report.json import dumps
-from mtpp_dsl.source import MAX_EXCERPT, Diagnostic, Source, Span
-from mtpp_dsl.visible import escaped, visible
+from mtpp_dsl.text.source import MAX_EXCERPT, Diagnostic, Source, Span
+from mtpp_dsl.text.visible import escaped, visible
 from tests.tree import ROOT
 
 EVIL = "\x1b[2J\x00\x9b31m\u202e\u200b\x7f"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.graph import Bools
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.components import constrain, impossible
 
 __all__ = ["On", "assigned", "prefixes"]

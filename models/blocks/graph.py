@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mtpp_dsl.lazy import pyo
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.merged import Net
 
 __all__ = ["graph_data"]

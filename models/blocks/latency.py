@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.graph import Floats, Graph
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.subgraphs import Slots
 from mtpp_dsl.models.components import constrain
 

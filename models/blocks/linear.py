@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Bottleneck, Decision, Linear, Load, On
 from mtpp_dsl.graph import Floats
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.rows import Row, rows_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Separate
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain, impossible
 from mtpp_dsl.problem import Problem

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.graph import Ints
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.models.facts.times import Times

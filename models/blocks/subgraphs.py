@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Separate
 from mtpp_dsl.graph import Bools, Graph, Ints
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain, impossible
 from mtpp_dsl.problem import Problem

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Start
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.bottleneck import exactly
 from mtpp_dsl.models.blocks.linear import add_rows, pushed_up
 from mtpp_dsl.models.blocks.rows import Row, rows_of

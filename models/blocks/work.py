@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.graph import Floats
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 
 __all__ = ["Work", "work"]

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.graph import Bools, Ints
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan, chunk_classes, sorted_chunks
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.contracts import FormulationBase, Role, Scoped
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.batch_plan import batch_plan
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.memory import memory

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import (
     Acyclic,
     BreakSymmetry,
@@ -27,7 +28,6 @@ from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.evaluation import Evaluation, evaluate
 from mtpp_dsl.graph import Floats, Ints
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.border_cut import border_cut

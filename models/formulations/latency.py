@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import (
     Acyclic,
     BreakSymmetry,
@@ -21,7 +22,6 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.graph import Ints
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.disjunction import disjunction

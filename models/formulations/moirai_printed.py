@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.graph import Floats
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate

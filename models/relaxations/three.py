@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.contracts import FormulationBase, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.graph import Floats
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On, prefixes
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
 from mtpp_dsl.models.blocks.graph import graph_data

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.reader import read_source
-from mtpp_dsl.source import Diagnostic
-from mtpp_dsl.writing import write_text
+from mtpp_dsl.text.source import Diagnostic
 
 __all__ = ["format_files"]
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from mtpp_dsl.base.units import format_gap, format_quantity
 from mtpp_dsl.cli.plain import encodes
 from mtpp_dsl.cli.screen import console, say
 from mtpp_dsl.result import relative_gap
-from mtpp_dsl.units import format_gap, format_quantity
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -11,7 +11,7 @@ from time import monotonic
 
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import MtppError, SpecError, VerificationError
-from mtpp_dsl.visible import visible
+from mtpp_dsl.text.visible import visible
 
 __all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "elapsed", "run"]
 

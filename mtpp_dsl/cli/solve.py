@@ -10,6 +10,8 @@ from pathlib import Path
 from time import monotonic
 
 from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.run import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
@@ -18,13 +20,11 @@ from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.contracts import Method, Progress, method_traits
 from mtpp_dsl.errors import SolverError, UsageError
-from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import built_in
 from mtpp_dsl.report.json import dumps, result_to_json
 from mtpp_dsl.result import Result
-from mtpp_dsl.writing import check_writable, write_text
 
 __all__ = ["SolveCall", "solve_and_report"]
 

@@ -11,15 +11,15 @@ from typing import Any
 from mtpp_dsl.answers.claims import NOT_CHECKED, false_claims, false_source
 from mtpp_dsl.answers.plans import false_devices, false_order, false_rows
 from mtpp_dsl.answers.shape import check_shape
+from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.cli.arguments import key_values, read_problem
 from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.cli.screen import say, screen_width
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.files import read_json
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.units import format_quantity
 from mtpp_dsl.verification import cost_of, verify
 
 __all__ = ["verify_plan"]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.files import called, read_json
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.files import called, read_json
 from mtpp_dsl.graph import Floats
 
 __all__ = ["Record", "load", "located", "repeated_edges"]
@@ -26,7 +26,7 @@ def load(path: Path) -> Record:
     """Return the object that the JSON file *path* holds.
 
     Raises:
-        UsageError: see :func:`mtpp_dsl.files.read_json`; or no object.
+        UsageError: see :func:`mtpp_dsl.base.files.read_json`; or no object.
     """
     return Record(f"{path}", read_json(path))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from mtpp_dsl.base.units import NONE, Dimension
 from mtpp_dsl.constraints import Decision
 from mtpp_dsl.language.values import Affine, Quantity, Value, describe
-from mtpp_dsl.units import NONE, Dimension
 
 __all__ = ["Mismatch", "Total", "compare", "divide", "multiply", "negate", "subtract", "total"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.tables import Token
-from mtpp_dsl.source import Source, Span
+from mtpp_dsl.text.source import Source, Span
 
 __all__ = ["TreeBuilder", "unquote"]
 

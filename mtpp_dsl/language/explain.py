@@ -13,7 +13,7 @@ from mtpp_dsl.language.missing import misplaced, missing_mark, unexpected_charac
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINALS
 from mtpp_dsl.language.tables import Failure, Token
-from mtpp_dsl.source import Diagnostic, Source, Span
+from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["explain"]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from mtpp_dsl.base.near_units import unit_hint
+from mtpp_dsl.base.spec_limits import MAX_STEPS
+from mtpp_dsl.base.units import NONE, SIZE, TIME, UNITS
 from mtpp_dsl.constraints import Bottleneck, Makespan
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language import arithmetic, tree
@@ -13,10 +16,7 @@ from mtpp_dsl.language.linear import general_remedy, is_not_linear
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
-from mtpp_dsl.limits import MAX_STEPS
-from mtpp_dsl.near_units import unit_hint
-from mtpp_dsl.source import Diagnostic, Span
-from mtpp_dsl.units import NONE, SIZE, TIME, UNITS
+from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["Locals", "evaluate", "iterate", "number", "truth", "whole"]
 

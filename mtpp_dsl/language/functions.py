@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from mtpp_dsl.base.units import COMPUTE, NONE, SIZE, TIME, WORK, Dimension
 from mtpp_dsl.constraints import Decision, Finish, Load, On, Start
 from mtpp_dsl.language.arithmetic import Mismatch, compare, total
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Value, describe
 from mtpp_dsl.problem import Device
-from mtpp_dsl.units import COMPUTE, NONE, SIZE, TIME, WORK, Dimension
 
 __all__ = ["AGGREGATES", "FUNCTIONS", "decision"]
 

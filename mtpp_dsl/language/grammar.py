@@ -15,7 +15,7 @@ from lark import Lark
 
 from mtpp_dsl.language.build import TreeBuilder
 from mtpp_dsl.language.tables import Tables
-from mtpp_dsl.source import Source
+from mtpp_dsl.text.source import Source
 
 __all__ = ["LEX", "MAX_WORDS", "Word", "run", "words"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.parser import parse
-from mtpp_dsl.source import Source
+from mtpp_dsl.text.source import Source
 
 __all__ = ["format_spec"]
 

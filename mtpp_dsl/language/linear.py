@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mtpp_dsl.language import tree
-from mtpp_dsl.source import Span
+from mtpp_dsl.text.source import Span
 
 __all__ = ["condition_remedy", "general_remedy", "is_not_linear", "remedy"]
 

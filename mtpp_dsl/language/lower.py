@@ -10,9 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from mtpp_dsl.base.files import absolute, hashing
+from mtpp_dsl.base.spec_limits import check_table
+from mtpp_dsl.base.units import NONE, TIME, format_exact
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
-from mtpp_dsl.files import absolute, hashing
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
@@ -27,10 +29,8 @@ from mtpp_dsl.language.reader import bind_params, read_source, read_statements
 from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value
 from mtpp_dsl.language.values import Sequence as Values
-from mtpp_dsl.limits import check_table
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Origin, Problem, Shared
-from mtpp_dsl.source import Diagnostic, Source, Span
-from mtpp_dsl.units import NONE, TIME, format_exact
+from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["LANGUAGE_VERSION", "load"]
 

@@ -15,7 +15,7 @@ from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 from mtpp_dsl.problem import Objective
-from mtpp_dsl.source import Span
+from mtpp_dsl.text.source import Span
 
 __all__ = ["lower_constraint", "lower_labelled", "members"]
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mtpp_dsl import formats, generators
+from mtpp_dsl.base.files import note_hash
+from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NAME, MAX_NODES, check_graph
+from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, Dimension
 from mtpp_dsl.errors import MtppError, SpecError, did_you_mean
-from mtpp_dsl.files import note_hash
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
@@ -16,9 +18,7 @@ from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
-from mtpp_dsl.limits import MAX_EDGES, MAX_NAME, MAX_NODES, check_graph
-from mtpp_dsl.source import Diagnostic, Span
-from mtpp_dsl.units import NONE, SIZE, TIME, WORK, Dimension
+from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["RESERVED", "UnitKeeper", "check_word", "expand_family", "lower_graph", "resolve_path"]
 

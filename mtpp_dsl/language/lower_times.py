@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from mtpp_dsl.base.spec_limits import check_table
+from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.graph import Floats, Graph, frozen
 from mtpp_dsl.language import tree
@@ -20,9 +22,7 @@ from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef
-from mtpp_dsl.limits import check_table
-from mtpp_dsl.source import Diagnostic, Span
-from mtpp_dsl.units import NONE, TIME, UNITS
+from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["TimeTables"]
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mtpp_dsl.base.near_units import unit_hint
+from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.language.values import Quantity
-from mtpp_dsl.near_units import unit_hint
-from mtpp_dsl.source import Diagnostic, Source, Span
-from mtpp_dsl.units import NONE, TIME, UNITS
+from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["MAX_ERRORS", "Measurement", "read_measurements"]
 

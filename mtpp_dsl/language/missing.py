@@ -7,7 +7,7 @@ import re
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import run
 from mtpp_dsl.language.tables import Failure, Token
-from mtpp_dsl.source import Diagnostic, Source, Span
+from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["misplaced", "missing_mark", "unexpected_character", "wrong_bracket"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mtpp_dsl.base.units import Dimension
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, number, whole
@@ -11,8 +12,7 @@ from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, describe
 from mtpp_dsl.language.values import Sequence as Values
-from mtpp_dsl.source import Span
-from mtpp_dsl.units import Dimension
+from mtpp_dsl.text.source import Span
 
 __all__ = ["Options"]
 

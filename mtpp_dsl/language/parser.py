@@ -18,7 +18,7 @@ from mtpp_dsl.language.explain import explain
 from mtpp_dsl.language.grammar import MAX_WORDS, Word, run, words
 from mtpp_dsl.language.syntax_errors import STATEMENTS
 from mtpp_dsl.language.tables import Failure
-from mtpp_dsl.source import Diagnostic, Source, Span
+from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = [
     "MAX_DEPTH",

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mtpp_dsl.base.files import read_text
+from mtpp_dsl.base.units import NONE, RATE, SIZE, TIME, Dimension
 from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
-from mtpp_dsl.files import read_text
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
@@ -18,8 +19,7 @@ from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_cou
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.language.values import Sequence as Values
-from mtpp_dsl.source import Diagnostic, Source, Span, shortened
-from mtpp_dsl.units import NONE, RATE, SIZE, TIME, Dimension
+from mtpp_dsl.text.source import Diagnostic, Source, Span, shortened
 
 __all__ = ["MAX_SPEC_BYTES", "Recorded", "bind_params", "read_source", "read_statements"]
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field
 
+from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Sequence, Value
-from mtpp_dsl.limits import MAX_STEPS
 from mtpp_dsl.problem import Device
-from mtpp_dsl.source import Diagnostic, Span
+from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope"]
 
@@ -45,7 +45,7 @@ class Scope:
         graph, devices: None until they have been read.
         time_unit: "s" or "", the dimension of loads and times.
         sizes: the units that sizes have been written in.
-        steps: how many steps of reading have been taken, of :data:`mtpp_dsl.limits.MAX_STEPS`.
+        steps: how many steps of reading have been taken, of :data:`mtpp_dsl.base.spec_limits.MAX_STEPS`.
         plain: what to say of params given from outside without a unit, where units do not agree.
         compared: how many words have been compared with names that are unknown, of :data:`MAX_COMPARED`.
         numbers: literals evaluated so far, by identity, with the literal.

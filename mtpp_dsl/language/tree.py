@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mtpp_dsl.source import Span
+from mtpp_dsl.text.source import Span
 
 __all__ = [
     "Binder",

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from mtpp_dsl.base.units import NONE, Dimension
 from mtpp_dsl.constraints import Decision
-from mtpp_dsl.units import NONE, Dimension
 
 __all__ = ["Affine", "DeviceRef", "NodeRef", "Quantity", "Sequence", "Value", "describe"]
 

@@ -7,11 +7,11 @@ from functools import partial
 
 from rich.text import Text
 
+from mtpp_dsl.base.units import counted, format_quantity
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Step, Timeline
 from mtpp_dsl.report.columns import Row, table, wrapped
 from mtpp_dsl.report.loads import busiest
-from mtpp_dsl.units import counted, format_quantity
 
 __all__ = ["critical_path", "gantt"]
 

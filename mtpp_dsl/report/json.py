@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
-from mtpp_dsl.visible import escaped
+from mtpp_dsl.text.visible import escaped
 
 __all__ = ["SCHEMA_VERSION", "dumps", "result_to_json", "schema"]
 

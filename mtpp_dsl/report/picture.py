@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Timeline
 from mtpp_dsl.report.trace import lanes
-from mtpp_dsl.units import format_quantity
 
 __all__ = ["SUFFIXES", "check_picture", "draw"]
 

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.lazy import csgraph, sparse
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.loose import take_out

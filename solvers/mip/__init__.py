@@ -1,5 +1,5 @@
 """MIP solvers behind one contract."""
 
-from mtpp_dsl.lazy import before_pyomo
+from mtpp_dsl.base.lazy import before_pyomo
 
 before_pyomo()

@@ -15,9 +15,9 @@ from pyomo.common.errors import InfeasibleConstraintException
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
+from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.graph import Bools, Floats
-from mtpp_dsl.lazy import pyo
 from mtpp_dsl.solvers.mip.lazy import highspy
 from mtpp_dsl.solvers.mip.write import expand
 

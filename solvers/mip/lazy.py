@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.lazy import Lazy
+from mtpp_dsl.base.lazy import Lazy
 
 __all__ = ["highspy"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
 
+from mtpp_dsl.base.lazy import MODELLING
 from mtpp_dsl.contracts import (
     GIVES,
     Backend,
@@ -22,7 +23,6 @@ from mtpp_dsl.contracts import (
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.lazy import MODELLING
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, is_built_in, load

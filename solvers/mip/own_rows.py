@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mtpp_dsl.base.lazy import MODELLING, pyo
 from mtpp_dsl.contracts import (
     Backend,
     Formulation,
@@ -18,7 +19,6 @@ from mtpp_dsl.contracts import (
     formulation_traits,
 )
 from mtpp_dsl.errors import PluginError
-from mtpp_dsl.lazy import MODELLING, pyo
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import derives_from, is_built_in

@@ -14,8 +14,8 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import IO, Any
 
+from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.preparation import PREPARING
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Generic, ParamSpec, TypeVar
 
-from mtpp_dsl.preparation import numba
+from mtpp_dsl.base.preparation import numba
 
 __all__ = ["Loop"]
 

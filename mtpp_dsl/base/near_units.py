@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from mtpp_dsl.base.units import COMPUTE, RATE, SIZE, TIME, UNITS, WORK, Dimension
 from mtpp_dsl.errors import did_you_mean
-from mtpp_dsl.units import COMPUTE, RATE, SIZE, TIME, UNITS, WORK, Dimension
 
 __all__ = ["unit_hint"]
 
