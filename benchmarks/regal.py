@@ -31,8 +31,8 @@ from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 REAL = DATA / "dnn-partitioning" / "throughput"

@@ -25,8 +25,8 @@ from mtpp_dsl import registry
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.genetic.arrangement import Mla, MlaWeighted

@@ -9,9 +9,9 @@ import numpy as np
 
 from mtpp_dsl.batches import timed
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 
 __all__ = ["batch_plan", "chunk_classes", "sorted_chunks"]
 

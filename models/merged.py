@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.together import together
+from mtpp_dsl.problem.colocation import together
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 
 __all__ = ["Merged", "Net", "merged"]
 
@@ -30,7 +30,7 @@ class Net:
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Classes of nodes in place of nodes; see :func:`mtpp_dsl.together.together`.
+    """Classes of nodes in place of nodes; see :func:`mtpp_dsl.problem.colocation.together`.
 
     A device has a class or it has not: one binary in place of one for each node, and no equations. Loads and memory are
     sums over classes, a tensor is cut where its pins' classes are apart, and an edge within a class joins nothing.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.constraints import Bottleneck, Decision, ExclusiveLinks, Finish, Load, On
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.models.earliest import Arc, Order, earliest, order_of
 from mtpp_dsl.models.facts.lags import lags
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.schedule import Schedule
 
 __all__ = ["Solution", "retimed"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["FINEST", "TARGET", "Scale", "floor_of", "scale_of", "scheduled"]
 

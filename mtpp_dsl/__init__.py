@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.evaluation import Evaluation, evaluate
     from mtpp_dsl.from_networkx import graph_from_networkx
-    from mtpp_dsl.graph import Graph
     from mtpp_dsl.plan import Plan
     from mtpp_dsl.problem import Device, Problem
+    from mtpp_dsl.problem.graph import Graph
     from mtpp_dsl.result import Bound, Result
     from mtpp_dsl.verification import verify
 

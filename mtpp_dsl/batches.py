@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.graph import Floats, Ints, frozen
+from mtpp_dsl.problem.graph import Floats, Ints, frozen
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Problem

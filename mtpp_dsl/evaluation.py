@@ -13,10 +13,10 @@ import numpy as np
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.batches import shipments
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan, plan_of
 from mtpp_dsl.problem import Links, Problem, Shared
-from mtpp_dsl.replication import synchronises
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.problem.replication import synchronises
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.subgraphs import traffic
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import NONE, SIZE, TIME, UNITS, WORK, Dimension
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 if TYPE_CHECKING:
     import networkx as nx

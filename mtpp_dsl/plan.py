@@ -13,8 +13,8 @@ import numpy as np
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.batches import Batches
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.graph import Ints, frozen
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Ints, frozen
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.split import assignment_of_split, is_split
 

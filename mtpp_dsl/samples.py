@@ -30,9 +30,9 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.verification import cost_of, loads, verify
 
 __all__ = ["MORE_THAN_VERIFIED", "large", "large_schedule", "optimum", "small", "verifiable"]

@@ -99,7 +99,7 @@ def outside(name: str, scopes: Sequence[Scope], problem: Problem, *, gives: str 
         problem: what is asked.
         gives: what the method returns; "bound" for one that gives bounds alone.
 
-    >>> from mtpp_dsl.graph import Graph
+    >>> from mtpp_dsl.problem.graph import Graph
     >>> from mtpp_dsl.problem import Device, Objective, Shared
     >>> graph, devices = Graph.create(["a", "b"], [(0, 1)], work=1.0), [Device("d", memory=2.0)]
     >>> stages = Scope(objectives=("bottleneck",), interconnects=("shared", "host"), constraints=())

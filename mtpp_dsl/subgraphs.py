@@ -18,9 +18,9 @@ import numpy as np
 
 from mtpp_dsl.constraints import BatchSizes, Contiguous, Replicate, Subgraphs
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.schedule import Schedule
 
 if TYPE_CHECKING:

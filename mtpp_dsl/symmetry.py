@@ -15,9 +15,9 @@ import numpy as np
 
 from mtpp_dsl.batches import Batches
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Constraint, Linear, Load, On, PinChunks
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 
 __all__ = ["Measure", "Ranking", "groups_alike", "interchangeable", "measured", "numbered", "ordered", "rankings"]
 

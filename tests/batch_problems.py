@@ -19,8 +19,8 @@ from mtpp_dsl.constraints import (
     Separate,
 )
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.schedule_check import travel
 
 __all__ = ["barrier_optimum", "random_batches"]

@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from tests.oracle import optimum
 
 __all__ = ["best_of", "makespan_problem", "tied_problem"]

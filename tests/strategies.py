@@ -18,8 +18,8 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 
 WEIGHTS = st.one_of(st.integers(0, 10).map(float), st.floats(0, 10, width=32), st.sampled_from([0.0, 1.0, 100.0]))
 

@@ -13,9 +13,10 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Line
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.annealing import chain, recipes, run
 from mtpp_dsl.solvers.annealing.chain import anneal, energies
@@ -26,7 +27,6 @@ from mtpp_dsl.solvers.annealing.recipes import CHAINS, recipe
 from mtpp_dsl.solvers.annealing.starts import scattered
 from mtpp_dsl.solvers.annealing.state import State, broken, loads_of, state_of
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
-from mtpp_dsl.together import colocated
 from mtpp_dsl.verification import check_result, verify
 from tests.oracle import optimum
 from tests.test_ideals import random_problem

@@ -16,9 +16,9 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators import generate
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.steps import Steps

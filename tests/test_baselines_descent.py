@@ -12,9 +12,9 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forb
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.baselines import descent, local_search
 from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, Fixed, State, fixed_of, loads_of, state_of
 from mtpp_dsl.solvers.baselines.local_search import LocalSearch

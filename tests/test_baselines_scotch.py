@@ -13,8 +13,8 @@ from mtpp_dsl.constraints import Acyclic, Memory, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Host, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.baselines import scotch
 from mtpp_dsl.solvers.baselines.scotch import Scotch
 from mtpp_dsl.solvers.baselines.scotch_files import MOST, graph_file, read_mapping

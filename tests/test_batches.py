@@ -17,10 +17,10 @@ from mtpp_dsl.brute_force import plans
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.samples import small

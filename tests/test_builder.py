@@ -18,8 +18,8 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.errors import PluginError, Refused, SpecError, UsageError
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
 from mtpp_dsl.samples import small
 from mtpp_dsl.verification import verify

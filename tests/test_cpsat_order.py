@@ -19,8 +19,8 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.verification import cost_of, verify

@@ -15,8 +15,8 @@ from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Memory, S
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.formats.moirai import Moirai
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.method import Scheduling
 from mtpp_dsl.solvers.cpsat.whole import lower

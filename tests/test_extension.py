@@ -14,7 +14,6 @@ from mtpp_dsl.constraints import Acyclic, Pin
 from mtpp_dsl.contracts import Limits, Progress, Strengthened, formulation_traits, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.models.formulations.batched import Batched
 from mtpp_dsl.models.formulations.batched_printed import BatchedPrinted
 from mtpp_dsl.models.formulations.exact import Exact
@@ -26,6 +25,7 @@ from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMULATIONS, load
 from mtpp_dsl.samples import small
 from mtpp_dsl.solvers.mip.method import MipMethod

@@ -19,7 +19,7 @@ from mtpp_dsl.generators.inception import inception
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.generators.resnet import resnet
 from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 NAMES = sorted(registry.BUILTIN[registry.GENERATORS])
 SEEDS = st.integers(0, 10**6)

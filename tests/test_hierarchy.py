@@ -19,9 +19,9 @@ from mtpp_dsl.errors import Refused, SpecError, UsageError
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import chain as random_chain
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.ideals import nested_run
 from mtpp_dsl.solvers.ideals.inside import INSIDE

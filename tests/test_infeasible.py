@@ -12,7 +12,7 @@ from mtpp_dsl.api import load
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.together import cycle, together
+from mtpp_dsl.problem.colocation import cycle, together
 from tests.oracle import optimum, plans
 from tests.test_objective_parts import training_problems
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import mtpp_dsl
 from mtpp_dsl.batch_check import duration
 from mtpp_dsl.errors import SpecError
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source
 from tests.batched_cases import built, cases
 

@@ -12,10 +12,10 @@ from mtpp_dsl.base.spec_limits import MAX_NODES
 from mtpp_dsl.constraints import Subgraphs
 from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.plan import quotient_order
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 
 GRAPH = "graph { node a[3] (work = 1) }\n"
 REST = "device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"

@@ -8,9 +8,9 @@ import pytest
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic, Colocate, Memory
 from mtpp_dsl.generators.basic import chain
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.verification import verify
 
 ON_LINKS = ["auto", "heft", "greedy", "annealing", "ea", "branch-and-bound", "moirai", "decomposition"]

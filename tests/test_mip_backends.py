@@ -13,10 +13,10 @@ from mtpp_dsl.constraints import Acyclic, Linear, Load, Memory
 from mtpp_dsl.contracts import Availability, Backend, Limits, Progress
 from mtpp_dsl.errors import Refused, SolverError, UsageError
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, available, load
 from mtpp_dsl.solvers.mip import scip
 from mtpp_dsl.solvers.mip.bridge import Bridge

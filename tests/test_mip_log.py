@@ -10,8 +10,8 @@ from mtpp_dsl import registry
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Progress
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 
 GRAPH = Graph.create([f"v{i}" for i in range(6)], [(i, i + 1) for i in range(5)], work=[1, 2, 3, 3, 2, 1], output=1.0)
 PROBLEM = Problem.create(GRAPH, [Device("a"), Device("b")], Shared(1.0), constraints=[Acyclic()])

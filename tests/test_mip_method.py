@@ -17,13 +17,13 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verification import check_result

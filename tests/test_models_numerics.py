@@ -26,7 +26,6 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.models.blocks.linear import greatest
 from mtpp_dsl.models.blocks.rows import PASSED, Row, rows_of
@@ -36,6 +35,7 @@ from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.highs import Highs

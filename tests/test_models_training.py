@@ -10,11 +10,11 @@ import pytest
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.merged import merged
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.mip.bridge import Bridge
 from mtpp_dsl.solvers.mip.method import MipMethod

@@ -11,8 +11,8 @@ from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Colocate, Constraint, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.cpsat.request import Effort
 from mtpp_dsl.solvers.cpsat.whole import lower, timetable

@@ -13,9 +13,10 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memo
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.colocation import ordered_edges, together
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.annealing.chain import energies
 from mtpp_dsl.solvers.annealing.instance import instance_of
@@ -29,7 +30,6 @@ from mtpp_dsl.solvers.ordered.kernel import DRAWS, ORDERED, Moves
 from mtpp_dsl.solvers.ordered.order import arcs_of, order_of
 from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.walk import anneal_in_order
-from mtpp_dsl.together import ordered_edges, together
 from mtpp_dsl.verification import check_result, verify
 from tests.oracle import optimum
 from tests.test_ideals import random_problem

@@ -13,8 +13,8 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Host, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.proofs.chain import Chain
 from mtpp_dsl.solvers.proofs.heaviest import Sets
 from mtpp_dsl.solvers.proofs.reading import Reading

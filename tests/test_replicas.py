@@ -19,9 +19,9 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
 from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.ideals.lattice import GROW, MEASURE

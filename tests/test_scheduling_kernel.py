@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import ExclusiveLinks
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import SWEEP, TIME, Times, arrays

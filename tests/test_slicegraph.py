@@ -30,9 +30,9 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.graph import Graph, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial import covering
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.covering import Cover
@@ -366,7 +366,7 @@ def test_numba_is_not_loaded_for_a_small_graph() -> None:
     program = """
 import sys
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 graph = Graph.create([str(v) for v in range(7)], [(v, v + 1) for v in range(6)], work=1.0)

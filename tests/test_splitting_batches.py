@@ -10,9 +10,9 @@ from mtpp_dsl.constraints import BatchSizes, Colocate, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import ByMethod
 from mtpp_dsl.solvers.splitting.join import joined

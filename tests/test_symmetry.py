@@ -17,9 +17,9 @@ from mtpp_dsl.constraints import Acyclic, BatchSizes, BreakSymmetry, Constraint,
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.symmetry import groups_alike, interchangeable, measured, numbered, ordered, rankings
 from mtpp_dsl.verification import verify

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mtpp_dsl import constraints as c
 from mtpp_dsl.errors import Refused, UsageError, VerificationError
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.verification import check_result, loads, verify
 from tests.strategies import memory_problems, plain_problems

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.graph import Bools
 from mtpp_dsl.models.components import constrain, impossible
+from mtpp_dsl.problem.graph import Bools
 
 __all__ = ["On", "assigned", "prefixes"]
 

@@ -9,7 +9,7 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.together import convex_edges
+from mtpp_dsl.problem.colocation import convex_edges
 
 __all__ = ["contiguity"]
 

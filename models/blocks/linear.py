@@ -10,13 +10,13 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Bottleneck, Decision, Linear, Load, On
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.rows import Row, rows_of
 from mtpp_dsl.models.components import impossible
 from mtpp_dsl.models.scaling import Scale
 from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Pushed", "add_rows", "greatest", "linear", "names_loads", "pushed_up", "unreadable"]
 

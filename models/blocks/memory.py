@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.rows import PASSED
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["memory"]
 

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.symmetry import Measure, rankings
 
 __all__ = ["Does", "chunks_in_order", "devices_in_order", "does_nodes"]

@@ -10,7 +10,6 @@ import numpy as np
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
-from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.models.batch_plan import batch_plan, chunk_classes, sorted_chunks
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers
@@ -35,6 +34,7 @@ from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.symmetry import Measure, ordered
 
 __all__ = ["SCOPE", "Batched", "chunks_of", "needs_of", "scale_of", "too_large"]

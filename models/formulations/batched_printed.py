@@ -23,8 +23,8 @@ from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.symmetry import Measure, ordered
-from mtpp_dsl.together import colocated
 
 __all__ = ["BatchedPrinted"]
 

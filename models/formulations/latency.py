@@ -12,7 +12,6 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
@@ -21,6 +20,7 @@ from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import TARGET
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.subgraphs import paying, scheduled, undefined
 
 __all__ = ["Latency"]

@@ -21,7 +21,6 @@ from mtpp_dsl.constraints import (
     Separate,
 )
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.disjunction import disjunction
@@ -43,8 +42,9 @@ from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import ordered_edges
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.symmetry import ordered
-from mtpp_dsl.together import ordered_edges
 
 __all__ = ["Moirai", "scale_of", "too_many_pairs"]
 

@@ -9,7 +9,6 @@ import numpy as np
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
@@ -28,8 +27,9 @@ from mtpp_dsl.models.own_rows import keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.symmetry import ordered
-from mtpp_dsl.together import colocated
 
 __all__ = ["MoiraiPrinted"]
 

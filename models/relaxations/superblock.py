@@ -6,9 +6,9 @@ from copy import copy
 from typing import Any, Self
 
 from mtpp_dsl.contracts import Role
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, three_superblocks
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Superblock"]
 

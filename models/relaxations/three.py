@@ -13,7 +13,6 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.contracts import FormulationBase, Scope, Scoped
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.models.blocks.assignment import On, prefixes
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
 from mtpp_dsl.models.blocks.graph import graph_data
@@ -28,6 +27,7 @@ from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "Shares", "three_superblocks"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Format
 from mtpp_dsl.errors import PluginError, UsageError, did_you_mean
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Interconnect
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["Workload", "read"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from mtpp_dsl.base.spec_limits import MAX_NODES, check_graph, check_table
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.formats.record import Record, load, located, repeated_edges
-from mtpp_dsl.graph import Floats, Graph, frozen
 from mtpp_dsl.problem import Device, Links
+from mtpp_dsl.problem.graph import Floats, Graph, frozen
 
 __all__ = ["Moirai"]
 

@@ -10,8 +10,8 @@ from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.formats.record import Record, load, located, repeated_edges
-from mtpp_dsl.graph import Bools, Graph
 from mtpp_dsl.problem import Device, Host
+from mtpp_dsl.problem.graph import Bools, Graph
 
 __all__ = ["Msr"]
 

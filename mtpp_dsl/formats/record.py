@@ -14,7 +14,7 @@ import numpy as np
 
 from mtpp_dsl.base.files import called, read_json
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Record", "load", "located", "repeated_edges"]
 

@@ -2,7 +2,7 @@
 
 A generator is a plain function whose parameters all have a default and an annotation ``int``,
 ``float``, ``str`` or ``bool`` (or one of them ``| None``: chosen by the generator), and which returns
-a :class:`~mtpp_dsl.graph.Graph`; equal parameters give equal graphs.
+a :class:`~mtpp_dsl.problem.graph.Graph`; equal parameters give equal graphs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from mtpp_dsl import registry
 from mtpp_dsl.errors import PluginError, UsageError, did_you_mean
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["Parameter", "generate", "parameters", "signature"]
 

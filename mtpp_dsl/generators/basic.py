@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.generators.common import at_least, check_size, generator, share, weights
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["chain", "layered"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = [
     "MOST_EDGES",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.generators.common import at_least, check_size
 from mtpp_dsl.generators.operators import Operators
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["gpt"]
 

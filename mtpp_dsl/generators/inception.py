@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mtpp_dsl.generators.common import at_least, check_size, share
 from mtpp_dsl.generators.operators import Operators
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["inception"]
 

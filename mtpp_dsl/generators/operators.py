@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["Operators"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.generators.common import at_least, base_edges, check_size, generator, one_of
-from mtpp_dsl.graph import Graph
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["regal"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.generators.common import at_least, base_edges, check_size, generator, one_of, share, weights
-from mtpp_dsl.graph import Floats, Graph
+from mtpp_dsl.problem.graph import Floats, Graph
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from mtpp_dsl.constraints import Constraint, Memory
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.problem import Device, Interconnect, Links
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["idle_memory", "idle_names", "idle_work"]

@@ -16,7 +16,6 @@ from mtpp_dsl.base.units import NONE, TIME, format_exact
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
 from mtpp_dsl.formats import Workload
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.idle import idle_memory, idle_names, idle_work
@@ -30,6 +29,7 @@ from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Origin, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["LANGUAGE_VERSION", "load"]

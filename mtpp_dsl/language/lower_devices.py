@@ -12,7 +12,6 @@ import numpy as np
 from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_LINKED
 from mtpp_dsl.base.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension, format_exact
 from mtpp_dsl.errors import did_you_mean
-from mtpp_dsl.graph import Graph, Ints, frozen
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, expand_family
@@ -21,6 +20,7 @@ from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, Quantity, describe
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Shared
+from mtpp_dsl.problem.graph import Graph, Ints, frozen
 from mtpp_dsl.text.source import Span
 
 Routing: TypeAlias = Literal["widest", "direct"]

@@ -1,4 +1,4 @@
-"""``graph`` statements to a :class:`~mtpp_dsl.graph.Graph`."""
+"""``graph`` statements to a :class:`~mtpp_dsl.problem.graph.Graph`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NAME, MAX_NODES, check_grap
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, Dimension
 from mtpp_dsl.errors import MtppError, SpecError, did_you_mean
 from mtpp_dsl.formats import Workload
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["RESERVED", "UnitKeeper", "check_word", "expand_family", "lower_graph", "resolve_path"]

@@ -12,7 +12,6 @@ import numpy as np
 from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import SpecError, UsageError
-from mtpp_dsl.graph import Floats, Graph, frozen
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, iterate, number, whole
 from mtpp_dsl.language.lower_constraints import members
@@ -22,6 +21,7 @@ from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef
+from mtpp_dsl.problem.graph import Floats, Graph, frozen
 from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["TimeTables"]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.errors import did_you_mean
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Sequence, Value
 from mtpp_dsl.problem import Device
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope"]

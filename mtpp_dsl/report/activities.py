@@ -13,9 +13,9 @@ import numpy as np
 
 from mtpp_dsl.batches import Batches, shipments
 from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.subgraphs import paying, traffic
 

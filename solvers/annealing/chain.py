@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.annealing.instance import BITS, Instance
 from mtpp_dsl.solvers.annealing.kernel import ANNEAL, CHARGE, DRAWS, HUGEST, Best
 from mtpp_dsl.solvers.annealing.recipes import Recipe

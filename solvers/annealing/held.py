@@ -6,9 +6,9 @@ import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.result import Result, Termination, relative_gap
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.verification import verify

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.constraints import Separate
-from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Links, Problem, Shared
-from mtpp_dsl.together import together
+from mtpp_dsl.problem.colocation import together
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 
 __all__ = ["BITS", "Instance", "instance_of"]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.annealing.instance import Instance
 from mtpp_dsl.solvers.annealing.state import State
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel

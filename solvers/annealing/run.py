@@ -11,9 +11,10 @@ import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.chain import anneal
 from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
@@ -22,7 +23,6 @@ from mtpp_dsl.solvers.annealing.kernel import ANNEAL, Best
 from mtpp_dsl.solvers.annealing.recipes import CHAINS, Origin, recipe
 from mtpp_dsl.solvers.annealing.starts import along_order, ordered, scattered, sliced
 from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
-from mtpp_dsl.together import colocated
 from mtpp_dsl.verification import verify
 
 __all__ = ["Run"]

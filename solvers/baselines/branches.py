@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.ideals.classes import Classes
 from mtpp_dsl.solvers.ideals.nets import Nets
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.classes import Classes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.ideals.classes import Classes
 
 __all__ = ["graph_file", "read_mapping"]

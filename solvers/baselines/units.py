@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.constraints import Separate
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.baselines.linear import readings
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.classes import Classes, classes_of
 from mtpp_dsl.solvers.ideals.nets import Nets
-from mtpp_dsl.together import colocated
 
 __all__ = ["apart", "is_ordered", "units_of"]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 
 __all__ = [

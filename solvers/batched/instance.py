@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.batches import timed
-from mtpp_dsl.batching import Batching
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.together import colocated
-from mtpp_dsl.transfers import Transfers
+from mtpp_dsl.problem.batching import Batching
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.problem.transfers import Transfers
 
 __all__ = ["HONOURS", "BatchInstance", "why_not"]
 

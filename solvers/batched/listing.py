@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import Field
 from mtpp_dsl.solvers.batched.spreads import best_sizes, by_arrival, least_memory, menus
 from mtpp_dsl.solvers.bounds.linked import Linked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import Field, State
 from mtpp_dsl.solvers.batched.kernel import Trial, clashes, meet, move_row, shared, timing
 from mtpp_dsl.solvers.batched.rows import Noise, aligned, below, neighbour, spread_of, uniform

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.graph import Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 
 __all__ = ["one_input"]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import STRIDE, Field, State
 from mtpp_dsl.solvers.batched.kernel import Trial, clashes, keep, meet, move_row, shared, timing
 from mtpp_dsl.solvers.batched.rows import ALIKE, ROWS, SWAPPED, Noise, Shares, below, draw, fits, neighbour, uniform

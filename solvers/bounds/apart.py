@@ -7,8 +7,8 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.around import Around, arcs_of, reached
 from mtpp_dsl.solvers.bounds.groups import Groups
 from mtpp_dsl.solvers.combinatorial.orders import orders

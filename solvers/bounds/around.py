@@ -6,8 +6,8 @@ from math import ceil, floor, frexp, ldexp
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.groups import Groups
 from mtpp_dsl.solvers.bounds.isap import MINIMUM_CUT
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.columns import Columns, Master
 from mtpp_dsl.solvers.bounds.convex import heavy_windows
 from mtpp_dsl.solvers.bounds.greedy import heavy_sets, incidence

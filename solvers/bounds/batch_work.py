@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.verification import TOLERANCE
 

@@ -9,7 +9,7 @@ from time import monotonic
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.attempt import Verdict
 from mtpp_dsl.solvers.bounds.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.lazy import csgraph, sparse
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.groups import Groups
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.lazy import csgraph, sparse
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.groups import Groups, Sizes
 
 __all__ = ["CutNetwork"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem.graph import Ints
 
 __all__ = ["arc", "flow"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 
 __all__ = ["heavy_sets", "incidence"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 
 __all__ = ["GROW"]

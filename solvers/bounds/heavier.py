@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.branch import BRANCH
 from mtpp_dsl.solvers.bounds.grow import GROW
 from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units

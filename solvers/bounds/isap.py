@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 
 __all__ = ["MINIMUM_CUT"]

@@ -7,7 +7,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.greedy import incidence
 from mtpp_dsl.solvers.bounds.groups import Groups, sizes_at
 

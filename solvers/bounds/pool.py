@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mtpp_dsl.base.lazy import sparse
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units
 
 __all__ = ["Pool"]

@@ -8,7 +8,7 @@ from math import ceil, floor, inf
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.groups import BITS, Groups, Sizes
 from mtpp_dsl.solvers.mip.matrix import Rows, maximise
 

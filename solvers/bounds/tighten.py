@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.bounds.earliest import EARLIEST, PATHS
 from mtpp_dsl.solvers.bounds.overload import OVERLOAD
 from mtpp_dsl.solvers.bounds.windows import Net, class_time, net_of, reversed_net

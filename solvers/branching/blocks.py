@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.branching.instance import Instance
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
 from mtpp_dsl.solvers.branching.instance import Instance
 from mtpp_dsl.solvers.branching.pool import bits, sums

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.branching.mincut import CUT, network_of
 from mtpp_dsl.solvers.combinatorial.devices import classify
 

@@ -6,9 +6,9 @@ import heapq
 from math import fsum
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.graph import Bools
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.branching.halves import Halves
 from mtpp_dsl.solvers.branching.holding import Holding

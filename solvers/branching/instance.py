@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.verification import TOLERANCE
 

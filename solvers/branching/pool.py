@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.branching.instance import Instance
 from mtpp_dsl.solvers.branching.positions import Position
 

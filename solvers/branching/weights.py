@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.branching.blocks import BEST, BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
 from mtpp_dsl.solvers.branching.instance import Instance
 from mtpp_dsl.solvers.branching.master import Master

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.problem import Problem, Shared
-from mtpp_dsl.replication import synchronises
+from mtpp_dsl.problem.graph import Bools, Floats, Ints, frozen
+from mtpp_dsl.problem.replication import synchronises
 
 __all__ = ["DeviceClasses", "classify", "fits"]
 

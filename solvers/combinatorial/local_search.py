@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Graph, Ints
+from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 
 __all__ = ["Pins", "paid_tensors", "pins_of"]

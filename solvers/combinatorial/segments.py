@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Graph, Ints
+from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 
 __all__ = ["SegmentCosts", "io_costs"]

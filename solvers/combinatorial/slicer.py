@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mtpp_dsl.graph import Graph, Ints
+from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial.covering import Cover
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts

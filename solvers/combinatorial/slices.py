@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.combinatorial.pins import Pins

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 

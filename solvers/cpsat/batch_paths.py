@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.cpsat.paths import lists, ordered
 from mtpp_dsl.solvers.cpsat.request import NEVER

@@ -9,9 +9,9 @@ import numpy as np
 
 from mtpp_dsl.batches import Batches
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.cpsat.memory import memory

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER, Request
 
 __all__ = ["heads", "lists", "narrowed", "ordered", "tails"]

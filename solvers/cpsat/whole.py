@@ -9,9 +9,10 @@ import numpy as np
 
 from mtpp_dsl.constraints import Linear
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import convex_edges, ordered_edges, together
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.memory import memory
 from mtpp_dsl.solvers.cpsat.request import Convex, Request, Solution, request
 from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, ranked, reach
@@ -19,7 +20,6 @@ from mtpp_dsl.solvers.cpsat.scale import Scale, scale, shorter
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
 from mtpp_dsl.symmetry import ordered, rankings
-from mtpp_dsl.together import convex_edges, ordered_edges, together
 
 __all__ = ["Whole", "lower", "moves", "serial", "timetable"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.request import NEVER, Answer, Effort
 from mtpp_dsl.solvers.cpsat.whole import Whole

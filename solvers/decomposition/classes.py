@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange
 from mtpp_dsl.solvers.decomposition.canonical import Canonical, canonical
 from mtpp_dsl.solvers.decomposition.piece import Piece

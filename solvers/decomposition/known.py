@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
 from mtpp_dsl.solvers.decomposition.bounds import path_bounds
 from mtpp_dsl.solvers.decomposition.classes import Classes

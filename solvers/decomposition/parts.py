@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.graph import Bools
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.whole import Whole
 from mtpp_dsl.solvers.decomposition.balance import Balance

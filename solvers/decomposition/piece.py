@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER
 from mtpp_dsl.solvers.cpsat.whole import Whole
 from mtpp_dsl.solvers.decomposition.cuts import NONE, Module

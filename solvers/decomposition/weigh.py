@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
 from mtpp_dsl.solvers.cpsat.whole import Whole
 from mtpp_dsl.solvers.decomposition.beside import Beside, Sides

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.combinatorial.slices import Programme

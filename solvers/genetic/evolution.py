@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Bred", "Fitness", "Recipe", "evolve"]
 

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Graph, Ints
+from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 
 __all__ = ["kahn_orders"]

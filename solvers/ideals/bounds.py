@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats
+from mtpp_dsl.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.classes import Classes
 from mtpp_dsl.solvers.ideals.lattice import Lattice, measure

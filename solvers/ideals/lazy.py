@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.ideals.classes import Classes
 from mtpp_dsl.solvers.ideals.lattice import WORD, places
 from mtpp_dsl.solvers.ideals.lazy_ahead import Needs

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.ideals.bounds import ROUNDING, Prices
 from mtpp_dsl.solvers.ideals.net import Net, States
 

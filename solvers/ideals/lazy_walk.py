@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.ideals.classes import Classes
 from mtpp_dsl.solvers.ideals.lattice import Small

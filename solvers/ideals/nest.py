@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.classes import Classes
 

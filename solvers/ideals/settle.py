@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Ints
 
 __all__ = ["settle"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Subgraphs
-from mtpp_dsl.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.subgraphs import most_subgraphs, paying, scheduled, undefined
 from mtpp_dsl.symmetry import interchangeable
-from mtpp_dsl.together import colocated
 
 __all__ = ["HONOURS", "Instance", "why_not"]
 

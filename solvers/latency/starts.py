@@ -7,12 +7,12 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem.colocation import strong
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.latency.instance import Instance
 from mtpp_dsl.solvers.latency.kernels import latency_of
 from mtpp_dsl.solvers.latency.orders import PARTED
-from mtpp_dsl.together import strong
 
 __all__ = ["Orders", "arrangement_of", "beside", "measured", "worth"]
 

@@ -6,8 +6,8 @@ from math import log2
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Floats, Ints
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.listing.methods import ListScheduler, upward_ranks
 from mtpp_dsl.solvers.listing.relaxation import Rows, minimum
 from mtpp_dsl.solvers.listing.run import Lister

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.bounds.linked import Linked
 from mtpp_dsl.solvers.listing.rules import Hold, Rules
 

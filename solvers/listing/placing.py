@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.bounds.linked import Linked
 from mtpp_dsl.solvers.listing.free import FREELY
 from mtpp_dsl.solvers.listing.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle

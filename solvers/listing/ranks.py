@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Graph, Ints
+from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.scheduling.instance import Instance
 
 __all__ = ["downward", "in_order", "mean_carry", "mean_time", "optimistic", "upward"]

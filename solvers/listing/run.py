@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.listing.free import is_free, somewhere
 from mtpp_dsl.solvers.listing.placing import IN_TURN, IN_TURN_FREELY, Idle, Score

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.listing.packing import FILL, SEARCH
 from mtpp_dsl.solvers.listing.rules import Hold, Rules
 

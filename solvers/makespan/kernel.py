@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.makespan.field import STRIDE, Field, State
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.makespan.field import Field
 

@@ -17,7 +17,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.graph import Bools, Floats
+from mtpp_dsl.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.mip.lazy import highspy
 from mtpp_dsl.solvers.mip.write import expand
 

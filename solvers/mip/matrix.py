@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.mip.highs import enter_run, leave_run
 from mtpp_dsl.solvers.mip.lazy import highspy
 

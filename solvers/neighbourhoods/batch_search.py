@@ -9,8 +9,8 @@ import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.graph import Bools
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.result import relative_gap
 from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.cpsat.batch_request import BatchSolution

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.cpsat.batches import WholeBatches
 from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline

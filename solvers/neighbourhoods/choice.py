@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.cpsat.request import Status
 from mtpp_dsl.solvers.cpsat.whole import Whole
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline

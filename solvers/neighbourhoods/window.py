@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.graph import Bools, Ints
+from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Request, Solution, request
 from mtpp_dsl.solvers.cpsat.whole import Whole
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.annealing.instance import Instance
 from mtpp_dsl.solvers.annealing.kernel import CHARGE, HUGEST, Best
 from mtpp_dsl.solvers.annealing.state import State

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import quotient_order
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.together import ordered_edges
+from mtpp_dsl.problem.colocation import ordered_edges
+from mtpp_dsl.problem.graph import Ints
 
 __all__ = ["Arcs", "Order", "arcs_of", "order_of"]
 

@@ -7,9 +7,10 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import together
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
 from mtpp_dsl.solvers.annealing.instance import instance_of
@@ -20,7 +21,6 @@ from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.starts import starts
 from mtpp_dsl.solvers.ordered.walk import anneal_in_order
 from mtpp_dsl.symmetry import interchangeable, numbered
-from mtpp_dsl.together import together
 from mtpp_dsl.verification import verify
 
 __all__ = ["OrderedRun"]

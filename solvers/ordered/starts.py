@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.annealing.instance import Instance
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals

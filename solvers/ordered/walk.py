@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.annealing.chain import energies
 from mtpp_dsl.solvers.annealing.instance import BITS, Instance
 from mtpp_dsl.solvers.annealing.kernel import Best

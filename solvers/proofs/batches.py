@@ -21,8 +21,8 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.graph import Floats, Graph
 from mtpp_dsl.problem import Device, Links, Objective, Problem
+from mtpp_dsl.problem.graph import Floats, Graph
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 from mtpp_dsl.solvers.proofs.windows import Windows
 from mtpp_dsl.verification import TOLERANCE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.proofs.compiled import Loop
 
 __all__ = ["SETTLE"]

@@ -11,8 +11,8 @@ import numpy as np
 from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.proofs.compiled import Loop
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 from mtpp_dsl.verification import TOLERANCE

@@ -7,9 +7,9 @@ from math import fsum
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Linear, Separate
-from mtpp_dsl.graph import Bools, Ints
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.together import ordered_edges
+from mtpp_dsl.problem.colocation import ordered_edges
+from mtpp_dsl.problem.graph import Bools, Ints
 
 __all__ = ["absorbed"]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Constraint, Decision, Finish, Forbid, Linear, On, Pin, Separate, Start
-from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.plan import Plan
 from mtpp_dsl.problem import Interconnect, Problem
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
 
 __all__ = ["lifted", "named", "quotient"]
 

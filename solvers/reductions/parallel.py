@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.graph import Floats, Ints, frozen
 from mtpp_dsl.problem import Interconnect, Links, Problem
+from mtpp_dsl.problem.graph import Floats, Ints, frozen
 
 __all__ = ["Bundles", "bundled"]
 

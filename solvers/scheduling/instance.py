@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.together import colocated
-from mtpp_dsl.transfers import Transfers
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.problem.transfers import Transfers
 
 __all__ = ["HONOURS", "Instance", "why_not"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.scheduling.instance import Instance
 
@@ -24,7 +24,7 @@ class Arrays(NamedTuple):
         offsets_in, entering: the edges that reach v are ``entering[offsets_in[v]:offsets_in[v + 1]]``, ascending.
         place: [n] of every node in the topological order of the graph.
         time: [n, k]; ``inf`` where a node may not run.
-        latency, inverse, size, row, table: as of :class:`mtpp_dsl.transfers.Transfers`: edge e takes
+        latency, inverse, size, row, table: as of :class:`mtpp_dsl.problem.transfers.Transfers`: edge e takes
             ``latency[d, f] + size[e] * inverse[d, f] + table[row[e], d, f]`` from d to another device f.
         exclusive: whether transfers that leave one device, or reach one, must not overlap.
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.cpsat.paths import ordered, tails
 from mtpp_dsl.solvers.cpsat.request import NEVER
 from mtpp_dsl.solvers.splitting.bound_ask import Asking

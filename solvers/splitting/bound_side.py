@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.graph import Ints
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.cpsat.paths import heads, lists, ordered
 from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry
-from mtpp_dsl.graph import Ints
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
 from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.cpsat.batches import lower_batches

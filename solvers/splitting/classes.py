@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats, Ints
 from mtpp_dsl.plan import Plan
+from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.splitting.part import Part, Place
 
 __all__ = ["Classes", "Module", "Timetable", "grouped", "timetable"]

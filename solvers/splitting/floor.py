@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.graph import Floats
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 
 __all__ = ["floor"]

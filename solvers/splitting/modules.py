@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.solvers.decomposition.cuts import NONE
 from mtpp_dsl.solvers.decomposition.cuts import modules as between_cuts
 from mtpp_dsl.solvers.splitting.order import crossing, orders

@@ -10,13 +10,13 @@ from typing import TypeAlias
 import numpy as np
 
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, ExclusiveLinks, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.graph import Floats, Graph, Ints
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.decomposition.canonical import Canonical, canonical
 from mtpp_dsl.solvers.decomposition.piece import Piece
 from mtpp_dsl.solvers.splitting.modules import Split
-from mtpp_dsl.together import colocated
 
 __all__ = ["Part", "Place", "Places", "parts"]
 

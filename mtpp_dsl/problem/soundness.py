@@ -11,10 +11,10 @@ import numpy as np
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.constraints import Bottleneck, Constraint, Linear, Replicate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
-from mtpp_dsl.graph import Floats, Graph, check_lines
+from mtpp_dsl.problem.graph import Floats, Graph, check_lines
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem import Device, Host, Links, Objective, Shared
+    from mtpp_dsl.problem.problem import Device, Host, Links, Objective, Shared
 
 __all__ = ["LARGEST", "check_devices", "check_links", "check_magnitudes", "check_members", "settled_objective"]
 

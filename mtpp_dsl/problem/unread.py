@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.batching import menus
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.errors import did_you_mean
-from mtpp_dsl.graph import Bools, Floats, Graph
+from mtpp_dsl.problem.batching import menus
+from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem import Device, Interconnect, Objective
+    from mtpp_dsl.problem.problem import Device, Interconnect, Objective
 
 __all__ = ["unread"]
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.units import format_quantity
-from mtpp_dsl.batching import Batching, batching, check_batches
 from mtpp_dsl.constraints import (
     Acyclic,
     Constraint,
@@ -25,11 +24,12 @@ from mtpp_dsl.constraints import (
     Replicate,
 )
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.graph import Bools, Floats, Graph, Ints, frozen
-from mtpp_dsl.replication import check_groups, check_replicas
-from mtpp_dsl.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
-from mtpp_dsl.transfers import Transfers, transfers
-from mtpp_dsl.unread import unread
+from mtpp_dsl.problem.batching import Batching, batching, check_batches
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.problem.replication import check_groups, check_replicas
+from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
+from mtpp_dsl.problem.transfers import Transfers, transfers
+from mtpp_dsl.problem.unread import unread
 
 __all__ = [
     "Device",
@@ -239,7 +239,7 @@ class Problem(Picklable):
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
                 that names a node or device that is not there, or that speaks of the bottleneck where there are two;
-                and see :mod:`mtpp_dsl.replication`, :mod:`mtpp_dsl.soundness` and :mod:`mtpp_dsl.batching`.
+                and see :mod:`mtpp_dsl.problem.replication`, :mod:`mtpp_dsl.problem.soundness` and :mod:`mtpp_dsl.problem.batching`.
         """
         devices = tuple(devices)
         channel = None if isinstance(interconnect, Links) else interconnect

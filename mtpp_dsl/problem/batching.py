@@ -13,10 +13,10 @@ from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
-from mtpp_dsl.graph import Bools, Floats, Graph, frozen
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, frozen
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem import Device, Interconnect, Objective, Problem
+    from mtpp_dsl.problem.problem import Device, Interconnect, Objective, Problem
 
 __all__ = ["MOST_CHUNKS", "Batching", "batching", "check_batches", "menus"]
 

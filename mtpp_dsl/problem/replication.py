@@ -9,10 +9,10 @@ import numpy as np
 
 from mtpp_dsl.constraints import Constraint, Linear, Replicate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
-from mtpp_dsl.graph import Floats, Graph
+from mtpp_dsl.problem.graph import Floats, Graph
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem import Device, Interconnect
+    from mtpp_dsl.problem.problem import Device, Interconnect
 
 __all__ = ["check_groups", "check_replicas", "synchronises"]
 

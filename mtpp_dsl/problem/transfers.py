@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.graph import Floats, Graph, Ints, frozen
+from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem import Links
+    from mtpp_dsl.problem.problem import Links
 
 __all__ = ["Transfers", "routed", "transfers"]
 
