@@ -28,7 +28,7 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.dpl import Dpl
 from mtpp_dsl.verification import check_result

@@ -13,8 +13,8 @@ from time import perf_counter
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.verification import check_result

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from mtpp_dsl import api
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Formulation, Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
 from mtpp_dsl.models.relaxations.superblock import Superblock
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.mip.bridge import Bridge
 from mtpp_dsl.solvers.mip.highs import Highs

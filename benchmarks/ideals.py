@@ -23,9 +23,9 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.ideals.method import MOST_BYTES, Ideals
 from mtpp_dsl.verification import check_result
 

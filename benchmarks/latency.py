@@ -20,9 +20,9 @@ from mtpp_dsl.api import find_method
 from mtpp_dsl.constraints import Colocate, Memory, Subgraphs
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
+from mtpp_dsl.plans.result import Result, relative_gap
+from mtpp_dsl.plans.subgraphs import scheduled
 from mtpp_dsl.problem import Objective, Problem
-from mtpp_dsl.result import Result, relative_gap
-from mtpp_dsl.subgraphs import scheduled
 from mtpp_dsl.verification import check_result, cost_of
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

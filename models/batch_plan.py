@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from mtpp_dsl.batches import timed
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.batches import timed
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
 

@@ -9,10 +9,10 @@ import numpy as np
 from mtpp_dsl.constraints import Bottleneck, Decision, ExclusiveLinks, Finish, Load, On
 from mtpp_dsl.models.earliest import Arc, Order, earliest, order_of
 from mtpp_dsl.models.facts.lags import lags
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.schedule import Schedule
 
 __all__ = ["Solution", "retimed"]
 

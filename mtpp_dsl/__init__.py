@@ -27,34 +27,34 @@ if TYPE_CHECKING:
     from mtpp_dsl.builder import Builder
     from mtpp_dsl.contracts import Limits, Progress
     from mtpp_dsl.errors import MtppError
-    from mtpp_dsl.evaluation import Evaluation, evaluate
     from mtpp_dsl.from_networkx import graph_from_networkx
-    from mtpp_dsl.plan import Plan
+    from mtpp_dsl.plans.evaluation import Evaluation, evaluate
+    from mtpp_dsl.plans.plan import Plan
+    from mtpp_dsl.plans.result import Bound, Result
     from mtpp_dsl.problem import Device, Problem
     from mtpp_dsl.problem.graph import Graph
-    from mtpp_dsl.result import Bound, Result
     from mtpp_dsl.verification import verify
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Bound": "result",
+    "Bound": "plans.result",
     "Builder": "builder",
     "Device": "problem",
-    "Evaluation": "evaluation",
-    "Graph": "graph",
+    "Evaluation": "plans.evaluation",
+    "Graph": "problem.graph",
     "Limits": "contracts",
-    "MipMethod": "solvers.mip.method",
+    "MipMethod": "solvers.methods.mip.mip_method",
     "MtppError": "errors",
-    "Plan": "plan",
+    "Plan": "plans.plan",
     "Problem": "problem",
     "Progress": "contracts",
-    "Result": "result",
-    "evaluate": "evaluation",
-    "graph_from_networkx": "from_networkx",
+    "Result": "plans.result",
+    "evaluate": "plans.evaluation",
+    "graph_from_networkx": "formats.networkx_graphs",
     "load": "api",
     "solve": "api",
-    "verify": "verification",
+    "verify": "checks.verification",
 }
 
 __all__ = [

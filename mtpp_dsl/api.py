@@ -14,12 +14,12 @@ from mtpp_dsl import registry, supervision
 from mtpp_dsl.checkpoint import kept
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits, refusal
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.honoured import DEFAULT_SOLVER, check_numbers, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.infeasible import forced_together, quick
-from mtpp_dsl.plan import Plan, plan_of
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan, plan_of
+from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.verification import check_result, settled, verify
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]

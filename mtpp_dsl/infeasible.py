@@ -21,10 +21,10 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Separate,
 )
+from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated, cycle, together
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["closed_cycle", "forced_together", "quick"]

@@ -30,7 +30,7 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.verification import cost_of, loads, verify

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import inf, isnan
 
 from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 
 __all__ = ["SLACK", "broken_times", "overlaps", "travel"]

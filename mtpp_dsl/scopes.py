@@ -9,8 +9,8 @@ from itertools import chain
 import numpy as np
 
 from mtpp_dsl.constraints import Constraint, Decision, Linear
+from mtpp_dsl.plans.subgraphs import paying
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.subgraphs import paying
 
 __all__ = ["EVERY", "Scope", "Scoped", "has_equal_devices", "listed", "objective_of", "outside"]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import inf, isnan
 
 from mtpp_dsl.constraints import Contiguous, Subgraphs
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
 
 __all__ = ["SLACK", "broken_subgraphs", "subgraph_loads", "subgraph_traffic"]

@@ -15,8 +15,8 @@ from time import monotonic
 
 from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 
 __all__ = ["GRACE", "STOP_GRACE", "run"]
 

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.batches import Batches
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Constraint, Linear, Load, On, PinChunks
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.batches import Batches
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Floats, Ints
 

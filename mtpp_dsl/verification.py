@@ -1,7 +1,7 @@
 """The independent check of plans, bounds and results.
 
 Shares nothing with models or solvers: it reads the problem and counts again, in plain Python,
-node by node and edge by edge, and not even through :mod:`mtpp_dsl.evaluation`.
+node by node and edge by edge, and not even through :mod:`mtpp_dsl.plans.evaluation`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from mtpp_dsl.constraints import (
     Subgraphs,
 )
 from mtpp_dsl.errors import Refused, UsageError, VerificationError
-from mtpp_dsl.plan import Plan, plan_of
+from mtpp_dsl.plans.plan import Plan, plan_of
+from mtpp_dsl.plans.result import Bound, Result
+from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Host, Links, Problem, Shared
 from mtpp_dsl.replicas import NONE, Replicas, copies, exchange, faults, spans
-from mtpp_dsl.result import Bound, Result
-from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.schedule_check import broken_times
 from mtpp_dsl.subgraph_check import broken_subgraphs, subgraph_loads
-from mtpp_dsl.subgraphs import undefined
 
 __all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "settled", "verify"]
 

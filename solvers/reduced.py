@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mtpp_dsl.contracts import Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound
 from mtpp_dsl.verification import verify
 
 __all__ = ["Aside", "Reduced", "identity"]

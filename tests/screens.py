@@ -11,12 +11,12 @@ from pathlib import Path
 import mtpp_dsl
 from mtpp_dsl.api import find_method
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.report.terminal import summary
-from mtpp_dsl.result import Bound, Result
 
 __all__ = ["CASES", "SNAPSHOTS", "WIDTHS", "screens"]
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory, Replicate, Separate
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.annealing import chain, recipes, run
 from mtpp_dsl.solvers.annealing.chain import anneal, energies
 from mtpp_dsl.solvers.annealing.instance import Instance, instance_of

@@ -25,11 +25,11 @@ from mtpp_dsl.cli import verify as command
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Replicate, Subgraphs
 from mtpp_dsl.errors import MtppError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.language.reader import Recorded
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.report.json import dumps, result_to_json, schema
-from mtpp_dsl.result import Result
 from tests.batch_problems import random_batches
 from tests.strategies import mixed_graph
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Linear, Load, Memory, On, Pin, Replicate, Separate
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators import generate
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.ideals.held import Ended

@@ -35,9 +35,9 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import refusal
 from mtpp_dsl.errors import MtppError, Refused, SolverError
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.auto import sizes
 from mtpp_dsl.solvers.cpsat import process
 from mtpp_dsl.solvers.cpsat.engine import availability

@@ -30,10 +30,10 @@ from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines import linear
 from mtpp_dsl.solvers.baselines.along import depth_first
 from mtpp_dsl.solvers.baselines.branches import contract_branches

@@ -10,9 +10,9 @@ import pytest
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.baselines import descent, local_search

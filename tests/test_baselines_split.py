@@ -12,7 +12,7 @@ import mtpp_dsl
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem
 from mtpp_dsl.problem.graph import Graph
 from tests.test_baselines import workload

@@ -12,7 +12,7 @@ import pytest
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Colocate, Memory, PinChunks, Separate
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.cpsat.batches import WholeBatches, lower_batches

@@ -14,9 +14,9 @@ from mtpp_dsl import registry
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Forbid, Memory, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.bounds import batch_work
 from mtpp_dsl.solvers.proofs.batches import BatchProof

@@ -13,9 +13,9 @@ from mtpp_dsl import registry
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.batched.alike import parted
 from mtpp_dsl.solvers.batched.annealing import MOVES, improve

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from jsonschema import validate
 
 import mtpp_dsl
-from mtpp_dsl.batches import Batches, shipments, timed
 from mtpp_dsl.brute_force import plans
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.batches import Batches, shipments, timed
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.activities import Timeline

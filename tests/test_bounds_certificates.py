@@ -17,10 +17,10 @@ from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
 from mtpp_dsl.contracts import Checker, Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import dumps, result_to_json, schema
-from mtpp_dsl.result import Result
 from tests.oracle import optimum
 from tests.tree import files
 

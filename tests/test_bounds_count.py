@@ -10,9 +10,9 @@ from mtpp_dsl import registry
 from mtpp_dsl.constraints import Acyclic, Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Bound
 from tests.oracle import optimum
 from tests.test_proofs_chain import pipelines
 

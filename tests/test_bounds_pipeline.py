@@ -13,9 +13,9 @@ from mtpp_dsl import registry
 from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Graph, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.chain import Chain
 from mtpp_dsl.solvers.bounds.configuration import Configuration
 from mtpp_dsl.solvers.bounds.groups import groups_of

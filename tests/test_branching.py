@@ -13,9 +13,9 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.branching import halves_run, holding, method, run, weights
 from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, Ask, walk_of
 from mtpp_dsl.solvers.branching.instance import Instance, instance_of, unit_of

@@ -22,12 +22,12 @@ from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.report.json import schema
-from mtpp_dsl.result import Bound, Result
 
 QUICK = Path(__file__).parent.parent / "examples" / "quickstart.mtpp"
 UNEQUAL = QUICK.with_name("unequal.mtpp")

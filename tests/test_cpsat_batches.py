@@ -27,7 +27,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.cpsat.ask import ask

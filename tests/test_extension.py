@@ -13,7 +13,6 @@ from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.constraints import Acyclic, Pin
 from mtpp_dsl.contracts import Limits, Progress, Strengthened, formulation_traits, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.models.formulations.batched import Batched
 from mtpp_dsl.models.formulations.batched_printed import BatchedPrinted
 from mtpp_dsl.models.formulations.exact import Exact
@@ -23,7 +22,8 @@ from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_printed import MoiraiPrinted
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMULATIONS, load

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import Memory
 from mtpp_dsl.errors import PluginError, UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.formats import read
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
 
 MSR: dict[str, Any] = {

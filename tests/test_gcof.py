@@ -24,10 +24,10 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.formats import read
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.models.formulations.moirai import Moirai
+from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph

@@ -15,10 +15,10 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plan import Plan, device_order
+from mtpp_dsl.plans.plan import Plan, device_order
+from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Floats, Graph
-from mtpp_dsl.result import Bound
 from mtpp_dsl.solvers.combinatorial import pins, slices
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.covering import Cover

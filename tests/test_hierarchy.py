@@ -16,10 +16,10 @@ from mtpp_dsl.api import solve as solve_any
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Memory, Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, SpecError, UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import chain as random_chain
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.bounds.simple import simple_bound

@@ -24,9 +24,9 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.generators.basic import layered
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.ideals.classes import classes_of
 from mtpp_dsl.solvers.ideals.lattice import GROW, MEASURE, chain, lattice_of

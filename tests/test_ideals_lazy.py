@@ -11,9 +11,9 @@ from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.ideals import lazy, search
 from mtpp_dsl.solvers.ideals.lazy_store import enlarged, entries
 from mtpp_dsl.solvers.ideals.lazy_walk import WALK

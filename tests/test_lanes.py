@@ -7,8 +7,8 @@ import pytest
 from mtpp_dsl.constraints import Acyclic, Linear, Load
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.result import Bound
 from mtpp_dsl.solvers.auto.lanes import lanes
 from mtpp_dsl.solvers.bounds.configuration import Configuration
 from mtpp_dsl.solvers.bounds.simple import Simple

@@ -12,9 +12,9 @@ from mtpp_dsl import api
 from mtpp_dsl.constraints import Contiguous, Linear, Makespan, Memory, Pin, Separate, Subgraphs
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.latency.bound import PathHull
 from mtpp_dsl.solvers.latency.greedy import PublishedGreedy
 from mtpp_dsl.solvers.latency.instance import Instance

@@ -13,7 +13,7 @@ from mtpp_dsl.constraints import Subgraphs
 from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.language.lower import load
-from mtpp_dsl.plan import quotient_order
+from mtpp_dsl.plans.plan import quotient_order
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 

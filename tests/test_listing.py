@@ -20,10 +20,10 @@ from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Memory, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.formats.moirai import Moirai
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.listing.complete import complete, scheduled
 from mtpp_dsl.solvers.listing.favourites import Sct, favourites
 from mtpp_dsl.solvers.listing.groups import Getf, rounded, shares, speed_groups, speeds

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial import local_search

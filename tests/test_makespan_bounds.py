@@ -15,9 +15,9 @@ from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.earliest import earliest
 from mtpp_dsl.solvers.bounds.tighten import Tightening
 from mtpp_dsl.solvers.proofs.windows import Windows

@@ -10,10 +10,10 @@ import pytest
 
 from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory
 from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.makespan.branching import BranchAndBound
 from mtpp_dsl.solvers.makespan.ea import Ea

@@ -8,7 +8,7 @@ import pytest
 from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic, Colocate, Memory
 from mtpp_dsl.generators.basic import chain
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.verification import verify

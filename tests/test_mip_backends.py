@@ -14,7 +14,7 @@ from mtpp_dsl.contracts import Availability, Backend, Limits, Progress
 from mtpp_dsl.errors import Refused, SolverError, UsageError
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, available, load

@@ -8,10 +8,10 @@ from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic, Bottleneck, Linear, Load, Separate
 from mtpp_dsl.generators import generate
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 
 
 def devices(k: int, memory: float | None = None) -> list[Device]:

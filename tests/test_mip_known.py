@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.relaxations.superblock import Superblock
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verification import check_result
 from tests.oracle import optimum, plans

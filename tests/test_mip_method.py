@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Load, Memory, On, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.infeasible import quick
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.highs import Highs

@@ -29,10 +29,10 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 from mtpp_dsl.models.merged import merged
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verification import check_result
 from tests.oracle import optimum, plans

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.models.blocks.windows import steps_of
 from mtpp_dsl.models.facts.network import Network
@@ -22,10 +21,11 @@ from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.models.scaling import scale_of
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verification import check_result
 from tests.oracle import optimum, plans

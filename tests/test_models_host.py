@@ -10,8 +10,8 @@ from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.cli.certificate import Claim, check_bound
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json

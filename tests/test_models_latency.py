@@ -10,9 +10,9 @@ import pytest
 from mtpp_dsl.constraints import Colocate, Contiguous, Linear, Makespan, Separate, Subgraphs
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.models.formulations.latency import Latency
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.latency.method import LatencySearch
 from mtpp_dsl.solvers.mip.method import MipMethod
 from tests.latency_cases import MAKESPAN, latency_problem

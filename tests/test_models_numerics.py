@@ -33,10 +33,10 @@ from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.scaling import scale_of
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod

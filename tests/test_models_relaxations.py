@@ -11,9 +11,9 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.mip.method import MipMethod
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

@@ -12,7 +12,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.merged import merged
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.ideals.method import Ideals

@@ -27,16 +27,16 @@ from mtpp_dsl.constraints import (
     Start,
 )
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.formats import read
 from mtpp_dsl.models.earliest import Order, earliest
 from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_printed import MoiraiPrinted
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
-from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.verification import verify

@@ -28,9 +28,9 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, SpecError, UsageError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.colocation import ordered_edges, together
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.annealing.chain import energies
 from mtpp_dsl.solvers.annealing.instance import instance_of
 from mtpp_dsl.solvers.annealing.kernel import Best

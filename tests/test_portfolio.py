@@ -18,11 +18,11 @@ from mtpp_dsl.api import solve
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.result import Bound, Infeasibility, Result
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph

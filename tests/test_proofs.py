@@ -16,9 +16,9 @@ from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.regal import regal
+from mtpp_dsl.plans.result import Certificate
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Certificate
 from tests.oracle import optimum
 from tests.test_proofs_chain import pipelines
 

@@ -25,7 +25,7 @@ from mtpp_dsl.constraints import (
     Separate,
 )
 from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.reductions.chain import reduce

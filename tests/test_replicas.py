@@ -18,8 +18,8 @@ from mtpp_dsl.api import solve as solve_any
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Load, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SpecError, UsageError
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.brute_force import plans
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.subgraphs import scheduled
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.report.picture import check_picture, draw
 from mtpp_dsl.report.terminal import summary
 from mtpp_dsl.report.trace import trace
-from mtpp_dsl.result import Result
-from mtpp_dsl.subgraphs import scheduled
 from tests.latency_cases import latency_problem
 from tests.strategies import link_problems
 from tests.test_schedule import fork, split

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.constraints import ExclusiveLinks
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import SWEEP, TIME, Times, arrays
 from mtpp_dsl.solvers.scheduling.timing import compressed, timed

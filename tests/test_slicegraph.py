@@ -30,7 +30,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.formats.msr import Msr
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial import covering

@@ -24,9 +24,9 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Bound
 from mtpp_dsl.solvers.cpsat.ask import ask
 from mtpp_dsl.solvers.cpsat.engine import Pool, availability
 from mtpp_dsl.solvers.cpsat.request import Effort

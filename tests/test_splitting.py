@@ -12,9 +12,9 @@ from mtpp_dsl.constraints import Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import PluginError, Refused, UsageError
 from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.cpsat.method import Scheduling
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import ByMethod

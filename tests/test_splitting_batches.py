@@ -8,9 +8,9 @@ import pytest
 from mtpp_dsl import registry
 from mtpp_dsl.constraints import BatchSizes, Colocate, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.rwnn import rwnn
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.splitting.classes import grouped

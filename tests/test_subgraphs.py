@@ -9,12 +9,12 @@ import pytest
 
 from mtpp_dsl.constraints import Contiguous, Linear, Load, Makespan, Memory, Replicate, Subgraphs
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.plans.subgraphs import scheduled, undefined
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.schedule import Schedule
-from mtpp_dsl.subgraphs import scheduled, undefined
 from mtpp_dsl.verification import cost_of, verify
 from tests.latency_cases import MAKESPAN, latency_problem
 from tests.oracle import plans

@@ -14,10 +14,10 @@ import pytest
 
 from mtpp_dsl import solve
 from mtpp_dsl.contracts import Limits, Outcome, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.mip import highs
 from tests.test_portfolio import problem_of
 

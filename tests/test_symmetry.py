@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.batches import Batches
 from mtpp_dsl.constraints import Acyclic, BatchSizes, BreakSymmetry, Constraint, Linear, Load, Pin, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.batches import Batches
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.annealing.method import Annealing

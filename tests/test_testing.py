@@ -14,14 +14,14 @@ import pytest
 from mtpp_dsl import samples, testing
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.result import Bound, Infeasibility, LogEntry, Result
 from tests import oracle
 from tests.extensions import capped
 

@@ -10,9 +10,9 @@ from mtpp_dsl.cli.progress import Watcher, bar
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.generators.regal import regal
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.result import Bound
 
 
 def drawn(watcher: Watcher, width: int) -> str:

@@ -12,10 +12,10 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Separate
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain, impossible
+from mtpp_dsl.plans.subgraphs import most_subgraphs, paying
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Bools, Graph, Ints
-from mtpp_dsl.subgraphs import most_subgraphs, paying
 from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["Slots", "convex_subgraphs", "in_slots", "slots_of"]

@@ -26,7 +26,6 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
-from mtpp_dsl.evaluation import Evaluation, evaluate
 from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.border_cut import border_cut
@@ -45,7 +44,8 @@ from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import Scale, floor_of, scale_of
-from mtpp_dsl.plan import Plan, quotient_order
+from mtpp_dsl.plans.evaluation import Evaluation, evaluate
+from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Floats, Ints

@@ -18,10 +18,10 @@ from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_of
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import TARGET
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.subgraphs import paying, scheduled, undefined
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.subgraphs import paying, scheduled, undefined
 
 __all__ = ["Latency"]
 

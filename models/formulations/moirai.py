@@ -40,7 +40,7 @@ from mtpp_dsl.models.merged import Merged, merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
-from mtpp_dsl.plan import Plan, quotient_order
+from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Ints

@@ -25,7 +25,7 @@ from mtpp_dsl.models.facts.times import carries, horizon
 from mtpp_dsl.models.formulations.moirai import too_many_pairs
 from mtpp_dsl.models.own_rows import keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats

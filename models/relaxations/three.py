@@ -25,7 +25,7 @@ from mtpp_dsl.models.components import constrain
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.scaling import TARGET, Scale, floor_of, scale_of
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 

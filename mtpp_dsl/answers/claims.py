@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from math import inf, isclose
 from typing import Any
 
+from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import OPTIMAL_GAP, relative_gap
 
 __all__ = ["CLOSE", "NOT_CHECKED", "cost_of_value", "false_claims", "false_source", "near"]
 

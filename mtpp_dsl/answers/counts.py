@@ -1,6 +1,6 @@
 """What every device does in a plan, counted again in plain Python: by node, by tensor, by transfer.
 
-Shares nothing with :mod:`mtpp_dsl.evaluation`, whose figures the answer holds.
+Shares nothing with :mod:`mtpp_dsl.plans.evaluation`, whose figures the answer holds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import isnan
 
 from mtpp_dsl.batch_check import duration
 from mtpp_dsl.constraints import Memory
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.replicas import exchange, spans
 from mtpp_dsl.schedule_check import travel

@@ -7,7 +7,7 @@ from typing import Any
 
 from mtpp_dsl.answers.claims import near
 from mtpp_dsl.answers.counts import counted, sent
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 
 __all__ = ["false_devices", "false_order", "false_rows"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mtpp_dsl.base.units import format_gap, format_quantity
 from mtpp_dsl.cli.plain import encodes
 from mtpp_dsl.cli.screen import console, say
-from mtpp_dsl.result import relative_gap
+from mtpp_dsl.plans.result import relative_gap
 
 if TYPE_CHECKING:
     from rich.live import Live

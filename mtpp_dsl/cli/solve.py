@@ -20,11 +20,11 @@ from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
 from mtpp_dsl.contracts import Method, Progress, method_traits
 from mtpp_dsl.errors import SolverError, UsageError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import built_in
 from mtpp_dsl.report.json import dumps, result_to_json
-from mtpp_dsl.result import Result
 
 __all__ = ["SolveCall", "solve_and_report"]
 

@@ -18,7 +18,7 @@ from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasib
 from mtpp_dsl.cli.screen import say, screen_width
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import UsageError, VerificationError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.verification import cost_of, verify
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
-from mtpp_dsl.problem.problem import Problem
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.problem.problem import Problem
 
 __all__ = ["colocated", "convex_edges", "cycle", "numbered", "ordered_edges", "strong", "together"]
 

@@ -11,13 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from mtpp_dsl.batches import Batches, shipments
 from mtpp_dsl.constraints import ExclusiveLinks
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.batches import Batches, shipments
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.plans.subgraphs import paying, traffic
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.schedule import Schedule
-from mtpp_dsl.subgraphs import paying, traffic
 
 __all__ = ["Activity", "Step", "Timeline"]
 

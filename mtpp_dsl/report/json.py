@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.text.visible import escaped
 
 __all__ = ["SCHEMA_VERSION", "dumps", "result_to_json", "schema"]

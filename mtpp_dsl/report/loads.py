@@ -8,8 +8,8 @@ from functools import partial
 from rich.text import Text
 
 from mtpp_dsl.base.units import counted, format_quantity
-from mtpp_dsl.evaluation import Evaluation
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import Evaluation
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.columns import Row, table, wrapped
 from mtpp_dsl.report.names import fold_names

@@ -9,7 +9,7 @@ from typing import Any
 
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Activity, Timeline
 from mtpp_dsl.report.trace import lanes

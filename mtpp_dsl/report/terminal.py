@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.text import Text
 
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
-from mtpp_dsl.evaluation import Evaluation
+from mtpp_dsl.plans.evaluation import Evaluation
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.report.columns import facts, wrapped
 from mtpp_dsl.report.gantt import critical_path, gantt
 from mtpp_dsl.report.loads import loads, memory
-from mtpp_dsl.result import Bound, Infeasibility, Result
 
 __all__ = ["summary"]
 

@@ -10,12 +10,12 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.chain import anneal
 from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
 from mtpp_dsl.solvers.annealing.instance import instance_of

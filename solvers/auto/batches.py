@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from mtpp_dsl.contracts import Method
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.portfolio.lane import Task

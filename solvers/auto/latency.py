@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mtpp_dsl.contracts import Method
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.portfolio.lane import Task
 from mtpp_dsl.solvers.portfolio.run import cores

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.contracts import Backend, Gives, Limits, MethodBase, Progress
 from mtpp_dsl.errors import Refused
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.registry import BACKENDS, load
-from mtpp_dsl.result import Result
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.auto.steps import Steps

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mtpp_dsl.contracts import Method
-from mtpp_dsl.result import Result
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.lanes import lanes
 from mtpp_dsl.solvers.auto.sizes import NEAR, Sized, formulation, mip

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Method
+from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.cuts import modules

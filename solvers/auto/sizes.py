@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from mtpp_dsl.contracts import Formulation, Method, Progress
+from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.result import relative_gap
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph

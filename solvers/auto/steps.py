@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from mtpp_dsl.contracts import Limits, Method, Progress, refusal
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.portfolio.run import MARGIN, run_together
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.solvers.baselines.along import bytes_along, depth_first, prepare, split_along
 from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify

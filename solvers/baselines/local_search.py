@@ -8,10 +8,10 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.plan import Plan, quotient_order
+from mtpp_dsl.plans.plan import Plan, quotient_order
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
 from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, Fixed, fixed_of, in_sequence, state_of
 from mtpp_dsl.solvers.baselines.linear import UNASKED

@@ -11,9 +11,9 @@ import numpy as np
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Taker, why_not
 from mtpp_dsl.solvers.baselines.scotch_files import graph_file, read_mapping
 from mtpp_dsl.solvers.baselines.units import units_of

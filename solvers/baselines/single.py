@@ -6,11 +6,11 @@ import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Result
-from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.batched.alike import alike, alone, parted
 from mtpp_dsl.solvers.batched.instance import BatchInstance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import ROUNDING
 from mtpp_dsl.solvers.batched.instance import BatchInstance

@@ -9,9 +9,9 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.field import Field, order_of, plan_of, recount, state_of
 from mtpp_dsl.solvers.batched.holding import Holding
 from mtpp_dsl.solvers.batched.kernel import trial_of

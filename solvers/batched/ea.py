@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.field import Field, is_plan, order_of, recount, state_of
 from mtpp_dsl.solvers.batched.holding import Holding
 from mtpp_dsl.solvers.batched.kernel import trial_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.field import ROUNDING, field_of
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.bounds.simple import Simple

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.batches import timed
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.batches import timed
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.batching import Batching
 from mtpp_dsl.problem.colocation import colocated
@@ -100,7 +100,7 @@ class BatchInstance:
         return float(self.fixed[self.row[e], d, f] + chunks * self.growing[self.row[e], d, f])
 
     def plan(self, device: Ints, priority: Floats) -> Plan:
-        """Return the plan of :func:`mtpp_dsl.batches.timed`: exact times for chunks on devices and an order."""
+        """Return the plan of :func:`mtpp_dsl.plans.batches.timed`: exact times for chunks on devices and an order."""
         return Plan.of_batches(timed(self.problem, device, priority))
 
 

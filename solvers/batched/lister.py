@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.batched.field import Field, field_of
 from mtpp_dsl.solvers.batched.instance import BatchInstance

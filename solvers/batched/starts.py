@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.baselines.common import Ended
 from mtpp_dsl.solvers.batched.alike import alike, alone, parted

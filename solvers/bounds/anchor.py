@@ -11,9 +11,9 @@ from math import floor, inf
 import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats
-from mtpp_dsl.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.solvers.bounds.around import MOST_REACHED, Around, arcs_of, scale_for
 from mtpp_dsl.solvers.bounds.cuts import CutNetwork
 from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at

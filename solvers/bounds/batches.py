@@ -7,8 +7,8 @@ import numpy as np
 from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.batched.instance import HONOURS, BatchInstance
 from mtpp_dsl.solvers.batched.one_input import one_input
 from mtpp_dsl.solvers.bounds.batch_work import Work, most_work

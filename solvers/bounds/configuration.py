@@ -9,11 +9,11 @@ import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.bounds.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.attempt import Attempt, Proof
 from mtpp_dsl.solvers.bounds.columns import Columns

@@ -8,9 +8,9 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.solvers.bounds.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.apart import Apart
 from mtpp_dsl.solvers.bounds.around import scale_for

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mtpp_dsl.constraints import BatchSizes, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.batches import batch_bound, batch_refusal
 from mtpp_dsl.solvers.bounds.climbing import climb
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.climbing import Search, climb
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
 from mtpp_dsl.solvers.bounds.shortest import shortest

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Certificate, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Certificate, Termination, relative_gap
 from mtpp_dsl.solvers.bounds.chain import Chain, ChainProof
 from mtpp_dsl.solvers.bounds.groups import Groups, dearest_plan, sizes_at
 from mtpp_dsl.solvers.bounds.ordered import BITS, Ordered, Place

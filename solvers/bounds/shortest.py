@@ -7,9 +7,9 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.bounds.climbing import MARGIN, bound_of, no_way
 from mtpp_dsl.solvers.bounds.tighten import Refutation, Tightening
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from mtpp_dsl.constraints import BatchSizes, Forbid, Pin, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.solvers.bounds.batches import batch_bound, batch_refusal
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
 from mtpp_dsl.solvers.bounds.shortest import shortest

@@ -6,7 +6,7 @@ import heapq
 from math import fsum
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.annealing.method import Annealing

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Bound, Result
 from mtpp_dsl.solvers.branching.instance import MOST_NODES
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.reduced import Reduced, identity

@@ -8,9 +8,9 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.branching.chains import Chains
 from mtpp_dsl.solvers.branching.holding import Doubtful, Holding
 from mtpp_dsl.solvers.branching.instance import instance_of, unit_of

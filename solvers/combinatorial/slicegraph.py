@@ -11,11 +11,11 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan, device_order
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan, device_order
+from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.solvers.combinatorial.devices import classify, fits
 from mtpp_dsl.solvers.combinatorial.local_search import improve
 from mtpp_dsl.solvers.combinatorial.orders import orders

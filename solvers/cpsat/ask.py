@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, TypeVar
 
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.request import Asked, Reply

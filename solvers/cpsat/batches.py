@@ -7,9 +7,9 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.batches import Batches
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.batches import Batches
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.instance import BatchInstance
@@ -129,7 +129,7 @@ def lower_batches(
 def behind_barriers(problem: Problem, device: Ints, priority: Floats) -> Plan:
     """Return the earliest plan in which every batch waits for all batches of the nodes that it reads.
 
-    As :func:`mtpp_dsl.batches.timed`, with the precedence of ghannane2023, (3.3), as printed.
+    As :func:`mtpp_dsl.plans.batches.timed`, with the precedence of ghannane2023, (3.3), as printed.
 
     Args:
         problem: a batched throughput.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mtpp_dsl.constraints import BatchSizes, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.cpsat.engine import Engine
 from mtpp_dsl.solvers.cpsat.limits import effort
 from mtpp_dsl.solvers.cpsat.whole import lower

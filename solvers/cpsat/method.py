@@ -9,8 +9,8 @@ from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
 from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.engine import availability

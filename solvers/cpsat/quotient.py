@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mtpp_dsl.plan import quotient_order
+from mtpp_dsl.plans.plan import quotient_order
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.cpsat.paths import ordered
 from mtpp_dsl.solvers.cpsat.request import Convex

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.cpsat.clash import clash
 from mtpp_dsl.solvers.cpsat.engine import Engine, by
 from mtpp_dsl.solvers.cpsat.limits import effort

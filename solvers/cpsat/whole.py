@@ -8,8 +8,8 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.constraints import Linear
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import convex_edges, ordered_edges, together
 from mtpp_dsl.problem.graph import Floats, Ints

@@ -11,8 +11,8 @@ from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.decomposition.cuts import NONE, modules

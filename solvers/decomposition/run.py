@@ -7,9 +7,9 @@ from math import ceil, inf
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.cpsat.clash import clash
 from mtpp_dsl.solvers.cpsat.engine import Pool, by
 from mtpp_dsl.solvers.cpsat.request import Solution

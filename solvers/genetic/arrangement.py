@@ -8,10 +8,10 @@ from contextlib import suppress
 import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer

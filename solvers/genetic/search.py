@@ -9,11 +9,11 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan, device_order
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan, device_order
+from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
 from mtpp_dsl.solvers.combinatorial.devices import fits
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of

@@ -6,8 +6,8 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.ideals.levels import one_level, unlike
 

@@ -9,9 +9,9 @@ from itertools import chain, islice
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.ideals.bounds import Prices

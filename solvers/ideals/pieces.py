@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.plan import Plan, quotient_order
+from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.ideals.bounds import Prices
 from mtpp_dsl.solvers.ideals.classes import Classes

@@ -9,11 +9,11 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Infeasibility
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.classes import Classes, classes_of

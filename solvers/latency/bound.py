@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
+from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.latency.hull import LARGEST, Hulls, longest
 from mtpp_dsl.solvers.latency.instance import Instance
-from mtpp_dsl.subgraphs import undefined
 
 __all__ = ["PathHull"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Subgraphs
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.subgraphs import most_subgraphs, paying, scheduled, undefined
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
-from mtpp_dsl.subgraphs import most_subgraphs, paying, scheduled, undefined
 from mtpp_dsl.symmetry import interchangeable
 
 __all__ = ["HONOURS", "Instance", "why_not"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.latency.instance import why_not
 
 __all__ = ["LatencySearch"]

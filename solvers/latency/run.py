@@ -10,9 +10,9 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.latency.instance import Instance
 from mtpp_dsl.solvers.latency.kernels import DRAWS, annealing_kernel

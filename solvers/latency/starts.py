@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.colocation import strong
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.latency.instance import Instance

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.listing.ranks import in_order, upward
 from mtpp_dsl.solvers.listing.run import Lister

@@ -6,7 +6,7 @@ from math import log2
 
 import numpy as np
 
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.listing.methods import ListScheduler, upward_ranks
 from mtpp_dsl.solvers.listing.relaxation import Rows, minimum

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.batched.lister import RULES, list_batches

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.listing.free import is_free, somewhere
 from mtpp_dsl.solvers.listing.placing import IN_TURN, IN_TURN_FREELY, Idle, Score
 from mtpp_dsl.solvers.listing.rules import Hold, Rules, rules

@@ -9,8 +9,8 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.makespan.field import State, order_of, plan_of, state_of
 from mtpp_dsl.solvers.makespan.holding import Holding
 from mtpp_dsl.solvers.makespan.kernel import DRAWS, SEARCH, Best, Moves

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.scheduling.instance import why_not
 
 __all__ = ["BranchAndBound"]

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Infeasibility, Result
 from mtpp_dsl.solvers.bounds.interval import Interval
 from mtpp_dsl.solvers.bounds.shortest import share_of
 from mtpp_dsl.solvers.bounds.tighten import Stopped, Tightening

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.scheduling.instance import why_not
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.tighten import Tightening
 from mtpp_dsl.solvers.listing.methods import Greedy, Heft, ListScheduler, Peft

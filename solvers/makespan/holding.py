@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.makespan.field import field_of, starts

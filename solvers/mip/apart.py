@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
+from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.solvers.portfolio.lane import Task, closed
 from mtpp_dsl.solvers.portfolio.run import run_together
 

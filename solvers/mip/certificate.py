@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.result import Bound
+from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.solvers.mip.one import Proven
 
 __all__ = ["bound_of"]

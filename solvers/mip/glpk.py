@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError, UsageError
-from mtpp_dsl.result import Termination
+from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.solvers.mip.files import ModelFile, at_optimum, model_file, not_above
 from mtpp_dsl.solvers.mip.limits import check, refuse_reserved
 from mtpp_dsl.solvers.mip.process import Finished, run

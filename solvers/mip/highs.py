@@ -14,8 +14,8 @@ import numpy as np
 from mtpp_dsl.base.lazy import MODELLING
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError
+from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Termination
 from mtpp_dsl.solvers.mip.highs_options import set_options
 from mtpp_dsl.solvers.mip.lazy import highspy
 from mtpp_dsl.solvers.mip.limits import check, package, refuse_reserved

@@ -21,12 +21,12 @@ from mtpp_dsl.contracts import (
     formulation_traits,
 )
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.evaluation import evaluate
 from mtpp_dsl.infeasible import quick
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, is_built_in, load
-from mtpp_dsl.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.mip.apart import solve_apart, worthwhile
 from mtpp_dsl.solvers.mip.certificate import bound_of

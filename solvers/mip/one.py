@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl.base.lazy import MODELLING, pyo
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress, backend_traits, model_traits
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.mip.write import write_model
 

@@ -19,7 +19,7 @@ from mtpp_dsl.contracts import (
     formulation_traits,
 )
 from mtpp_dsl.errors import PluginError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import derives_from, is_built_in
 from mtpp_dsl.solvers.reduced import Aside

@@ -9,8 +9,8 @@ import numpy as np
 from mtpp_dsl.constraints import Replicate
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.plans.result import Certificate
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Certificate
 from mtpp_dsl.solvers.bounds.simple import refusal, simple_bound
 from mtpp_dsl.solvers.proofs.chain import Chain
 

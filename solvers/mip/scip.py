@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
-from mtpp_dsl.result import Termination
+from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.solvers.mip.files import ModelFile, model_file
 from mtpp_dsl.solvers.mip.limits import check, package, refuse_reserved
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Availability, Gives, Limits, Method, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.cpsat.batches import lower_batches

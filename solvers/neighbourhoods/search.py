@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
-from mtpp_dsl.result import relative_gap
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.request import Answer, Effort

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.cpsat.whole import Whole
 

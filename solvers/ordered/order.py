@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.plan import quotient_order
+from mtpp_dsl.plans.plan import quotient_order
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Ints

@@ -7,11 +7,11 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import together
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
 from mtpp_dsl.solvers.annealing.instance import instance_of
 from mtpp_dsl.solvers.annealing.kernel import Best

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.annealing.instance import Instance

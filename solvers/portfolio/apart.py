@@ -10,8 +10,8 @@ import sys
 
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import MtppError, Refused, SolverError, UsageError
+from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, Termination
 from mtpp_dsl.solvers.portfolio.lane import Task
 from mtpp_dsl.solvers.portfolio.run import run_together
 

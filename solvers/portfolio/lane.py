@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from mtpp_dsl.contracts import Limits, Method, Progress, refusal
 from mtpp_dsl.errors import Refused, SolverError
+from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, relative_gap
 
 __all__ = ["Task", "attempt", "closed", "run_lane"]
 

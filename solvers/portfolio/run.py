@@ -16,8 +16,8 @@ from typing import IO, Any
 
 from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane
 from mtpp_dsl.solvers.portfolio.spawn import module
 from mtpp_dsl.solvers.portfolio.wire import receive, send

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mtpp_dsl.contracts import Reduction
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.reduced import identity
 from mtpp_dsl.solvers.reductions.contract import Contract

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Constraint, Decision, Finish, Forbid, Linear, On, Pin, Separate, Start
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Interconnect, Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, method_traits
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.solvers.reductions.gcof import Gcof
 from mtpp_dsl.solvers.reductions.rules import Rules, read_rules

@@ -8,7 +8,7 @@ from math import fsum
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, On, Pin, Separate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.reductions.clusters import lifted, named, quotient

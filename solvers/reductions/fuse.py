@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import numbered, strong, together
 from mtpp_dsl.problem.graph import Bools, Ints

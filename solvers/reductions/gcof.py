@@ -21,7 +21,7 @@ from mtpp_dsl.constraints import (
     Start,
 )
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Bools, Ints

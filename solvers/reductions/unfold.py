@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mtpp_dsl.constraints import ExclusiveLinks, Linear
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.reductions.parallel import Bundles
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import compressed

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from threading import RLock
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result, relative_gap
 from mtpp_dsl.solvers.baselines.common import Taker
 
 __all__ = ["Holding"]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.schedule import Schedule
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import TIME, Times
 

@@ -10,8 +10,8 @@ from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin, PinChunks, Separ
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batch
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.splitting.part import Part, Place
 

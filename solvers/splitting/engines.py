@@ -11,8 +11,8 @@ from types import TracebackType
 
 from mtpp_dsl.contracts import Limits, Method, Progress, method_traits
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.batched.annealing import improve
 from mtpp_dsl.solvers.cpsat.ask import ask

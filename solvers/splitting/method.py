@@ -9,8 +9,8 @@ from mtpp_dsl.constraints import BreakSymmetry, PinChunks
 from mtpp_dsl.contracts import Formulation, Gives, Limits, Method, MethodBase, Progress, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
 from mtpp_dsl.infeasible import quick
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.result import Result
 from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batch
 from mtpp_dsl.solvers.cpsat.engine import availability

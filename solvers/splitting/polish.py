@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.batched.annealing import improve

@@ -12,10 +12,10 @@ from mtpp_dsl import registry
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Limits, Method, Progress
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.result import Bound, Result, relative_gap
 from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.splitting.classes import grouped

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.evaluation import evaluate
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.result import Result
 
 
 class FirstFit:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.batches import Batches
 from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.plans.batches import Batches
+from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.plans.split_file import assignment_of_split, is_split
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints, frozen
-from mtpp_dsl.schedule import Schedule
-from mtpp_dsl.split import assignment_of_split, is_split
 
 __all__ = ["Plan", "device_order", "plan_of", "quotient_order"]
 
@@ -104,7 +104,7 @@ class Plan(Picklable):
     def from_json(cls, problem: Problem, data: object) -> Plan:
         """Read a plan from a JSON answer, from its ``plan``, from a bare ``{node: device}``, or from a split by lists.
 
-        For the latter see :mod:`mtpp_dsl.split`.
+        For the latter see :mod:`mtpp_dsl.plans.split_file`.
 
         Raises:
             UsageError: not such a mapping; a node missing, unknown, or on an unknown device; replicas that are no

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.batches import shipments
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plan import Plan, plan_of
+from mtpp_dsl.plans.batches import shipments
+from mtpp_dsl.plans.plan import Plan, plan_of
+from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.plans.subgraphs import traffic
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.problem.replication import synchronises
-from mtpp_dsl.schedule import Schedule
-from mtpp_dsl.subgraphs import traffic
 
 __all__ = ["Evaluation", "evaluate"]
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from mtpp_dsl.constraints import BatchSizes, Contiguous, Replicate, Subgraphs
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.schedule import Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.evaluation import Evaluation
-from mtpp_dsl.plan import Plan
+from mtpp_dsl.plans.evaluation import Evaluation
+from mtpp_dsl.plans.plan import Plan
 
 __all__ = [
     "Bound",
@@ -108,7 +108,7 @@ class Result(Picklable):
         termination: why the method stopped.
         plan: the best plan found, or None.
         bound: the best bound proved, or None.
-        evaluation: of the plan, by :func:`mtpp_dsl.evaluation.evaluate`; None without a plan.
+        evaluation: of the plan, by :func:`mtpp_dsl.plans.evaluation.evaluate`; None without a plan.
         method, solver, seed: how it was found; ``solver`` is None where no solver was used.
         time: seconds by phase; "total", and where known "read", "build", "solve".
         log: incumbent and bound over time.
