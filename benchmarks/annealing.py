@@ -13,6 +13,7 @@ import argparse
 from itertools import product
 from statistics import geometric_mean
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
@@ -20,7 +21,6 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.genetic.slicing import Brkga, Random
-from mtpp_dsl.verification import check_result
 
 MODELS, READINGS = ("er", "ba", "ws", "sbm"), ("literal", "own-memory")
 

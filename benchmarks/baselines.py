@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.api import find_method
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import SolverError
@@ -31,7 +32,6 @@ from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.dpl import Dpl
-from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "dnn-partitioning"
 SECONDS = 60.0

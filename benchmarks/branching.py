@@ -10,6 +10,7 @@ import argparse
 from collections import Counter
 from time import perf_counter
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
@@ -17,7 +18,6 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.verification import check_result
 
 METHODS: dict[str, type[Branching] | type[Ideals]] = {"branching": Branching, "ideals": Ideals}
 

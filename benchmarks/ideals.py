@@ -19,6 +19,7 @@ from time import perf_counter
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic, Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
@@ -27,7 +28,6 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.ideals.method import MOST_BYTES, Ideals
-from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDER = DATA / "dnn-partitioning" / "throughput"

@@ -17,13 +17,13 @@ from time import perf_counter
 import numpy as np
 
 from mtpp_dsl.api import find_method
+from mtpp_dsl.checks.verification import check_result, cost_of
 from mtpp_dsl.constraints import Colocate, Memory, Subgraphs
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.plans.subgraphs import scheduled
 from mtpp_dsl.problem import Objective, Problem
-from mtpp_dsl.verification import check_result, cost_of
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDER = DATA / "dnn-partitioning" / "latency"

@@ -17,13 +17,13 @@ from time import perf_counter
 import numpy as np
 
 from mtpp_dsl.api import find_method
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDER = DATA / "dnn-partitioning" / "throughput"

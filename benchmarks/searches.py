@@ -22,6 +22,7 @@ from time import perf_counter
 import numpy as np
 
 from mtpp_dsl import registry
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
@@ -31,7 +32,6 @@ from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.genetic.arrangement import Mla, MlaWeighted
 from mtpp_dsl.solvers.genetic.slicing import Brkga, Random
-from mtpp_dsl.verification import check_result
 
 DEVICES = (2, 4, 8, 16, 32, 64)
 MODELS, READINGS = ("er", "ba", "ws", "sbm"), ("literal", "own-memory")

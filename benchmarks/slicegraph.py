@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
@@ -29,7 +30,6 @@ from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
-from mtpp_dsl.verification import check_result
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 STAGES = (2, 4, 8, 16, 32, 64)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from mtpp_dsl.api import load, solve
     from mtpp_dsl.builder import Builder
+    from mtpp_dsl.checks.verification import verify
     from mtpp_dsl.contracts import Limits, Progress
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.from_networkx import graph_from_networkx
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from mtpp_dsl.plans.result import Bound, Result
     from mtpp_dsl.problem import Device, Problem
     from mtpp_dsl.problem.graph import Graph
-    from mtpp_dsl.verification import verify
 
 __version__ = "0.1.0"
 

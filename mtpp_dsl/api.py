@@ -12,15 +12,15 @@ from typing import Any
 
 from mtpp_dsl import registry, supervision
 from mtpp_dsl.checkpoint import kept
+from mtpp_dsl.checks.infeasible import forced_together, quick
+from mtpp_dsl.checks.verification import check_result, settled, verify
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits, refusal
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
 from mtpp_dsl.honoured import DEFAULT_SOLVER, check_numbers, check_solver, refuse_options, refuse_solver
-from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import check_result, settled, verify
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
@@ -117,7 +117,7 @@ def solve(
         checkpoint: where to keep the best answer so far, as JSON, whenever it has become better.
 
     Returns:
-        A result whose plan, if any, has passed :func:`mtpp_dsl.verification.verify`.
+        A result whose plan, if any, has passed :func:`mtpp_dsl.checks.verification.verify`.
 
     Raises:
         Refused: the method cannot honour this problem; says why and names one that can.

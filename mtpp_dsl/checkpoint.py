@@ -10,13 +10,13 @@ from threading import Event, Thread
 from time import monotonic
 
 from mtpp_dsl.base.writing import check_writable, write_text
+from mtpp_dsl.checks.verification import check_result, settled
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import check_result, settled
 
 __all__ = ["Checkpoint", "kept"]
 

@@ -8,7 +8,8 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
@@ -33,7 +34,6 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.verification import cost_of, loads, verify
 
 __all__ = ["MORE_THAN_VERIFIED", "large", "large_schedule", "optimum", "small", "verifiable"]
 

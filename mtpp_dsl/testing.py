@@ -21,6 +21,7 @@ from time import monotonic
 from typing import Any, get_args
 
 from mtpp_dsl import generators, registry
+from mtpp_dsl.checks.verification import TOLERANCE, check_result, cost_of, verify
 from mtpp_dsl.contracts import (
     Availability,
     Backend,
@@ -45,7 +46,6 @@ from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
-from mtpp_dsl.verification import TOLERANCE, check_result, cost_of, verify
 
 __all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
 

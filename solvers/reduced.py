@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import verify
 
 __all__ = ["Aside", "Reduced", "identity"]
 

@@ -7,7 +7,8 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.batch_check import duration
+from mtpp_dsl.checks.batch_check import duration
+from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.constraints import (
     BatchSizes,
     Colocate,
@@ -21,7 +22,6 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.schedule_check import travel
 
 __all__ = ["barrier_optimum", "random_batches"]
 
@@ -106,7 +106,7 @@ def random_batches(
 
 def barrier_optimum(problem: Problem) -> float | None:
     """Return the least makespan where batches wait for all batches of what their nodes read; None without a plan."""
-    from mtpp_dsl.brute_force import plans
+    from mtpp_dsl.checks.brute_force import plans
 
     graph, batching = problem.graph, problem.batching
     least = inf

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import cost_of
 
 __all__ = ["optimum", "plans"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import mtpp_dsl
 from mtpp_dsl.api import find_method
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory, Replicate, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.basic import layered
@@ -27,7 +28,6 @@ from mtpp_dsl.solvers.annealing.recipes import CHAINS, recipe
 from mtpp_dsl.solvers.annealing.starts import scattered
 from mtpp_dsl.solvers.annealing.state import State, broken, loads_of, state_of
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
-from mtpp_dsl.verification import check_result, verify
 from tests.oracle import optimum
 from tests.test_ideals import random_problem
 

@@ -20,7 +20,7 @@ import mtpp_dsl
 from mtpp_dsl.answers.claims import NOT_CHECKED
 from mtpp_dsl.answers.plans import false_devices, false_order, false_rows
 from mtpp_dsl.answers.shape import KEYWORDS, faults
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.cli import verify as command
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Replicate, Subgraphs

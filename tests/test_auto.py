@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Linear, Load, Memory, On, Pin, Replicate, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators import generate
@@ -26,7 +27,6 @@ from mtpp_dsl.solvers.ideals.held import Ended
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ideals.run import Run
 from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
-from mtpp_dsl.verification import verify
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
 

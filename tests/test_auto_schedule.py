@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import TOLERANCE, verify
 from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory, Start
 from mtpp_dsl.contracts import Availability, Limits, Progress
 from mtpp_dsl.errors import Refused
@@ -15,7 +16,6 @@ from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.samples import optimum, small
 from mtpp_dsl.solvers.auto import schedule
-from mtpp_dsl.verification import TOLERANCE, verify
 
 MAKESPAN = Objective("makespan")
 NAMES = [name for name, problem in small().items() if problem.objective == MAKESPAN]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import mtpp_dsl
 from mtpp_dsl.api import find_method
+from mtpp_dsl.checks.verification import check_result, cost_of, verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Colocate,
@@ -41,7 +42,6 @@ from mtpp_dsl.solvers.baselines.dpl import Dpl
 from mtpp_dsl.solvers.baselines.pipedream import PipeDream
 from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.ideals.classes import classes_of
-from mtpp_dsl.verification import check_result, cost_of, verify
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
 from tests.test_ideals import random_problem

@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.basic import layered
@@ -22,7 +23,6 @@ from mtpp_dsl.solvers.baselines.random_split import random_split
 from mtpp_dsl.solvers.baselines.units import apart, units_of
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import classify
-from mtpp_dsl.verification import verify
 from tests.oracle import optimum
 from tests.test_baselines import solve, workload
 from tests.test_ideals import random_problem

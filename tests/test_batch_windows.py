@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import Colocate, Memory, PinChunks, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
@@ -21,7 +22,6 @@ from mtpp_dsl.solvers.cpsat.request import Effort
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.neighbourhoods.batch_window import BatchWindow
-from mtpp_dsl.verification import cost_of, verify
 from tests.test_cpsat_batches import module, random_batches
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import registry
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.rwnn import rwnn
@@ -28,7 +29,6 @@ from mtpp_dsl.solvers.listing.methods import Heft
 from mtpp_dsl.solvers.makespan.ea import Ea
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
-from mtpp_dsl.verification import cost_of, verify
 from tests.batch_problems import random_batches
 from tests.makespans import makespan_problem
 from tests.oracle import optimum

@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, ExclusiveLinks, Memory, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.models.formulations.batched import Batched
@@ -26,7 +27,6 @@ from mtpp_dsl.samples import small
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.symmetry import rankings
-from mtpp_dsl.verification import verify
 from tests.batch_problems import barrier_optimum, random_batches
 from tests.batched_cases import built, cases
 from tests.oracle import optimum, plans

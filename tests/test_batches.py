@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from jsonschema import validate
 
 import mtpp_dsl
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.batches import Batches, shipments, timed
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -24,7 +25,6 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.samples import small
-from mtpp_dsl.verification import cost_of, verify
 
 CHAIN = Graph.create("ab", [(0, 1)], output=[1.0, 1.0], params=[2.0, 3.0], times={"x": [1, 3], "y": [3, 1]})
 LINKS = Links(np.ones((2, 2)), np.zeros((2, 2)))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.basic import layered
@@ -23,7 +24,6 @@ from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.branching.positions import positions
 from mtpp_dsl.solvers.branching.weights import Weights
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.verification import check_result
 from tests.oracle import optimum
 from tests.strategies import plain_problems
 

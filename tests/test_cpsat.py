@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import (
     Bottleneck,
     Colocate,
@@ -42,7 +43,6 @@ from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Effort, Row, request
 from mtpp_dsl.solvers.cpsat.solver import CpSat
 from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.testing import check_method
-from mtpp_dsl.verification import cost_of, verify
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import (
     BatchSizes,
     BreakSymmetry,
@@ -36,7 +37,6 @@ from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.cpsat.method import BatchScheduling, Scheduling
 from mtpp_dsl.solvers.cpsat.request import Effort
-from mtpp_dsl.verification import cost_of, verify
 from tests.batched_cases import built, cases
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Colocate,
@@ -23,7 +24,6 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.cpsat.whole import lower
-from mtpp_dsl.verification import cost_of, verify
 from tests.oracle import optimum
 from tests.strategies import mixed_graph
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
@@ -34,7 +35,6 @@ from mtpp_dsl.solvers.decomposition.method import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.decomposition.piece import Piece, piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
 from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
-from mtpp_dsl.verification import check_result
 from tests.makespans import best_of, makespan_problem
 
 MAKESPAN = Objective("makespan")

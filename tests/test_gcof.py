@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Colocate,
@@ -35,7 +36,6 @@ from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reductions.coarse import Coarse
 from mtpp_dsl.solvers.reductions.gcof import coarsen
 from mtpp_dsl.solvers.reductions.rules import Rules, read_rules, shipped
-from mtpp_dsl.verification import verify
 from tests.oracle import plans
 from tests.strategies import link_problems
 

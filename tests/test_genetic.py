@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import check_result, cost_of, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
@@ -33,7 +34,6 @@ from mtpp_dsl.solvers.genetic.decoder import Decoder
 from mtpp_dsl.solvers.genetic.evolution import Recipe, evolve
 from mtpp_dsl.solvers.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.genetic.slicing import Brkga, Random
-from mtpp_dsl.verification import check_result, cost_of, verify
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 

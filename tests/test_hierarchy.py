@@ -13,6 +13,7 @@ import pytest
 from mtpp_dsl import load
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.api import solve as solve_any
+from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Memory, Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, SpecError, UsageError
@@ -26,7 +27,6 @@ from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.ideals import nested_run
 from mtpp_dsl.solvers.ideals.inside import INSIDE
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.verification import cost_of, loads, verify
 from tests.oracle import optimum, plans
 from tests.strategies import mixed_graph
 from tests.test_ideals import check, solve

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Bottleneck,
@@ -33,7 +34,6 @@ from mtpp_dsl.solvers.ideals.lattice import GROW, MEASURE, chain, lattice_of
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ideals.nets import Nets
 from mtpp_dsl.solvers.ideals.sweep import SWEEP
-from mtpp_dsl.verification import check_result, verify
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.basic import layered
@@ -18,7 +19,6 @@ from mtpp_dsl.solvers.ideals import lazy, search
 from mtpp_dsl.solvers.ideals.lazy_store import enlarged, entries
 from mtpp_dsl.solvers.ideals.lazy_walk import WALK
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.verification import check_result
 from tests import test_replicas
 from tests.oracle import optimum
 from tests.test_ideals import check, random_problem

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from mtpp_dsl.api import load
+from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.cli.run import run
-from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import cycle, together
 from tests.oracle import optimum, plans

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mtpp_dsl
-from mtpp_dsl.batch_check import duration
+from mtpp_dsl.checks.batch_check import duration
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.errors import SpecError
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.problem import Links, Problem

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import api
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import Contiguous, Linear, Makespan, Memory, Pin, Separate, Subgraphs
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
@@ -22,7 +23,6 @@ from mtpp_dsl.solvers.latency.kernels import ANNEAL, DRAWS, annealing_kernel
 from mtpp_dsl.solvers.latency.method import LatencySearch
 from mtpp_dsl.solvers.latency.starts import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.proofs.hull import PathHullProof
-from mtpp_dsl.verification import cost_of, verify
 from tests.latency_cases import MAKESPAN, latency_problem
 from tests.oracle import optimum
 

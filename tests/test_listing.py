@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import Colocate, ExclusiveLinks, Memory, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
@@ -36,7 +37,6 @@ from mtpp_dsl.solvers.listing.run import Lister
 from mtpp_dsl.solvers.listing.starting import EARLIEST, EARLIEST_FREELY
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import compressed, timed
-from mtpp_dsl.verification import cost_of, verify
 from tests.strategies import link_problems
 
 SCHEDULERS: list[type[ListScheduler]] = [Met, Greedy, Heft, Cpop, Peft, Etf, Sct, Getf]

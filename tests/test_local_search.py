@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import loads, verify
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
@@ -14,7 +15,6 @@ from mtpp_dsl.solvers.combinatorial import local_search
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify, fits
 from mtpp_dsl.solvers.combinatorial.local_search import improve
-from mtpp_dsl.verification import loads, verify
 from tests.oracle import plans
 from tests.strategies import memory_problems, plain_problems
 from tests.test_slicegraph import random_problem, uneven_problems

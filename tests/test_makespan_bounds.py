@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import registry
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Colocate, Constraint, ExclusiveLinks, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import Contiguous, ExclusiveLinks, Linear, Makespan, Memory
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
@@ -21,7 +22,6 @@ from mtpp_dsl.solvers.makespan.field import Field, field_of, order_of, plan_of, 
 from mtpp_dsl.solvers.makespan.kernel import DRAWS, SEARCH, Best, Moves
 from mtpp_dsl.solvers.makespan.tree import BRANCH, Found, tree_of
 from mtpp_dsl.solvers.scheduling.instance import Instance
-from mtpp_dsl.verification import check_result, verify
 from tests.makespans import best_of, makespan_problem
 from tests.test_scheduling_kernel import linked
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Memory
 from mtpp_dsl.generators.basic import chain
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.verification import verify
 
 ON_LINKS = ["auto", "heft", "greedy", "annealing", "ea", "branch-and-bound", "moirai", "decomposition"]
 ON_SHARED = ["auto", "ideals", "slicegraph", "annealing", "branching", "exact", "local-search"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic, Linear, Load, Memory
 from mtpp_dsl.contracts import Availability, Backend, Limits, Progress
 from mtpp_dsl.errors import Refused, SolverError, UsageError
@@ -24,7 +25,6 @@ from mtpp_dsl.solvers.mip.files import not_above
 from mtpp_dsl.solvers.mip.highs_options import set_options
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.mip.process import run
-from mtpp_dsl.verification import check_result
 
 NAMES = list(available(BACKENDS))
 

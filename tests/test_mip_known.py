@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.models.formulations.exact import Exact
@@ -16,7 +17,6 @@ from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import check_result
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
 from tests.test_models_host import host_problems

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Load, Memory, On, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.generators.basic import layered
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
@@ -26,7 +27,6 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import check_result
 from tests.oracle import optimum
 from tests.strategies import plain_problems
 from tests.test_models_exact import constrained_problems

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
@@ -34,7 +35,6 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import check_result
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import check_result
 from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
@@ -27,7 +28,6 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import check_result
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 

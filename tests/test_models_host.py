@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.checks.verification import cost_of, loads
 from mtpp_dsl.cli.certificate import Claim, check_bound
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory
 from mtpp_dsl.contracts import Limits
@@ -15,7 +16,6 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
-from mtpp_dsl.verification import cost_of, loads
 from tests.oracle import optimum
 
 PARTS = st.sampled_from(["both", "forward"])

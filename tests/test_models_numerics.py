@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import TOLERANCE, check_result, loads, verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Bottleneck,
@@ -26,7 +28,6 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.models.blocks.linear import greatest
 from mtpp_dsl.models.blocks.rows import PASSED, Row, rows_of
 from mtpp_dsl.models.formulations.exact import Exact
@@ -40,7 +41,6 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import TOLERANCE, check_result, loads, verify
 from tests.oracle import optimum
 
 NEEDS_GLPSOL = pytest.mark.skipif(which("glpsol") is None, reason="needs glpsol")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
@@ -18,7 +19,6 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.mip.bridge import Bridge
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import check_result, verify
 
 DEVICES = [Device("a0"), Device("a1"), Device("c", type="cpu", pays_io=False)]
 

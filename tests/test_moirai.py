@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Bottleneck,
@@ -39,7 +40,6 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import verify
 from tests.oracle import optimum, plans
 from tests.strategies import link_problems
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import Colocate, Constraint, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
@@ -22,7 +23,6 @@ from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
 from mtpp_dsl.solvers.neighbourhoods.window import Window
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
-from mtpp_dsl.verification import cost_of, verify
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked
 

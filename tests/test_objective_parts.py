@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import load, solve
+from mtpp_dsl.checks.verification import cost_of, loads
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -36,7 +37,6 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.verification import cost_of, loads
 from tests.oracle import optimum
 
 SEPARATE = Objective("bottleneck", parts="separate")

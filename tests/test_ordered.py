@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
@@ -30,7 +31,6 @@ from mtpp_dsl.solvers.ordered.kernel import DRAWS, ORDERED, Moves
 from mtpp_dsl.solvers.ordered.order import arcs_of, order_of
 from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.walk import anneal_in_order
-from mtpp_dsl.verification import check_result, verify
 from tests.oracle import optimum
 from tests.test_ideals import random_problem
 

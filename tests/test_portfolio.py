@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SolverError
@@ -28,7 +29,6 @@ from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.portfolio.run import cores, run_together
-from mtpp_dsl.verification import verify
 from tests.tree import ROOT
 
 

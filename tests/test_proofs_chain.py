@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import loads
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Memory
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
@@ -18,7 +19,6 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.proofs.chain import Chain
 from mtpp_dsl.solvers.proofs.heaviest import Sets
 from mtpp_dsl.solvers.proofs.reading import Reading
-from mtpp_dsl.verification import loads
 from tests.oracle import optimum
 
 SMALL = st.one_of(st.integers(0, 4).map(float), st.floats(0, 5, width=32))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Colocate,
@@ -31,7 +32,6 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
-from mtpp_dsl.verification import cost_of, loads, verify
 from tests.oracle import optimum, plans
 from tests.strategies import plain_problems
 

@@ -15,6 +15,7 @@ import pytest
 from mtpp_dsl import load
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.api import solve as solve_any
+from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Linear, Load, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SpecError, UsageError
@@ -27,7 +28,6 @@ from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.ideals.lattice import GROW, MEASURE
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ideals.sweep import SWEEP
-from mtpp_dsl.verification import cost_of, loads, verify
 from tests.oracle import optimum, plans
 from tests.strategies import mixed_graph
 from tests.test_ideals import check, solve

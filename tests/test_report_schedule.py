@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.schedule_check import travel
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import ExclusiveLinks, Finish, Linear, Load, Makespan, Memory, On, Start
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
@@ -20,10 +22,8 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.transfers import routed
 from mtpp_dsl.samples import small
-from mtpp_dsl.schedule_check import travel
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import compressed, timed
-from mtpp_dsl.verification import cost_of, verify
 from tests.oracle import optimum
 from tests.strategies import link_problems
 

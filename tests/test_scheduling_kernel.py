@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import ExclusiveLinks
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.schedule import Schedule
@@ -17,7 +18,6 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import SWEEP, TIME, Times, arrays
 from mtpp_dsl.solvers.scheduling.timing import compressed, timed
-from mtpp_dsl.verification import cost_of, verify
 
 
 def linked(seed: int, n: int = 8, k: int = 3, *, exclusive: bool = False, whole: bool = False) -> Problem:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.checks.verification import check_result, loads, verify
 from mtpp_dsl.constraints import (
     Acyclic,
     Colocate,
@@ -42,7 +43,6 @@ from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import Slicing, any_order, assignment_of, fixed_order, slice_order
-from mtpp_dsl.verification import check_result, loads, verify
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
 

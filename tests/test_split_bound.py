@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import registry, samples
-from mtpp_dsl.brute_force import plans
+from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.constraints import (
     BatchSizes,
     BreakSymmetry,

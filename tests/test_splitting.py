@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpp_dsl import registry
+from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import Colocate, Memory
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import PluginError, Refused, UsageError
@@ -22,7 +23,6 @@ from mtpp_dsl.solvers.splitting.method import MilpSplit
 from mtpp_dsl.solvers.splitting.modules import Split, split
 from mtpp_dsl.solvers.splitting.part import parts
 from mtpp_dsl.solvers.splitting.walk import Walk
-from mtpp_dsl.verification import check_result, verify
 from tests.makespans import best_of, makespan_problem
 from tests.oracle import optimum
 

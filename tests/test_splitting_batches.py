@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl import registry
+from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import BatchSizes, Colocate, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.rwnn import rwnn
@@ -20,7 +21,6 @@ from mtpp_dsl.solvers.splitting.method import MilpSplit
 from mtpp_dsl.solvers.splitting.modules import split
 from mtpp_dsl.solvers.splitting.part import parts
 from mtpp_dsl.solvers.splitting.walk import Walk
-from mtpp_dsl.verification import check_result, verify
 from tests.oracle import optimum
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import Contiguous, Linear, Load, Makespan, Memory, Replicate, Subgraphs
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
@@ -15,7 +16,6 @@ from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import scheduled, undefined
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.verification import cost_of, verify
 from tests.latency_cases import MAKESPAN, latency_problem
 from tests.oracle import plans
 

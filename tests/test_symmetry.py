@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Acyclic, BatchSizes, BreakSymmetry, Constraint, Linear, Load, Pin, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
@@ -22,7 +23,6 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.symmetry import groups_alike, interchangeable, measured, numbered, ordered, rankings
-from mtpp_dsl.verification import verify
 from tests.batch_problems import random_batches
 from tests.oracle import plans
 from tests.strategies import link_problems, memory_problems

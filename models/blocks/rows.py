@@ -11,7 +11,7 @@ from mtpp_dsl.constraints import Decision, Linear, On
 __all__ = ["PASSED", "Row", "rows_of"]
 
 PASSED = 1e-6 * (1 + 1e-6)
-"""What the check of plans lets pass (``mtpp_dsl.verification.TOLERANCE``), and its own rounding."""
+"""What the check of plans lets pass (``mtpp_dsl.checks.verification.TOLERANCE``), and its own rounding."""
 
 LARGEST = 1e3
 """The largest coefficient of an ``on``: a solver's tolerance of 1e-6 is then 1e-9 of it."""

@@ -9,13 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import isnan
 
-from mtpp_dsl.batch_check import duration
+from mtpp_dsl.checks.batch_check import duration
+from mtpp_dsl.checks.replica_counts import exchange, spans
+from mtpp_dsl.checks.schedule_check import travel
+from mtpp_dsl.checks.subgraph_check import subgraph_traffic
 from mtpp_dsl.constraints import Memory
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
-from mtpp_dsl.replicas import exchange, spans
-from mtpp_dsl.schedule_check import travel
-from mtpp_dsl.subgraph_check import subgraph_traffic
 
 __all__ = ["Counts", "Sent", "counted", "sent"]
 

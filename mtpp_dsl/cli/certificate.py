@@ -9,10 +9,10 @@ from typing import Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
 from mtpp_dsl.contracts import Checker, Limits, Method, Progress
 from mtpp_dsl.errors import Refused, UsageError, VerificationError, did_you_mean
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.problem import Problem
 
 __all__ = ["Claim", "Finding", "check_bound", "check_infeasible"]

@@ -11,11 +11,11 @@ from rich.text import Text
 
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.cli.arguments import read_problem
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.contracts import method_traits, refusal
 from mtpp_dsl.errors import MtppError
-from mtpp_dsl.infeasible import forced_together, quick
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.columns import facts
 from mtpp_dsl.report.names import fold_names

@@ -13,6 +13,7 @@ from mtpp_dsl.answers.plans import false_devices, false_order, false_rows
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_json
 from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.cli.arguments import key_values, read_problem
 from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.cli.screen import say, screen_width
@@ -20,7 +21,6 @@ from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import cost_of, verify
 
 __all__ = ["verify_plan"]
 

@@ -76,7 +76,7 @@ def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
     On ``shared`` and ``host`` interconnects a tensor is written once by its producer's device if anybody elsewhere
     reads it, and read once by every other device with a consumer, however many consumers there are. Replicas share
     the time.
-    A makespan is read off the schedule; whether that is one, :func:`mtpp_dsl.verification.verify` says.
+    A makespan is read off the schedule; whether that is one, :func:`mtpp_dsl.checks.verification.verify` says.
 
     Raises:
         Refused: the objective is a bottleneck and the interconnect ``links``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -11,7 +12,6 @@ from mtpp_dsl.plans.result import Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.bounds.simple import Simple
-from mtpp_dsl.verification import verify
 
 __all__ = ["FEWEST", "NO_LOAD", "Holding"]
 

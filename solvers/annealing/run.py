@@ -9,6 +9,7 @@ from time import monotonic
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -23,7 +24,6 @@ from mtpp_dsl.solvers.annealing.kernel import ANNEAL, Best
 from mtpp_dsl.solvers.annealing.recipes import CHAINS, Origin, recipe
 from mtpp_dsl.solvers.annealing.starts import along_order, ordered, scattered, sliced
 from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
-from mtpp_dsl.verification import verify
 
 __all__ = ["Run"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.verification import verify
 
 __all__ = ["Ended", "Taker", "why_not"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
@@ -15,7 +16,6 @@ from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.batched.alike import alike, alone, parted
 from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.symmetry import interchangeable
-from mtpp_dsl.verification import verify
 
 __all__ = ["SingleDevice", "cannot_check"]
 

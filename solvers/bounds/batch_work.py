@@ -8,9 +8,9 @@ from math import inf
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.instance import BatchInstance
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["Work", "most_work"]
 

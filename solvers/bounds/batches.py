@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.batched.instance import HONOURS, BatchInstance

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Literal
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.tighten import Refutation, Stopped, Tightening

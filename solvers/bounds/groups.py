@@ -9,11 +9,11 @@ from math import ceil, floor, frexp, fsum, gcd, ldexp
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["Groups", "Sizes", "dearest_plan", "groups_of", "sizes_at"]
 

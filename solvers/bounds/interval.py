@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.climbing import Search, climb

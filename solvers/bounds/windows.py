@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import ExclusiveLinks
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats, Ints, frozen
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["Net", "class_time", "net_of", "reversed_net"]
 

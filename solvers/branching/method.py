@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result

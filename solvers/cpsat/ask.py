@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, TypeVar
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -13,7 +14,6 @@ from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.request import Asked, Reply
 from mtpp_dsl.solvers.cpsat.run import Whole
 from mtpp_dsl.solvers.cpsat.whole import lower
-from mtpp_dsl.verification import verify
 
 __all__ = ["Ask", "Found", "ask"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import BatchSizes, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.engine import Engine

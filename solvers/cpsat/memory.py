@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER
 from mtpp_dsl.solvers.cpsat.scale import EXACT, quantum
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["memory"]
 

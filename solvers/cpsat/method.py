@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
 from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches

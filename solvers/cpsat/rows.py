@@ -6,12 +6,12 @@ from math import ceil, floor, frexp, isinf
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Bottleneck, Finish, Linear, Load, Makespan, On, Start
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER, Row, Term
 from mtpp_dsl.solvers.cpsat.scale import Scale
 from mtpp_dsl.symmetry import Ranking
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
 

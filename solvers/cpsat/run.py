@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -15,7 +16,6 @@ from mtpp_dsl.solvers.cpsat.engine import Engine, by
 from mtpp_dsl.solvers.cpsat.limits import effort
 from mtpp_dsl.solvers.cpsat.request import Asked, Reply
 from mtpp_dsl.solvers.cpsat.scale import Scale
-from mtpp_dsl.verification import verify
 
 __all__ = ["Lower", "Run", "Whole"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl import registry
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.batches import behind_barriers
-from mtpp_dsl.verification import verify
 
 __all__ = ["behind", "known"]
 

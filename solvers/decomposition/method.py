@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.engine import availability

@@ -6,6 +6,7 @@ from math import ceil, inf
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
@@ -22,7 +23,6 @@ from mtpp_dsl.solvers.decomposition.parts import Parts, balance_of, by_balance, 
 from mtpp_dsl.solvers.decomposition.piece import piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
 from mtpp_dsl.solvers.portfolio.run import cores
-from mtpp_dsl.verification import verify
 
 __all__ = ["Run"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.verification import verify
 
 __all__ = ["Ended", "Holding"]
 

@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
@@ -25,7 +26,6 @@ from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
 from mtpp_dsl.solvers.ideals.pieces import along, pieces
 from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Run, as_verified
 from mtpp_dsl.solvers.reduced import Aside
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["MOST_IDEALS", "NestedRun"]
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
@@ -23,7 +24,6 @@ from mtpp_dsl.solvers.ideals.settle import settle
 from mtpp_dsl.solvers.ideals.sweep import Step
 from mtpp_dsl.solvers.reduced import Aside, identity
 from mtpp_dsl.solvers.reductions.contract import Contract
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["APART", "UNASKED", "Run", "as_verified"]
 

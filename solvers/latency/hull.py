@@ -18,10 +18,10 @@ from math import ceil, frexp, ldexp
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.latency.instance import Instance
 from mtpp_dsl.solvers.proofs.flow import IN, LEAST_CUT, OUT
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["LARGEST", "Hulls", "longest", "reachable"]
 

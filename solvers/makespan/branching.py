@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Gives, Limits, Progress
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.scheduling.instance import why_not

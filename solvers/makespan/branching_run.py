@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result
@@ -18,7 +19,6 @@ from mtpp_dsl.solvers.makespan.holding import Holding
 from mtpp_dsl.solvers.makespan.tree import BRANCH, CLOSER, Found, tree_of
 from mtpp_dsl.solvers.reduced import Aside
 from mtpp_dsl.solvers.scheduling.timing import timed
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["NAME", "Run"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import BatchSizes, Constraint, Linear
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.solvers.mip.one import solve_one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -12,7 +13,6 @@ from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.listing.methods import Etf, Greedy, Heft
 from mtpp_dsl.solvers.mip.own_rows import read_through
 from mtpp_dsl.solvers.reduced import Aside
-from mtpp_dsl.verification import verify
 
 __all__ = ["Known"]
 

@@ -8,6 +8,8 @@ from math import inf, isinf
 from typing import Any
 
 from mtpp_dsl.base.lazy import MODELLING
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import (
     GIVES,
     Backend,
@@ -21,7 +23,6 @@ from mtpp_dsl.contracts import (
     formulation_traits,
 )
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
@@ -38,7 +39,6 @@ from mtpp_dsl.solvers.mip.one import Proven, solve_one
 from mtpp_dsl.solvers.mip.own_rows import has_own_rows, scope, stronger, too_high
 from mtpp_dsl.solvers.mip.proof import certificate_of
 from mtpp_dsl.solvers.mip.write import member_path, write_model
-from mtpp_dsl.verification import verify
 
 __all__ = ["MipMethod"]
 

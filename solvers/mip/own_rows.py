@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mtpp_dsl.base.lazy import MODELLING, pyo
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import (
     Backend,
     Formulation,
@@ -23,7 +24,6 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import derives_from, is_built_in
 from mtpp_dsl.solvers.reduced import Aside
-from mtpp_dsl.verification import verify
 
 __all__ = ["Reading", "has_own_rows", "read_through", "scope", "stronger", "too_high"]
 

@@ -6,6 +6,7 @@ from time import monotonic
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -21,7 +22,6 @@ from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.starts import starts
 from mtpp_dsl.solvers.ordered.walk import anneal_in_order
 from mtpp_dsl.symmetry import interchangeable, numbered
-from mtpp_dsl.verification import verify
 
 __all__ = ["OrderedRun"]
 

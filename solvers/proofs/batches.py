@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import (
     BatchSizes,
     BreakSymmetry,
@@ -25,7 +26,6 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Floats, Graph
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 from mtpp_dsl.solvers.proofs.windows import Windows
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["BatchProof"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Links, Problem, Shared
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["PathHullProof"]
 

@@ -9,10 +9,10 @@ from math import floor, frexp, fsum, inf, ldexp
 from sys import float_info
 from typing import Any
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.problem import Links, Problem, Shared
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["Kind", "Reading", "named_numbers", "number", "units_for", "whole_numbers"]
 

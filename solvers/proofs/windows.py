@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
@@ -15,7 +16,6 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.proofs.compiled import Loop
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["Windows"]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from math import inf
 from time import monotonic
 
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from types import TracebackType
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Method, Progress, method_traits
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.evaluation import evaluate
@@ -20,7 +21,6 @@ from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.request import Effort
 from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.splitting.floor import floor
-from mtpp_dsl.verification import verify
 
 __all__ = ["ByCpSat", "ByMethod", "Engine", "Found", "listed"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mtpp_dsl import registry
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import BreakSymmetry, PinChunks
 from mtpp_dsl.contracts import Formulation, Gives, Limits, Method, MethodBase, Progress, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
-from mtpp_dsl.infeasible import quick
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED

@@ -10,6 +10,7 @@ import numpy as np
 
 from mtpp_dsl import registry
 from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
@@ -25,7 +26,6 @@ from mtpp_dsl.solvers.splitting.modules import Split, split
 from mtpp_dsl.solvers.splitting.part import parts
 from mtpp_dsl.solvers.splitting.polish import polish
 from mtpp_dsl.solvers.splitting.walk import Walk
-from mtpp_dsl.verification import verify
 
 __all__ = ["Run"]
 

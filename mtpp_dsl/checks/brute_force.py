@@ -8,7 +8,9 @@ from math import inf, nan
 
 import numpy as np
 
-from mtpp_dsl.batch_check import duration
+from mtpp_dsl.checks.batch_check import duration
+from mtpp_dsl.checks.schedule_check import travel
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import ExclusiveLinks, PinChunks
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.batches import Batches
@@ -16,8 +18,6 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import most_subgraphs, scheduled
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.schedule_check import travel
-from mtpp_dsl.verification import verify
 
 __all__ = ["plans"]
 

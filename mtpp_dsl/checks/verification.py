@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mtpp_dsl.batch_check import broken_batches
+from mtpp_dsl.checks.batch_check import broken_batches
+from mtpp_dsl.checks.replica_counts import NONE, Replicas, copies, exchange, faults, spans
+from mtpp_dsl.checks.schedule_check import broken_times
+from mtpp_dsl.checks.subgraph_check import broken_subgraphs, subgraph_loads
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
@@ -42,9 +45,6 @@ from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Host, Links, Problem, Shared
-from mtpp_dsl.replicas import NONE, Replicas, copies, exchange, faults, spans
-from mtpp_dsl.schedule_check import broken_times
-from mtpp_dsl.subgraph_check import broken_subgraphs, subgraph_loads
 
 __all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "settled", "verify"]
 

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import inf, isnan
 
+from mtpp_dsl.checks.schedule_check import SLACK, overlaps, travel
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.schedule_check import SLACK, overlaps, travel
 
 __all__ = ["broken_batches", "duration"]
 

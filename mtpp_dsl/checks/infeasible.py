@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from mtpp_dsl.base.units import counted
+from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
@@ -25,7 +26,6 @@ from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated, cycle, together
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.verification import TOLERANCE
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
 
