@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.checks.verification import verify
     from mtpp_dsl.contracts import Limits, Progress
     from mtpp_dsl.errors import MtppError
-    from mtpp_dsl.from_networkx import graph_from_networkx
+    from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
     from mtpp_dsl.plans.evaluation import Evaluation, evaluate
     from mtpp_dsl.plans.plan import Plan
     from mtpp_dsl.plans.result import Bound, Result

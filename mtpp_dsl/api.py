@@ -10,16 +10,17 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mtpp_dsl import registry, supervision
+from mtpp_dsl import registry
 from mtpp_dsl.checkpoint import kept
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.checks.verification import check_result, settled, verify
 from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits, refusal
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
-from mtpp_dsl.honoured import DEFAULT_SOLVER, check_numbers, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Result
+from mtpp_dsl.plugins import supervision
+from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_numbers, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.problem import Problem
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]

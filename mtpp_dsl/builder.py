@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, format_exact
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.from_networkx import graph_from_networkx
+from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 

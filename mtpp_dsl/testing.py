@@ -41,11 +41,11 @@ from mtpp_dsl.contracts import (
 )
 from mtpp_dsl.errors import MtppError, PluginError, Refused, SolverError, UsageError, VerificationError
 from mtpp_dsl.formats import Workload
-from mtpp_dsl.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
 from mtpp_dsl.plans.result import Result, Termination
+from mtpp_dsl.plugins.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
+from mtpp_dsl.plugins.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
 
 __all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
 

@@ -10,8 +10,8 @@ from mtpp_dsl.constraints import BatchSizes, ExclusiveLinks, Memory
 from mtpp_dsl.contracts import Availability, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.plugins.samples import optimum, small
 from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.samples import optimum, small
 from mtpp_dsl.solvers.auto import batches
 
 NAMES = [name for name, problem in small().items() if problem.objective.batch is not None]

@@ -12,9 +12,9 @@ from mtpp_dsl.contracts import Availability, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.basic import chain, layered
 from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.plugins.samples import optimum, small
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.samples import optimum, small
 from mtpp_dsl.solvers.auto import schedule
 
 MAKESPAN = Objective("makespan")

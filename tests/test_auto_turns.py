@@ -11,9 +11,9 @@ import pytest
 
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.result import Result, Termination
+from mtpp_dsl.plugins.samples import large, large_schedule, small
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import METHODS, available, built_in, load
-from mtpp_dsl.samples import large, large_schedule, small
 from mtpp_dsl.solvers.auto import run, steps
 from mtpp_dsl.solvers.auto.method import Auto
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph

@@ -20,10 +20,10 @@ from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.models.formulations.moirai_printed import MoiraiPrinted
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, load
-from mtpp_dsl.samples import small
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.symmetry import rankings

@@ -20,11 +20,11 @@ from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.plans.batches import Batches, shipments, timed
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.report.json import schema
-from mtpp_dsl.samples import small
 
 CHAIN = Graph.create("ab", [(0, 1)], output=[1.0, 1.0], params=[2.0, 3.0], times={"x": [1, 3], "y": [3, 1]})
 LINKS = Links(np.ones((2, 2)), np.zeros((2, 2)))

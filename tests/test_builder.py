@@ -19,10 +19,10 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.errors import PluginError, Refused, SpecError, UsageError
+from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
-from mtpp_dsl.samples import small
 
 QUICK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.mtpp"
 TEXT = """

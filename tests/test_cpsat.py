@@ -33,9 +33,9 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Engine as EngineContract
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import Refused, SolverError, UsageError
+from mtpp_dsl.plugins.samples import large
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.samples import large
 from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.cpsat.method import Scheduling
 from mtpp_dsl.solvers.cpsat.paths import narrowed

@@ -24,10 +24,10 @@ from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMULATIONS, load
-from mtpp_dsl.samples import small
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.solvers.reductions.coarse import coarsened
 from mtpp_dsl.solvers.splitting.method import MilpSplit

@@ -18,10 +18,10 @@ from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.transfers import routed
-from mtpp_dsl.samples import small
 from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import compressed, timed
 from tests.oracle import optimum

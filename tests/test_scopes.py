@@ -9,10 +9,10 @@ import pytest
 
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Constraint, Linear, Load, Memory, On, Pin, Replicate
 from mtpp_dsl.contracts import EVERY, Scope, Scoped, formulation_traits, method_traits
+from mtpp_dsl.contracts.scopes import outside
 from mtpp_dsl.errors import PluginError
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.scopes import outside
 
 GRAPH = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=1.0, params=2.0, memory=2.0)
 TRAINING = Graph.create(["a", "b"], [(0, 1)], work=1.0, memory=2.0, backward=[False, True])

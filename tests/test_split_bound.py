@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtpp_dsl import registry, samples
+from mtpp_dsl import registry
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.constraints import (
     BatchSizes,
@@ -25,6 +25,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.rwnn import rwnn
 from mtpp_dsl.plans.result import Bound
+from mtpp_dsl.plugins import samples
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.cpsat.ask import ask

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl import samples, testing
+from mtpp_dsl import testing
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats import Workload
@@ -20,6 +20,7 @@ from mtpp_dsl.models.formulations.moirai import Moirai
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result
+from mtpp_dsl.plugins import samples
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Graph
 from tests import oracle

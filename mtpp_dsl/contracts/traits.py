@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from mtpp_dsl.contracts.scopes import Scope
 from mtpp_dsl.errors import PluginError
-from mtpp_dsl.scopes import Scope
 
 __all__ = [
     "BackendBase",
@@ -35,7 +35,7 @@ class FormulationBase:
             Its plan is then the best of those that keep them, and its bound is one on those alone.
         symmetric: rows of its own treat devices that can be swapped alike, and so the chunks of a batch. A built-in
             formulation breaks such symmetries in a class derived from it only if that class itself says so.
-        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.scopes.Scoped`. Without any it is listed with
+        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is listed with
             no objective, and ``accepts`` alone says what it refuses.
     """
 
@@ -61,7 +61,7 @@ class MethodBase:
         options: names of the arguments of its class that the command line offers.
         own_rows: its answers keep rows that the problem does not state. A plan from elsewhere is then no answer of it,
             unless it says so itself, and it is not put on a graph other than the one asked about.
-        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.scopes.Scoped`. Without any it is listed with
+        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is listed with
             no objective, and ``accepts`` alone says what it refuses.
     """
 

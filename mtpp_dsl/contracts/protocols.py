@@ -15,12 +15,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from mtpp_dsl.base.preparation import PREPARING
-from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, LogEntry, Result, Termination
-from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.scopes import EVERY, Scope, Scoped
-from mtpp_dsl.traits import (
+from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped
+from mtpp_dsl.contracts.traits import (
     BackendBase,
     FormulationBase,
     MethodBase,
@@ -30,6 +26,10 @@ from mtpp_dsl.traits import (
     method_traits,
     model_traits,
 )
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, LogEntry, Result, Termination
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = [
     "EVERY",

@@ -10,8 +10,8 @@ from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Progress, Strengthened, formulation_traits
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plugins.samples import optimum, small
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.samples import optimum, small
 
 __all__ = ["broken_rows", "complaint", "lost_by_below", "own_optimum"]
 

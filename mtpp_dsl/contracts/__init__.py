@@ -1,0 +1,72 @@
+"""The contracts of everything that can be plugged in, and the limits and the progress that methods are given.
+
+They import problems and plans. The public names are here; what is behind each is in the modules of this folder.
+"""
+
+from mtpp_dsl.contracts.protocols import (
+    GIVES,
+    Availability,
+    Backend,
+    Checker,
+    Engine,
+    Feature,
+    Format,
+    Formulation,
+    FormulationFamily,
+    Generator,
+    Gives,
+    Installed,
+    Limits,
+    Method,
+    Outcome,
+    Progress,
+    Reduction,
+    Role,
+    Strengthened,
+    refusal,
+)
+from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped
+from mtpp_dsl.contracts.traits import (
+    BackendBase,
+    FormulationBase,
+    MethodBase,
+    ModelTraits,
+    backend_traits,
+    formulation_traits,
+    method_traits,
+    model_traits,
+)
+
+__all__ = [
+    "EVERY",
+    "GIVES",
+    "Availability",
+    "Backend",
+    "BackendBase",
+    "Checker",
+    "Engine",
+    "Feature",
+    "Format",
+    "Formulation",
+    "FormulationBase",
+    "FormulationFamily",
+    "Generator",
+    "Gives",
+    "Installed",
+    "Limits",
+    "Method",
+    "MethodBase",
+    "ModelTraits",
+    "Outcome",
+    "Progress",
+    "Reduction",
+    "Role",
+    "Scope",
+    "Scoped",
+    "Strengthened",
+    "backend_traits",
+    "formulation_traits",
+    "method_traits",
+    "model_traits",
+    "refusal",
+]
