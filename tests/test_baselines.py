@@ -40,8 +40,8 @@ from mtpp_dsl.solvers.baselines.along import depth_first
 from mtpp_dsl.solvers.baselines.branches import contract_branches
 from mtpp_dsl.solvers.baselines.dpl import Dpl
 from mtpp_dsl.solvers.baselines.pipedream import PipeDream
-from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.ideals.classes import classes_of
+from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
 from tests.test_ideals import random_problem

@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.baselines.local_search import LocalSearch
 from mtpp_dsl.solvers.baselines.random_split import random_split
 from mtpp_dsl.solvers.baselines.units import apart, units_of
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
-from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum
 from tests.test_baselines import solve, workload
 from tests.test_ideals import random_problem

@@ -19,8 +19,8 @@ from mtpp_dsl.solvers.baselines import scotch
 from mtpp_dsl.solvers.baselines.scotch import Scotch
 from mtpp_dsl.solvers.baselines.scotch_files import MOST, graph_file, read_mapping
 from mtpp_dsl.solvers.baselines.units import units_of
-from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.mip.process import Finished
+from mtpp_dsl.views.device_types import classify
 from tests.test_baselines import solve, workload
 
 needs_scotch = pytest.mark.skipif(

@@ -35,8 +35,8 @@ from mtpp_dsl.solvers.listing.ranks import in_order, upward
 from mtpp_dsl.solvers.listing.rules import Hold, rules
 from mtpp_dsl.solvers.listing.run import Lister
 from mtpp_dsl.solvers.listing.starting import EARLIEST, EARLIEST_FREELY
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import compressed, timed
+from mtpp_dsl.views.tasks import Instance
 from tests.strategies import link_problems
 
 SCHEDULERS: list[type[ListScheduler]] = [Met, Greedy, Heft, Cpop, Peft, Etf, Sct, Getf]

@@ -13,8 +13,8 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial import local_search
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
-from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify, fits
 from mtpp_dsl.solvers.combinatorial.local_search import improve
+from mtpp_dsl.views.device_types import DeviceClasses, classify, fits
 from tests.oracle import plans
 from tests.strategies import memory_problems, plain_problems
 from tests.test_slicegraph import random_problem, uneven_problems

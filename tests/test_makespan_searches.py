@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.makespan.ea import Ea
 from mtpp_dsl.solvers.makespan.field import Field, field_of, order_of, plan_of, starts, state_of
 from mtpp_dsl.solvers.makespan.kernel import DRAWS, SEARCH, Best, Moves
 from mtpp_dsl.solvers.makespan.tree import BRANCH, Found, tree_of
-from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.views.tasks import Instance
 from tests.makespans import best_of, makespan_problem
 from tests.test_scheduling_kernel import linked
 

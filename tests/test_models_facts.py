@@ -18,7 +18,6 @@ from mtpp_dsl.models.facts.network import Network
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
-from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.models.scaling import scale_of
@@ -28,6 +27,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.views.merged import merged
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 

@@ -31,7 +31,6 @@ from mtpp_dsl.errors import SolverError
 from mtpp_dsl.models.blocks.linear import greatest
 from mtpp_dsl.models.blocks.rows import PASSED, Row, rows_of
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plans.plan import Plan
@@ -41,6 +40,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.views.merged import merged
 from tests.oracle import optimum
 
 NEEDS_GLPSOL = pytest.mark.skipif(which("glpsol") is None, reason="needs glpsol")

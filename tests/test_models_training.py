@@ -12,13 +12,13 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memo
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.models.formulations.exact import Exact
-from mtpp_dsl.models.merged import merged
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.mip.bridge import Bridge
 from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.views.merged import merged
 
 DEVICES = [Device("a0"), Device("a1"), Device("c", type="cpu", pays_io=False)]
 

@@ -21,8 +21,8 @@ from mtpp_dsl.solvers.neighbourhoods.choice import Kind
 from mtpp_dsl.solvers.neighbourhoods.method import Lns
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
 from mtpp_dsl.solvers.neighbourhoods.window import Window
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
+from mtpp_dsl.views.tasks import Instance
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked
 

@@ -15,9 +15,9 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import SWEEP, TIME, Times, arrays
 from mtpp_dsl.solvers.scheduling.timing import compressed, timed
+from mtpp_dsl.views.tasks import Instance
 
 
 def linked(seed: int, n: int = 8, k: int = 3, *, exclusive: bool = False, whole: bool = False) -> Problem:

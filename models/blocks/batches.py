@@ -9,7 +9,7 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.models.facts.batches import BatchTimes
-from mtpp_dsl.models.merged import Merged
+from mtpp_dsl.views.merged import Merged
 
 __all__ = ["Runs", "batch_schedule", "batch_sizes", "growing_transfers"]
 

@@ -16,7 +16,7 @@ from mtpp_dsl.plans.subgraphs import most_subgraphs, paying
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Bools, Graph, Ints
-from mtpp_dsl.symmetry import interchangeable
+from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Slots", "convex_subgraphs", "in_slots", "slots_of"]
 

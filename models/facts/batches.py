@@ -11,10 +11,10 @@ from mtpp_dsl.models.blocks.rows import PASSED
 from mtpp_dsl.models.facts.clashes import Items
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import ABOVE, Times, carries, heads_of, tails_of
-from mtpp_dsl.models.merged import Merged
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.batching import Batching
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.views.merged import Merged
 
 __all__ = ["BatchTimes", "batch_horizon", "batch_items", "batch_times", "copied", "pinned"]
 

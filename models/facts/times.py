@@ -8,9 +8,9 @@ import numpy as np
 
 from mtpp_dsl.constraints import Linear, Separate
 from mtpp_dsl.models.facts.lags import longest_lags
-from mtpp_dsl.models.merged import Merged
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.views.merged import Merged
 
 __all__ = ["ABOVE", "Times", "carries", "heads_of", "horizon", "tails_of", "times_of"]
 

@@ -29,13 +29,13 @@ from mtpp_dsl.models.facts.batches import (
     pinned,
 )
 from mtpp_dsl.models.facts.clashes import clashes
-from mtpp_dsl.models.merged import Merged, merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.symmetry import Measure, ordered
+from mtpp_dsl.views.merged import Merged, merged
+from mtpp_dsl.views.symmetry import Measure, ordered
 
 __all__ = ["SCOPE", "Batched", "chunks_of", "needs_of", "scale_of", "too_large"]
 

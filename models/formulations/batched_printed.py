@@ -19,12 +19,12 @@ from mtpp_dsl.models.facts.batches import pinned
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.formulations.batched import SCOPE, chunks_of, scale_of, too_large
-from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.symmetry import Measure, ordered
+from mtpp_dsl.views.merged import merged
+from mtpp_dsl.views.symmetry import Measure, ordered
 
 __all__ = ["BatchedPrinted"]
 

@@ -41,7 +41,6 @@ from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.facts.within import Facts, facts_below
-from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
@@ -49,7 +48,8 @@ from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.symmetry import interchangeable
+from mtpp_dsl.views.merged import Merged, Net, merged
+from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Exact", "Layout", "layout_of"]
 

@@ -12,9 +12,9 @@ from mtpp_dsl.models.blocks.printed_cut import printed_cut
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
-from mtpp_dsl.models.merged import merged
 from mtpp_dsl.models.own_rows import keeps_symmetry
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.views.merged import merged
 
 __all__ = ["Fig3"]
 

@@ -36,7 +36,6 @@ from mtpp_dsl.models.facts.clashes import clashes, node_items, transfer_items
 from mtpp_dsl.models.facts.lags import without_horizon
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import Times, horizon, times_of
-from mtpp_dsl.models.merged import Merged, merged
 from mtpp_dsl.models.own_rows import extended, keeps_symmetry
 from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
@@ -44,7 +43,8 @@ from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.symmetry import ordered
+from mtpp_dsl.views.merged import Merged, merged
+from mtpp_dsl.views.symmetry import ordered
 
 __all__ = ["Moirai", "scale_of", "too_many_pairs"]
 

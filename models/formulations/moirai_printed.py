@@ -29,7 +29,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.symmetry import ordered
+from mtpp_dsl.views.symmetry import ordered
 
 __all__ = ["MoiraiPrinted"]
 

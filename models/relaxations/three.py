@@ -23,11 +23,11 @@ from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.components import constrain
 from mtpp_dsl.models.facts.within import Facts, facts_below
-from mtpp_dsl.models.merged import Merged, Net, merged
 from mtpp_dsl.models.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.views.merged import Merged, Net, merged
 
 __all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "Shares", "three_superblocks"]
 

@@ -6,8 +6,8 @@ from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, F
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
-from mtpp_dsl.solvers.scheduling.instance import why_not
+from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
+from mtpp_dsl.views.tasks import why_not
 
 __all__ = ["Annealing"]
 

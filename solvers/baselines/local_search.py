@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, Fixed, fixed_of, i
 from mtpp_dsl.solvers.baselines.linear import UNASKED
 from mtpp_dsl.solvers.baselines.random_split import random_split
 from mtpp_dsl.solvers.baselines.units import apart, is_ordered, units_of
-from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.views.device_types import classify
 
 __all__ = ["LocalSearch"]
 

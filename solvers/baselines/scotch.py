@@ -17,8 +17,8 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.common import Taker, why_not
 from mtpp_dsl.solvers.baselines.scotch_files import graph_file, read_mapping
 from mtpp_dsl.solvers.baselines.units import units_of
-from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
 from mtpp_dsl.solvers.mip.process import run
+from mtpp_dsl.views.device_types import DeviceClasses, classify
 
 __all__ = ["Scotch"]
 

@@ -14,8 +14,8 @@ from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.batched.alike import alike, alone, parted
-from mtpp_dsl.solvers.batched.instance import BatchInstance
-from mtpp_dsl.symmetry import interchangeable
+from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["SingleDevice", "cannot_check"]
 

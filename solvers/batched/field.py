@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = [
     "BITS",

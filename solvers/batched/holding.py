@@ -10,9 +10,9 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.batched.field import ROUNDING, field_of
-from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.scheduling import holding
+from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["Holding", "within"]
 

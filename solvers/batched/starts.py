@@ -12,8 +12,8 @@ from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.baselines.common import Ended
 from mtpp_dsl.solvers.batched.alike import alike, alone, parted
 from mtpp_dsl.solvers.batched.field import Field
-from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.batched.lister import BatchLister
+from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["somewhere", "starts"]
 

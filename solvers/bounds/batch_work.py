@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["Work", "most_work"]
 

@@ -9,11 +9,11 @@ from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.batched.instance import HONOURS, BatchInstance
-from mtpp_dsl.solvers.batched.one_input import one_input
 from mtpp_dsl.solvers.bounds.batch_work import Work, most_work
 from mtpp_dsl.solvers.bounds.climbing import ROUNDING, Search, climb, no_way
 from mtpp_dsl.solvers.bounds.tighten import Stopped, Tightening
+from mtpp_dsl.views.batch_tasks import HONOURS, BatchInstance
+from mtpp_dsl.views.one_input import one_input
 
 __all__ = ["batch_bound", "batch_refusal"]
 
@@ -27,7 +27,7 @@ def batch_refusal(name: str, problem: Problem) -> str | None:
 def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, progress: Progress) -> Result:
     """Return the larger of two bounds, or why there is no plan.
 
-    The longest path of one input, every node in its shortest batch (:mod:`mtpp_dsl.solvers.batched.one_input`), and the
+    The longest path of one input, every node in its shortest batch (:mod:`mtpp_dsl.views.one_input`), and the
     share of the work of all batches, or of those in the middle, that some device must do
     (:mod:`mtpp_dsl.solvers.bounds.batch_work`).
 

@@ -13,7 +13,7 @@ from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses, classify
+from mtpp_dsl.views.device_types import DeviceClasses, classify
 
 __all__ = ["Groups", "Sizes", "dearest_plan", "groups_of", "sizes_at"]
 

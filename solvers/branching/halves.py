@@ -12,7 +12,7 @@ import numpy as np
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.branching.mincut import CUT, network_of
-from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.views.device_types import classify
 
 __all__ = ["Halves", "Node"]
 

@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.branching.halves import Halves
 from mtpp_dsl.solvers.branching.holding import Holding
 from mtpp_dsl.solvers.branching.instance import unit_of
-from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.views.device_types import classify
 
 __all__ = ["HalvesRun", "halved"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.combinatorial.devices import classify
+from mtpp_dsl.views.device_types import classify
 
 __all__ = ["MOST_NODES", "Instance", "instance_of", "unit_of"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["SegmentCosts", "io_costs"]
 

@@ -16,13 +16,13 @@ from mtpp_dsl.plans.plan import Plan, device_order
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.solvers.combinatorial.devices import classify, fits
 from mtpp_dsl.solvers.combinatorial.local_search import improve
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
 from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
+from mtpp_dsl.views.device_types import classify, fits
 
 __all__ = ["SliceGraph"]
 

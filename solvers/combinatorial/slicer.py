@@ -8,9 +8,9 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial.covering import Cover
-from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 from mtpp_dsl.solvers.combinatorial.slicing import Slicing, Stages, any_order, fixed_order, slice_order
+from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["DENSE", "Slicer"]
 

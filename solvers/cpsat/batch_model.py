@@ -203,7 +203,7 @@ class BatchModel:
             model.add(sum(self._does(by, d) for d in more) >= sum(self._does(by, d) for d in less))
 
     def _does(self, by: str, d: int) -> Any:
-        """Return how much a device does, by a measure of :mod:`mtpp_dsl.symmetry`."""
+        """Return how much a device does, by a measure of :mod:`mtpp_dsl.views.symmetry`."""
         match by:
             case "tasks":
                 return sum(spread.here.get(d, 0) for spread in self._spreads)

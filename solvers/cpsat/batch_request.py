@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.symmetry import Ranking
+from mtpp_dsl.views.symmetry import Ranking
 
 __all__ = ["BatchRequest", "BatchSolution"]
 

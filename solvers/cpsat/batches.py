@@ -12,11 +12,11 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.instance import BatchInstance
 from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.cpsat.memory import memory
 from mtpp_dsl.solvers.cpsat.scale import Scale, scale, shorter
-from mtpp_dsl.symmetry import ordered, rankings
+from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.views.symmetry import ordered, rankings
 
 __all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
 

@@ -11,14 +11,14 @@ from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.cpsat.limits import check
 from mtpp_dsl.solvers.cpsat.run import Run
 from mtpp_dsl.solvers.cpsat.starts import behind, known
 from mtpp_dsl.solvers.cpsat.whole import lower
-from mtpp_dsl.solvers.scheduling.instance import HONOURS, why_not
+from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
+from mtpp_dsl.views.tasks import HONOURS, why_not
 
 __all__ = ["BatchScheduling", "Scheduling"]
 

@@ -11,7 +11,7 @@ from mtpp_dsl.constraints import Bottleneck, Finish, Linear, Load, Makespan, On,
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.cpsat.request import NEVER, Row, Term
 from mtpp_dsl.solvers.cpsat.scale import Scale
-from mtpp_dsl.symmetry import Ranking
+from mtpp_dsl.views.symmetry import Ranking
 
 __all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
 

@@ -17,9 +17,9 @@ from mtpp_dsl.solvers.cpsat.memory import memory
 from mtpp_dsl.solvers.cpsat.request import Convex, Request, Solution, request
 from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, ranked, reach
 from mtpp_dsl.solvers.cpsat.scale import Scale, scale, shorter
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
-from mtpp_dsl.symmetry import ordered, rankings
+from mtpp_dsl.views.symmetry import ordered, rankings
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Whole", "lower", "moves", "serial", "timetable"]
 

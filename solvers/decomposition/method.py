@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.decomposition.cuts import NONE, modules
 from mtpp_dsl.solvers.decomposition.parts import Parts
-from mtpp_dsl.solvers.scheduling.instance import why_not
+from mtpp_dsl.views.tasks import why_not
 
 __all__ = ["ChainRelaxation", "Decomposition"]
 

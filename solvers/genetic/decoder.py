@@ -8,11 +8,11 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.combinatorial.slices import Programme
 from mtpp_dsl.solvers.combinatorial.slicing import Block
 from mtpp_dsl.solvers.genetic.kahn import kahn_orders
+from mtpp_dsl.views.device_types import classify
 
 __all__ = ["MOST_ENTRIES", "Decoder", "entries"]
 

@@ -13,10 +13,10 @@ from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.combinatorial.devices import DeviceClasses
 from mtpp_dsl.solvers.ideals.loose import take_out
 from mtpp_dsl.solvers.ideals.nets import Nets
 from mtpp_dsl.solvers.ideals.order import ancestors
+from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Classes", "Reading", "classes_of"]
 

@@ -8,8 +8,8 @@ from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, F
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.ideals.levels import one_level, unlike
+from mtpp_dsl.views.device_types import classify
 
 __all__ = ["Ideals"]
 

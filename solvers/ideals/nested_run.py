@@ -13,7 +13,6 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.solvers.combinatorial.devices import classify
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.ideals.bounds import Prices
 from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
@@ -26,6 +25,7 @@ from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
 from mtpp_dsl.solvers.ideals.pieces import along, pieces
 from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Run, as_verified
 from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.views.device_types import classify
 
 __all__ = ["MOST_IDEALS", "NestedRun"]
 

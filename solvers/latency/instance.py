@@ -12,7 +12,7 @@ from mtpp_dsl.plans.subgraphs import most_subgraphs, paying, scheduled, undefine
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
-from mtpp_dsl.symmetry import interchangeable
+from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["HONOURS", "Instance", "why_not"]
 

@@ -11,7 +11,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.listing.ranks import in_order, upward
 from mtpp_dsl.solvers.listing.run import Lister
-from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.views.tasks import Instance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,7 +11,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.listing.methods import ListScheduler, upward_ranks
 from mtpp_dsl.solvers.listing.relaxation import Rows, minimum
 from mtpp_dsl.solvers.listing.run import Lister
-from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Getf"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["ROUNDING", "Hold", "Rules", "rules"]
 

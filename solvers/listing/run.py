@@ -17,8 +17,8 @@ from mtpp_dsl.solvers.listing.placing import IN_TURN, IN_TURN_FREELY, Idle, Scor
 from mtpp_dsl.solvers.listing.rules import Hold, Rules, rules
 from mtpp_dsl.solvers.listing.starting import EARLIEST, EARLIEST_FREELY, Queue
 from mtpp_dsl.solvers.listing.witness import witness
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import Times, arrays
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Lister"]
 

@@ -6,7 +6,7 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.scheduling.instance import why_not
+from mtpp_dsl.views.tasks import why_not
 
 __all__ = ["BranchAndBound"]
 

@@ -12,9 +12,9 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.tighten import Tightening
 from mtpp_dsl.solvers.listing.methods import Greedy, Heft, ListScheduler, Peft
 from mtpp_dsl.solvers.listing.run import Lister
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import Arrays, arrays
 from mtpp_dsl.solvers.scheduling.timing import timed
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Field", "State", "field_of", "order_of", "plan_of", "starts", "state_of"]
 

@@ -10,7 +10,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.makespan.field import field_of, starts
 from mtpp_dsl.solvers.scheduling import holding
-from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Holding"]
 

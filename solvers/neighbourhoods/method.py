@@ -11,7 +11,6 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.baselines.common import Ended, Taker
-from mtpp_dsl.solvers.batched.instance import why_not as why_no_batches
 from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.clash import clash
 from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
@@ -22,7 +21,8 @@ from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.portfolio.run import cores
-from mtpp_dsl.solvers.scheduling.instance import why_not
+from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
+from mtpp_dsl.views.tasks import why_not
 
 __all__ = ["Lns"]
 

@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.ordered.order import arcs_of
 from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.starts import starts
 from mtpp_dsl.solvers.ordered.walk import anneal_in_order
-from mtpp_dsl.symmetry import interchangeable, numbered
+from mtpp_dsl.views.symmetry import interchangeable, numbered
 
 __all__ = ["OrderedRun"]
 

@@ -12,8 +12,8 @@ from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.reductions.parallel import Bundles
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import compressed
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["unfolded"]
 

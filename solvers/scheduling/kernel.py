@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.combinatorial.compiled import Kernel
-from mtpp_dsl.solvers.scheduling.instance import Instance
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["SWEEP", "TIME", "Arrays", "Times", "arrays", "sweep"]
 

@@ -10,8 +10,8 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.kernel import TIME, Times
+from mtpp_dsl.views.tasks import Instance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -12,8 +12,6 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
-from mtpp_dsl.solvers.batched.instance import why_not as why_no_batch
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
 from mtpp_dsl.solvers.bounds.shortest import shortest
 from mtpp_dsl.solvers.cpsat.engine import Pool, availability, by
@@ -23,6 +21,8 @@ from mtpp_dsl.solvers.splitting.bound_ask import Asking
 from mtpp_dsl.solvers.splitting.bound_rounds import Best, Rounds, joined
 from mtpp_dsl.solvers.splitting.bound_whole import wanted
 from mtpp_dsl.solvers.splitting.modules import WANTED, Split, split
+from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
+from mtpp_dsl.views.batch_tasks import why_not as why_no_batch
 
 __all__ = ["SplitBound", "bound"]
 

@@ -9,14 +9,14 @@ import numpy as np
 from mtpp_dsl.constraints import BreakSymmetry
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
 from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
 from mtpp_dsl.solvers.cpsat.scale import Scale
 from mtpp_dsl.solvers.cpsat.whole import lower
-from mtpp_dsl.solvers.scheduling.instance import HONOURS
 from mtpp_dsl.solvers.splitting.bound_side import apart_of, within
+from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
+from mtpp_dsl.views.tasks import HONOURS
 
 __all__ = ["Wanted", "wanted"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["floor"]
 

@@ -7,11 +7,11 @@ import numpy as np
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.instance import BatchInstance
-from mtpp_dsl.solvers.scheduling.instance import Instance
 from mtpp_dsl.solvers.scheduling.timing import timed
 from mtpp_dsl.solvers.splitting.classes import Classes
 from mtpp_dsl.solvers.splitting.walk import Step
+from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["budgets", "joined"]
 

@@ -11,14 +11,14 @@ from mtpp_dsl.contracts import Formulation, Gives, Limits, Method, MethodBase, P
 from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.batched.instance import HONOURS as BATCHED
-from mtpp_dsl.solvers.batched.instance import why_not as why_no_batch
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.cpsat.engine import by as cpsat
 from mtpp_dsl.solvers.cpsat.limits import check
 from mtpp_dsl.solvers.portfolio.run import cores
-from mtpp_dsl.solvers.scheduling.instance import HONOURS, why_not
 from mtpp_dsl.solvers.splitting.engines import ByCpSat, ByMethod, Engine
+from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
+from mtpp_dsl.views.batch_tasks import why_not as why_no_batch
+from mtpp_dsl.views.tasks import HONOURS, why_not
 
 __all__ = ["MilpSplit"]
 

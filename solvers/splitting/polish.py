@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
-from mtpp_dsl.solvers.scheduling.instance import why_not
+from mtpp_dsl.views.tasks import why_not
 
 __all__ = ["polish"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from mtpp_dsl.constraints import Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.batched.instance import BatchInstance
+from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["one_input"]
 
