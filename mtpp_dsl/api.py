@@ -25,7 +25,7 @@ from mtpp_dsl.problem import Problem
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
-_APART = "mtpp_dsl.solvers.portfolio.apart"
+_APART = "mtpp_dsl.solvers.runtime.portfolio.own_process"
 DEFAULT_TIME = 60.0
 """Seconds that ``solve`` takes at most unless told otherwise."""
 CHECK_SECONDS = 3e-5

@@ -27,7 +27,7 @@ from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.annealing.recipes import CHAINS, recipe
 from mtpp_dsl.solvers.annealing.starts import scattered
 from mtpp_dsl.solvers.annealing.state import State, broken, loads_of, state_of
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 from tests.oracle import optimum
 from tests.test_ideals import random_problem
 

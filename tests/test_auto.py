@@ -26,7 +26,7 @@ from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.ideals.held import Ended
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ideals.run import Run
-from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
 

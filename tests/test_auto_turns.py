@@ -17,7 +17,7 @@ from mtpp_dsl.registry import METHODS, available, built_in, load
 from mtpp_dsl.solvers.auto import run, steps
 from mtpp_dsl.solvers.auto.method import Auto
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
-from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 
 PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}
 MODELS = ("mip.method:MipMethod", "cpsat.method:Scheduling", "cpsat.method:BatchScheduling")

@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, Fixed, State, fixe
 from mtpp_dsl.solvers.baselines.local_search import LocalSearch
 from mtpp_dsl.solvers.baselines.random_split import random_split
 from mtpp_dsl.solvers.baselines.units import apart, units_of
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum
 from tests.test_baselines import solve, workload

@@ -15,13 +15,13 @@ from mtpp_dsl.constraints import Colocate, Memory, PinChunks, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.cpsat.batches import WholeBatches, lower_batches
 from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.cpsat.request import Effort
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.neighbourhoods.batch_window import BatchWindow
+from mtpp_dsl.solvers.runtime.results import Ended, Taker
 from tests.test_cpsat_batches import module, random_batches
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")

@@ -21,7 +21,6 @@ from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Floats, Graph
 from mtpp_dsl.solvers.combinatorial import pins, slices
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.covering import Cover
 from mtpp_dsl.solvers.combinatorial.orders import kahn
 from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
@@ -33,6 +32,7 @@ from mtpp_dsl.solvers.genetic.decoder import Decoder
 from mtpp_dsl.solvers.genetic.evolution import Recipe, evolve
 from mtpp_dsl.solvers.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.genetic.slicing import Brkga, Random
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify, fits
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

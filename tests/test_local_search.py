@@ -12,8 +12,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial import local_search
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.local_search import improve
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses, classify, fits
 from tests.oracle import plans
 from tests.strategies import memory_problems, plain_problems

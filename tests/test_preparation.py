@@ -11,8 +11,8 @@ import pytest
 from mtpp_dsl.base import preparation
 from mtpp_dsl.base.preparation import PREPARING, Preparing
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.proofs.compiled import Loop
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 
 def triangle(n: int) -> int:

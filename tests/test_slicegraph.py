@@ -35,13 +35,13 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.combinatorial import covering
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.covering import Cover
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import Slicing, any_order, assignment_of, fixed_order, slice_order
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems

@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.annealing.instance import Instance
 from mtpp_dsl.solvers.annealing.state import State
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["ANNEAL", "CHARGE", "DRAWS", "HUGEST", "Best", "Moves"]
 

@@ -11,7 +11,7 @@ from mtpp_dsl.solvers.bounds.configuration import Configuration
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 
 __all__ = ["lanes"]
 

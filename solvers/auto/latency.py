@@ -8,8 +8,8 @@ from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.auto.steps import Steps
-from mtpp_dsl.solvers.portfolio.lane import Task
-from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
 __all__ = ["LatencyRun"]
 

@@ -12,8 +12,8 @@ from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.cuts import modules
-from mtpp_dsl.solvers.portfolio.lane import Task
-from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.splitting.modules import split
 
 __all__ = ["ScheduleRun"]

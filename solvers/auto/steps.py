@@ -13,8 +13,8 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.portfolio.lane import Task, run_lane
-from mtpp_dsl.solvers.portfolio.run import MARGIN, run_together
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
 __all__ = ["Steps", "first_refusal"]
 

@@ -11,7 +11,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.batched.field import ROUNDING, field_of
 from mtpp_dsl.solvers.bounds.simple import Simple
-from mtpp_dsl.solvers.scheduling import holding
+from mtpp_dsl.solvers.runtime import schedule_incumbent as holding
 from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["Holding", "within"]
@@ -21,7 +21,7 @@ SHARE = 0.1
 
 
 class Holding(holding.Holding):
-    """The best plan of a run for a batch; see :class:`mtpp_dsl.solvers.scheduling.holding.Holding`."""
+    """The best plan of a run for a batch; see :class:`mtpp_dsl.solvers.runtime.schedule_incumbent.Holding`."""
 
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
         simple, brief = Simple(), limits.within(SHARE * limits.remaining)

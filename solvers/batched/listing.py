@@ -10,8 +10,8 @@ import numpy as np
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import Field
 from mtpp_dsl.solvers.batched.spreads import best_sizes, by_arrival, least_memory, menus
-from mtpp_dsl.solvers.bounds.linked import Linked
 from mtpp_dsl.solvers.listing.placing import Idle, book, fit
+from mtpp_dsl.solvers.runtime.linked import Linked
 
 __all__ = ["LIST", "Desk", "Rule", "desk_of"]
 

@@ -8,7 +8,7 @@ from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import Field, State
 from mtpp_dsl.solvers.batched.kernel import Trial, clashes, meet, move_row, shared, timing
 from mtpp_dsl.solvers.batched.rows import Noise, aligned, below, neighbour, spread_of, uniform
-from mtpp_dsl.solvers.bounds.linked import Linked
+from mtpp_dsl.solvers.runtime.linked import Linked
 
 __all__ = ["EVOLVE", "noise_of"]
 

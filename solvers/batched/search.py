@@ -10,7 +10,7 @@ from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import STRIDE, Field, State
 from mtpp_dsl.solvers.batched.kernel import Trial, clashes, keep, meet, move_row, shared, timing
 from mtpp_dsl.solvers.batched.rows import ALIKE, ROWS, SWAPPED, Noise, Shares, below, draw, fits, neighbour, uniform
-from mtpp_dsl.solvers.bounds.linked import Linked
+from mtpp_dsl.solvers.runtime.linked import Linked
 
 __all__ = ["LARGEST", "SEARCH", "Best", "Moves", "most_draws"]
 

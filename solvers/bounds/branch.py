@@ -5,7 +5,7 @@ from __future__ import annotations
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.cutting import propagate, relax
 from mtpp_dsl.solvers.bounds.flow import arc, flow
-from mtpp_dsl.solvers.bounds.linked import Linked
+from mtpp_dsl.solvers.runtime.linked import Linked
 
 __all__ = ["BRANCH"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.groups import Groups
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Convexity", "heavy_windows"]
 

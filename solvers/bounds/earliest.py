@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.bounds.windows import Net
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["EARLIEST", "PATHS", "SAFE"]
 

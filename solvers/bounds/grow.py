@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["GROW"]
 

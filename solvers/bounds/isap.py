@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["MINIMUM_CUT"]
 

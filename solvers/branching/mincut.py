@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["CUT", "ENDLESS", "Network", "network_of"]
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.combinatorial.slices import Programme
 from mtpp_dsl.solvers.combinatorial.slicing import Block, Slicing
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Cover"]

@@ -20,8 +20,8 @@ from mtpp_dsl.solvers.combinatorial.local_search import improve
 from mtpp_dsl.solvers.combinatorial.orders import orders
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
-from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
+from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 from mtpp_dsl.views.device_types import classify, fits
 
 __all__ = ["SliceGraph"]

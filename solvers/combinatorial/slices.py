@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.combinatorial.pins import Pins
 from mtpp_dsl.solvers.combinatorial.slicing import Block
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Programme"]

@@ -11,9 +11,9 @@ from typing import IO, Any
 
 from mtpp_dsl.contracts import Availability
 from mtpp_dsl.errors import SolverError
-from mtpp_dsl.solvers.portfolio.spawn import module
-from mtpp_dsl.solvers.portfolio.wire import receive, send
-from mtpp_dsl.solvers.portfolio.words import last_words
+from mtpp_dsl.solvers.runtime.portfolio.early_ends import last_words
+from mtpp_dsl.solvers.runtime.portfolio.spawn import module
+from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
 __all__ = ["Process", "availability"]
 

@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.cpsat.model import Model
 from mtpp_dsl.solvers.cpsat.paths import narrowed
 from mtpp_dsl.solvers.cpsat.request import Effort, Reply, Request, Status
-from mtpp_dsl.solvers.portfolio.wire import receive, send
+from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
 __all__ = ["main"]
 

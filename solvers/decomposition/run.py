@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 from mtpp_dsl.solvers.decomposition.parts import Parts, balance_of, by_balance, by_modules
 from mtpp_dsl.solvers.decomposition.piece import piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
-from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
 __all__ = ["Run"]
 

@@ -12,12 +12,12 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.solvers.baselines.common import Ended
 from mtpp_dsl.solvers.combinatorial.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
 from mtpp_dsl.solvers.genetic.evolution import Bred, evolve
 from mtpp_dsl.solvers.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.genetic.search import Run, merged, refuses
+from mtpp_dsl.solvers.runtime.results import Ended
 from mtpp_dsl.views.device_types import classify
 
 __all__ = ["Arrangements", "Mla", "MlaWeighted"]

@@ -14,11 +14,11 @@ from mtpp_dsl.plans.plan import Plan, device_order
 from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.baselines.common import Ended, Taker, why_not
 from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
 from mtpp_dsl.solvers.genetic.decoder import MOST_ENTRIES, Decoder, entries
-from mtpp_dsl.solvers.reduced import Reduced, identity
 from mtpp_dsl.solvers.reductions.chain import reduce
+from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
+from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
 from mtpp_dsl.views.device_types import fits
 
 __all__ = ["Run", "Slices", "merged", "refuses", "too_large"]

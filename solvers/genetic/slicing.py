@@ -10,9 +10,9 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.common import Ended
 from mtpp_dsl.solvers.genetic.evolution import Bred, evolve
 from mtpp_dsl.solvers.genetic.search import Run, Slices, merged, refuses, too_large
+from mtpp_dsl.solvers.runtime.results import Ended
 
 __all__ = ["Brkga", "Random"]
 

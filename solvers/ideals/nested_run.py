@@ -24,7 +24,7 @@ from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of
 from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
 from mtpp_dsl.solvers.ideals.pieces import along, pieces
 from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Run, as_verified
-from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.views.device_types import classify
 
 __all__ = ["MOST_IDEALS", "NestedRun"]

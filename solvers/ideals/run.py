@@ -21,8 +21,8 @@ from mtpp_dsl.solvers.ideals.held import Holding
 from mtpp_dsl.solvers.ideals.search import Search
 from mtpp_dsl.solvers.ideals.settle import settle
 from mtpp_dsl.solvers.ideals.sweep import Step
-from mtpp_dsl.solvers.reduced import Aside, identity
 from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.solvers.runtime.reduced import Aside, identity
 from mtpp_dsl.views.device_types import DeviceClasses, classify
 
 __all__ = ["APART", "UNASKED", "Run", "as_verified"]

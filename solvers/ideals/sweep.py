@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.ideals.lattice import Lattice, Small
 from mtpp_dsl.solvers.ideals.net import Net, States
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Ahead", "Step", "sweep"]
 

@@ -8,9 +8,9 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.latency.instance import Instance, why_not
 from mtpp_dsl.solvers.latency.starts import Orders
+from mtpp_dsl.solvers.runtime.results import Taker
 
 __all__ = ["PublishedGreedy"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["DRAWS", "annealing_kernel", "latency_of"]
 

@@ -13,10 +13,10 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.latency.instance import Instance
 from mtpp_dsl.solvers.latency.kernels import DRAWS, annealing_kernel
 from mtpp_dsl.solvers.latency.starts import Orders, arrangement_of, beside, measured, worth
+from mtpp_dsl.solvers.runtime.results import Taker
 
 __all__ = ["Run"]
 

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.bounds.tighten import Stopped, Tightening
 from mtpp_dsl.solvers.makespan.annealing import Schedules
 from mtpp_dsl.solvers.makespan.holding import Holding
 from mtpp_dsl.solvers.makespan.tree import BRANCH, CLOSER, Found, tree_of
-from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.scheduling.timing import timed
 
 __all__ = ["NAME", "Run"]

@@ -9,14 +9,14 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.makespan.field import field_of, starts
-from mtpp_dsl.solvers.scheduling import holding
+from mtpp_dsl.solvers.runtime import schedule_incumbent as holding
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Holding"]
 
 
 class Holding(holding.Holding):
-    """The best plan of a run for a makespan on links; see :class:`mtpp_dsl.solvers.scheduling.holding.Holding`."""
+    """The best plan of a run for a makespan on links; see :class:`mtpp_dsl.solvers.runtime.schedule_incumbent.Holding`."""
 
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
         proved = Simple().solve(problem, Limits(), Progress()).bound

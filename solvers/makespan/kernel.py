@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.makespan.field import STRIDE, Field, State
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["DRAWS", "SEARCH", "Best", "Moves"]
 

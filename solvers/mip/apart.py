@@ -7,8 +7,8 @@ from dataclasses import replace
 from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.portfolio.lane import Task, closed
-from mtpp_dsl.solvers.portfolio.run import run_together
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed
+from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 
 __all__ = ["solve_apart", "worthwhile"]
 

@@ -12,7 +12,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.listing.methods import Etf, Greedy, Heft
 from mtpp_dsl.solvers.mip.own_rows import read_through
-from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["Known"]
 

@@ -1,6 +1,6 @@
 """``highspy``, imported when something of it is first used: ``from mtpp_dsl.solvers.mip.lazy import highspy``.
 
-A process in which it cannot be imported can do without it, then: see :mod:`mtpp_dsl.solvers.portfolio.apart`.
+A process in which it cannot be imported can do without it, then: see :mod:`mtpp_dsl.solvers.runtime.portfolio.own_process`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from mtpp_dsl.errors import PluginError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import derives_from, is_built_in
-from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["Reading", "has_own_rows", "read_through", "scope", "stronger", "too_high"]
 

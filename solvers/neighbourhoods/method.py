@@ -10,7 +10,6 @@ from mtpp_dsl.contracts import Availability, Gives, Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.common import Ended, Taker
 from mtpp_dsl.solvers.cpsat.batches import lower_batches
 from mtpp_dsl.solvers.cpsat.clash import clash
 from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
@@ -20,7 +19,8 @@ from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
-from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
+from mtpp_dsl.solvers.runtime.results import Ended, Taker
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
 from mtpp_dsl.views.tasks import why_not
 

@@ -10,8 +10,8 @@ from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.annealing.instance import Instance
 from mtpp_dsl.solvers.annealing.kernel import CHARGE, HUGEST, Best
 from mtpp_dsl.solvers.annealing.state import State
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
 from mtpp_dsl.solvers.ordered.order import Arcs, Order
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["DRAWS", "ORDERED", "Moves"]
 

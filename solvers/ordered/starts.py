@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.annealing.instance import Instance
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ordered.order import Arcs, order_of
-from mtpp_dsl.solvers.reduced import Aside
+from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["starts"]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from mtpp_dsl.contracts import Reduction
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.reduced import identity
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
+from mtpp_dsl.solvers.runtime.reduced import identity
 
 __all__ = ["reduce"]
 
@@ -17,7 +17,7 @@ __all__ = ["reduce"]
 def reduce(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
     """Return the smallest problem that the reductions make of *problem*, and the way back.
 
-    Where none makes it smaller, that is the problem itself, and :func:`mtpp_dsl.solvers.reduced.identity`.
+    Where none makes it smaller, that is the problem itself, and :func:`mtpp_dsl.solvers.runtime.reduced.identity`.
     """
     lift: Callable[[Plan], Plan] = identity
     steps: tuple[Reduction, ...] = (Fuse(), Contract())

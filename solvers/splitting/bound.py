@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
 from mtpp_dsl.solvers.bounds.shortest import shortest
 from mtpp_dsl.solvers.cpsat.engine import Pool, availability, by
 from mtpp_dsl.solvers.cpsat.limits import check, effort
-from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.splitting.bound_ask import Asking
 from mtpp_dsl.solvers.splitting.bound_rounds import Best, Rounds, joined
 from mtpp_dsl.solvers.splitting.bound_whole import wanted

@@ -14,7 +14,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.cpsat.engine import by as cpsat
 from mtpp_dsl.solvers.cpsat.limits import check
-from mtpp_dsl.solvers.portfolio.run import cores
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.splitting.engines import ByCpSat, ByMethod, Engine
 from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batch

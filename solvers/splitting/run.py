@@ -17,8 +17,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.baselines.common import Taker
 from mtpp_dsl.solvers.cpsat.starts import known
+from mtpp_dsl.solvers.runtime.results import Taker
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import Engine
 from mtpp_dsl.solvers.splitting.join import budgets, joined

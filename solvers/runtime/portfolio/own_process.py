@@ -12,8 +12,8 @@ from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import MtppError, Refused, SolverError, UsageError
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.portfolio.lane import Task
-from mtpp_dsl.solvers.portfolio.run import run_together
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 
 __all__ = ["highs_is_hidden", "solve_apart"]
 

@@ -18,10 +18,10 @@ from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.portfolio.lane import Task, closed, run_lane
-from mtpp_dsl.solvers.portfolio.spawn import module
-from mtpp_dsl.solvers.portfolio.wire import receive, send
-from mtpp_dsl.solvers.portfolio.words import last_words
+from mtpp_dsl.solvers.runtime.portfolio.early_ends import last_words
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed, run_lane
+from mtpp_dsl.solvers.runtime.portfolio.spawn import module
+from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
 __all__ = ["MARGIN", "cores", "run_together"]
 
@@ -35,7 +35,7 @@ MARGIN, MARGIN_SHARE = 0.2, 0.05
 """By how much, and by which share of the time, processes end before the limit: what they hold has to arrive in it."""
 PROCESS_MEMORY = 400 << 20
 """Bytes that a process takes, about, with numpy, numba and a solver."""
-MODULE = "mtpp_dsl.solvers.portfolio.worker"
+MODULE = "mtpp_dsl.solvers.runtime.portfolio.lane_worker"
 
 
 def cores(limits: Limits) -> int:

@@ -15,8 +15,8 @@ from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound
-from mtpp_dsl.solvers.portfolio.lane import run_lane
-from mtpp_dsl.solvers.portfolio.wire import receive, send
+from mtpp_dsl.solvers.runtime.portfolio.lane import run_lane
+from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
 __all__ = ["main"]
 

@@ -18,7 +18,7 @@ __all__ = ["main", "module", "program"]
 
 SENT_TO_ALL = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
 """What terminals and batch systems send to all processes of a job. Ours are told by us when to stop."""
-HERE = "mtpp_dsl.solvers.portfolio.spawn"
+HERE = "mtpp_dsl.solvers.runtime.portfolio.spawn"
 LOOK = 0.1
 """Seconds between looks at whether whoever started us is still there."""
 LIFELINE = """

@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.common import Taker
+from mtpp_dsl.solvers.runtime.results import Taker
 
 __all__ = ["Holding"]
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
-from mtpp_dsl.solvers.combinatorial.compiled import Kernel
+from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Linked"]
 
