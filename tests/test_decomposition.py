@@ -18,6 +18,7 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.formats.moirai import Moirai
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module, modules
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.method import Scheduling
 from mtpp_dsl.solvers.cpsat.whole import lower
@@ -29,7 +30,6 @@ from mtpp_dsl.solvers.decomposition.bounds import path_bounds
 from mtpp_dsl.solvers.decomposition.canonical import canonical
 from mtpp_dsl.solvers.decomposition.chain import shortest
 from mtpp_dsl.solvers.decomposition.classes import grouped
-from mtpp_dsl.solvers.decomposition.cuts import NONE, Module, modules
 from mtpp_dsl.solvers.decomposition.labels import least_larger
 from mtpp_dsl.solvers.decomposition.method import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.decomposition.piece import Piece, piece_of

@@ -20,11 +20,12 @@ from mtpp_dsl.plans.plan import Plan, device_order
 from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Floats, Graph
-from mtpp_dsl.solvers.combinatorial import pins, slices
-from mtpp_dsl.solvers.combinatorial.covering import Cover
-from mtpp_dsl.solvers.combinatorial.orders import kahn
-from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
-from mtpp_dsl.solvers.combinatorial.slicing import assignment_of, fixed_order, slice_order
+from mtpp_dsl.solvers.algorithms.slicing import many_orders as slices
+from mtpp_dsl.solvers.algorithms.slicing import pins
+from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
+from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of, fixed_order, slice_order
+from mtpp_dsl.solvers.algorithms.slicing.orders import kahn
+from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.genetic import kahn as ordering
 from mtpp_dsl.solvers.genetic import search
 from mtpp_dsl.solvers.genetic.arrangement import Mla, MlaWeighted

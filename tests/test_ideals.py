@@ -28,11 +28,11 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.ideals.classes import classes_of
-from mtpp_dsl.solvers.ideals.lattice import GROW, MEASURE, chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.classes import classes_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import GROW, MEASURE, chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
+from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.ideals.nets import Nets
-from mtpp_dsl.solvers.ideals.sweep import SWEEP
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

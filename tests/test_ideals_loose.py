@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.solvers.ideals.loose import shares, take_out
-from mtpp_dsl.solvers.ideals.nets import Nets
-from mtpp_dsl.solvers.ideals.order import ancestors
+from mtpp_dsl.solvers.algorithms.ideals.loose import shares, take_out
+from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
+from mtpp_dsl.solvers.algorithms.ideals.order import ancestors
 from tests.test_ideals import published, solve
 
 NEAR = 1e-9

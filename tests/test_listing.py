@@ -25,6 +25,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.algorithms.timing import compressed, timed
 from mtpp_dsl.solvers.listing.complete import complete, scheduled
 from mtpp_dsl.solvers.listing.favourites import Sct, favourites
 from mtpp_dsl.solvers.listing.groups import Getf, rounded, shares, speed_groups, speeds
@@ -35,7 +36,6 @@ from mtpp_dsl.solvers.listing.ranks import in_order, upward
 from mtpp_dsl.solvers.listing.rules import Hold, rules
 from mtpp_dsl.solvers.listing.run import Lister
 from mtpp_dsl.solvers.listing.starting import EARLIEST, EARLIEST_FREELY
-from mtpp_dsl.solvers.scheduling.timing import compressed, timed
 from mtpp_dsl.views.tasks import Instance
 from tests.strategies import link_problems
 

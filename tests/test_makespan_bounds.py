@@ -18,8 +18,8 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.bounds.earliest import earliest
-from mtpp_dsl.solvers.bounds.tighten import Tightening
+from mtpp_dsl.solvers.algorithms.windows.earliest_starts import earliest
+from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
 from mtpp_dsl.solvers.proofs.windows import Windows
 from tests.makespans import best_of, makespan_problem, tied_problem
 

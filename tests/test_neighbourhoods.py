@@ -14,6 +14,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.cpsat.request import Effort
 from mtpp_dsl.solvers.cpsat.whole import lower, timetable
@@ -21,7 +22,6 @@ from mtpp_dsl.solvers.neighbourhoods.choice import Kind
 from mtpp_dsl.solvers.neighbourhoods.method import Lns
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
 from mtpp_dsl.solvers.neighbourhoods.window import Window
-from mtpp_dsl.solvers.scheduling.timing import timed
 from mtpp_dsl.views.tasks import Instance
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked

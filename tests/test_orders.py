@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.combinatorial.orders import kahn, orders
+from mtpp_dsl.solvers.algorithms.slicing.orders import kahn, orders
 from tests.strategies import graphs
 
 COUNT = 16

@@ -22,7 +22,7 @@ from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.transfers import routed
-from mtpp_dsl.solvers.scheduling.timing import compressed, timed
+from mtpp_dsl.solvers.algorithms.timing import compressed, timed
 from mtpp_dsl.views.tasks import Instance
 from tests.oracle import optimum
 from tests.strategies import link_problems

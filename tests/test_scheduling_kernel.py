@@ -15,8 +15,8 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.scheduling.kernel import SWEEP, TIME, Times, arrays
-from mtpp_dsl.solvers.scheduling.timing import compressed, timed
+from mtpp_dsl.solvers.algorithms.timing import compressed, timed
+from mtpp_dsl.solvers.algorithms.timing_kernel import SWEEP, TIME, Times, arrays
 from mtpp_dsl.views.tasks import Instance
 
 

@@ -34,13 +34,13 @@ from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.solvers.combinatorial import covering
-from mtpp_dsl.solvers.combinatorial.covering import Cover
-from mtpp_dsl.solvers.combinatorial.orders import orders
-from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
+from mtpp_dsl.solvers.algorithms.slicing import long_orders as covering
+from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
+from mtpp_dsl.solvers.algorithms.slicing.one_order import Slicing, any_order, assignment_of, fixed_order, slice_order
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
+from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
-from mtpp_dsl.solvers.combinatorial.slicer import Slicer
-from mtpp_dsl.solvers.combinatorial.slicing import Slicing, any_order, assignment_of, fixed_order, slice_order
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum, plans

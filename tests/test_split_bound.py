@@ -28,6 +28,7 @@ from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.plugins import samples
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.cpsat.ask import ask
 from mtpp_dsl.solvers.cpsat.engine import Pool, availability
 from mtpp_dsl.solvers.cpsat.request import Effort
@@ -37,7 +38,6 @@ from mtpp_dsl.solvers.splitting.bound import SplitBound, bound
 from mtpp_dsl.solvers.splitting.bound_rounds import joined
 from mtpp_dsl.solvers.splitting.bound_whole import wanted
 from mtpp_dsl.solvers.splitting.bound_work import monotone
-from mtpp_dsl.solvers.splitting.modules import Split, split
 from tests.batch_problems import random_batches
 
 OVER = 1 + 1e-9

@@ -14,11 +14,11 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import ByMethod
 from mtpp_dsl.solvers.splitting.join import joined
 from mtpp_dsl.solvers.splitting.method import MilpSplit
-from mtpp_dsl.solvers.splitting.modules import split
 from mtpp_dsl.solvers.splitting.part import parts
 from mtpp_dsl.solvers.splitting.walk import Walk
 from tests.oracle import optimum

@@ -9,12 +9,12 @@ from mtpp_dsl.constraints import Colocate, Separate
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
+from mtpp_dsl.solvers.algorithms.cut_nodes import modules
+from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.cpsat.engine import availability
-from mtpp_dsl.solvers.decomposition.cuts import modules
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.splitting.modules import split
 
 __all__ = ["ScheduleRun"]
 

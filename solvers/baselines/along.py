@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.ideals.bounds import ROUNDING, Prices, first_bound
-from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.lattice import WORD, chain
-from mtpp_dsl.solvers.ideals.net import Net, States, ceiling, net_of, states_of
-from mtpp_dsl.solvers.ideals.sweep import SWEEP, Ahead, Step, sweep
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, chain
+from mtpp_dsl.solvers.algorithms.ideals.net import Net, States, ceiling, net_of, states_of
+from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices, first_bound
+from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP, Ahead, Step, sweep
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["bytes_along", "depth_first", "prepare", "split_along"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.nets import Nets
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
 
 __all__ = ["contract_branches", "merged"]
 

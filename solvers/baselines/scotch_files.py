@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 
 __all__ = ["graph_file", "read_mapping"]
 

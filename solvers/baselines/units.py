@@ -8,9 +8,9 @@ from mtpp_dsl.constraints import Separate
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, classes_of
+from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
 from mtpp_dsl.solvers.baselines.linear import readings
-from mtpp_dsl.solvers.ideals.classes import Classes, classes_of
-from mtpp_dsl.solvers.ideals.nets import Nets
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["apart", "is_ordered", "units_of"]

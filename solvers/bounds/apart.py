@@ -9,10 +9,10 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.bounds.around import Around, arcs_of, reached
 from mtpp_dsl.solvers.bounds.groups import Groups
-from mtpp_dsl.solvers.combinatorial.orders import orders
-from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
 
 __all__ = ["Apart"]
 

@@ -9,9 +9,9 @@ from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
 from mtpp_dsl.solvers.bounds.batch_work import Work, most_work
 from mtpp_dsl.solvers.bounds.climbing import ROUNDING, Search, climb, no_way
-from mtpp_dsl.solvers.bounds.tighten import Stopped, Tightening
 from mtpp_dsl.views.batch_tasks import HONOURS, BatchInstance
 from mtpp_dsl.views.one_input import one_input
 

@@ -11,7 +11,7 @@ from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.tighten import Refutation, Stopped, Tightening
+from mtpp_dsl.solvers.algorithms.windows.tighten import Refutation, Stopped, Tightening
 
 __all__ = ["MARGIN", "ROUNDING", "Search", "bound_of", "climb", "no_way"]
 

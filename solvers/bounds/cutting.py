@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.bounds.flow import arc, flow
+from mtpp_dsl.solvers.algorithms.many_terminals_flow import arc, flow
 
 __all__ = ["propagate", "relax"]
 

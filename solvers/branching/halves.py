@@ -11,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.branching.mincut import CUT, network_of
+from mtpp_dsl.solvers.algorithms.ideal_cut import CUT, network_of
 from mtpp_dsl.views.device_types import classify
 
 __all__ = ["Halves", "Node"]

@@ -16,10 +16,10 @@ from mtpp_dsl.plans.plan import Plan, device_order
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.combinatorial.local_search import improve
-from mtpp_dsl.solvers.combinatorial.orders import orders
-from mtpp_dsl.solvers.combinatorial.slicer import Slicer
-from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
 from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 from mtpp_dsl.views.device_types import classify, fits

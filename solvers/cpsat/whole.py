@@ -13,11 +13,11 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import convex_edges, ordered_edges, together
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.cpsat.memory import memory
 from mtpp_dsl.solvers.cpsat.request import Convex, Request, Solution, request
 from mtpp_dsl.solvers.cpsat.rows import delays, lowered, of_times, ranked, reach
 from mtpp_dsl.solvers.cpsat.scale import Scale, scale, shorter
-from mtpp_dsl.solvers.scheduling.timing import timed
 from mtpp_dsl.views.symmetry import ordered, rankings
 from mtpp_dsl.views.tasks import Instance
 

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.decomposition.cuts import NONE
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.decomposition.piece import Piece
 from mtpp_dsl.solvers.decomposition.timeline import Timeline, common_gap
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.cpsat.engine import Pool
 from mtpp_dsl.solvers.cpsat.request import NEVER, Answer, Effort
 from mtpp_dsl.solvers.cpsat.whole import Whole
 from mtpp_dsl.solvers.decomposition.beside import Sides
-from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 from mtpp_dsl.solvers.decomposition.labels import Best, least_larger
 from mtpp_dsl.solvers.decomposition.piece import Piece
 from mtpp_dsl.solvers.decomposition.weigh import Weights, weighed

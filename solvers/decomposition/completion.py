@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange
-from mtpp_dsl.solvers.decomposition.cuts import NONE
 from mtpp_dsl.solvers.decomposition.piece import Piece
 
 __all__ = ["completions"]

@@ -13,9 +13,9 @@ from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, modules
 from mtpp_dsl.solvers.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.anchors import chain_of
-from mtpp_dsl.solvers.decomposition.cuts import NONE, modules
 from mtpp_dsl.solvers.decomposition.parts import Parts
 from mtpp_dsl.views.tasks import why_not
 

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.cpsat.request import NEVER
 from mtpp_dsl.solvers.cpsat.whole import Whole
-from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 
 __all__ = ["Piece", "piece_of"]
 

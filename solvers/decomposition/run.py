@@ -11,6 +11,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.cpsat.clash import clash
 from mtpp_dsl.solvers.cpsat.engine import Pool, by
 from mtpp_dsl.solvers.cpsat.request import Solution
@@ -18,7 +19,6 @@ from mtpp_dsl.solvers.cpsat.whole import Whole, lower, timetable
 from mtpp_dsl.solvers.decomposition.balance import Balance
 from mtpp_dsl.solvers.decomposition.classes import grouped
 from mtpp_dsl.solvers.decomposition.completion import completions
-from mtpp_dsl.solvers.decomposition.cuts import NONE, Module
 from mtpp_dsl.solvers.decomposition.parts import Parts, balance_of, by_balance, by_modules
 from mtpp_dsl.solvers.decomposition.piece import piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling

@@ -12,8 +12,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.solvers.combinatorial.slicer import Slicer
-from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
+from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
+from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.genetic.evolution import Bred, evolve
 from mtpp_dsl.solvers.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.genetic.search import Run, merged, refuses

@@ -14,7 +14,7 @@ from mtpp_dsl.plans.plan import Plan, device_order
 from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.combinatorial.slicing import assignment_of
+from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.genetic.decoder import MOST_ENTRIES, Decoder, entries
 from mtpp_dsl.solvers.reductions.chain import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity

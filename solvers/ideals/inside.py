@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.ideals.lattice import Lattice
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.ideals.nest import Nest
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 

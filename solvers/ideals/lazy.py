@@ -8,8 +8,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.lattice import WORD, places
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, places
+from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.ideals.lazy_ahead import Needs
 from mtpp_dsl.solvers.ideals.lazy_store import Entries, enlarged, entries
 from mtpp_dsl.solvers.ideals.lazy_walk import (
@@ -28,8 +30,6 @@ from mtpp_dsl.solvers.ideals.lazy_walk import (
     modes_of,
     walk_of,
 )
-from mtpp_dsl.solvers.ideals.net import Net, States
-from mtpp_dsl.solvers.ideals.sweep import Step
 
 __all__ = ["ENDLESS", "Answer", "Lazy"]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.ideals.bounds import ROUNDING, Prices
-from mtpp_dsl.solvers.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices
 
 __all__ = ["Needs", "needs_of"]
 

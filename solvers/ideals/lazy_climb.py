@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.ideals.lazy import ENDLESS, Answer, Lazy
 from mtpp_dsl.solvers.ideals.lazy_ahead import needs_of
-from mtpp_dsl.solvers.ideals.net import Net, States
-from mtpp_dsl.solvers.ideals.sweep import Step
 
 __all__ = ["Climb"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.ideals.lattice import Small
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 
 __all__ = ["Entries", "enlarged", "entries"]
 

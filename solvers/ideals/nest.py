@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "mixed_radix", "nest_of", "spreading"]

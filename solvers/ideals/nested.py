@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.ideals.inside import INSIDE
-from mtpp_dsl.solvers.ideals.lattice import Lattice
 from mtpp_dsl.solvers.ideals.nest import Choice, GroupType, Nest, mixed_radix
 
 __all__ = ["GroupStep", "nested"]

@@ -13,12 +13,12 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.solvers.combinatorial.orders import orders
-from mtpp_dsl.solvers.ideals.bounds import Prices
-from mtpp_dsl.solvers.ideals.classes import Classes, Reading, classes_of
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, Reading, classes_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
+from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.ideals.held import Holding
-from mtpp_dsl.solvers.ideals.lattice import Lattice, lattice_of
-from mtpp_dsl.solvers.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.ideals.levels import one_level
 from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of
 from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested

@@ -6,8 +6,8 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.ideals.bounds import Prices
-from mtpp_dsl.solvers.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 
 __all__ = ["along", "pieces"]
 

@@ -7,14 +7,14 @@ from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.solvers.combinatorial.orders import orders
-from mtpp_dsl.solvers.ideals.bounds import Prices, first_bound
-from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.net import Net, ceiling, net_of, states_of
+from mtpp_dsl.solvers.algorithms.ideals.outside import Prices, first_bound
+from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, Step, sweep
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.ideals.lazy import ENDLESS
 from mtpp_dsl.solvers.ideals.lazy_climb import Climb
-from mtpp_dsl.solvers.ideals.net import Net, ceiling, net_of, states_of
-from mtpp_dsl.solvers.ideals.sweep import Ahead, Step, sweep
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Search"]

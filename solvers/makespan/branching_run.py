@@ -11,14 +11,14 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.timing import timed
+from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
 from mtpp_dsl.solvers.bounds.interval import Interval
 from mtpp_dsl.solvers.bounds.shortest import share_of
-from mtpp_dsl.solvers.bounds.tighten import Stopped, Tightening
 from mtpp_dsl.solvers.makespan.annealing import Schedules
 from mtpp_dsl.solvers.makespan.holding import Holding
 from mtpp_dsl.solvers.makespan.tree import BRANCH, CLOSER, Found, tree_of
 from mtpp_dsl.solvers.runtime.reduced import Aside
-from mtpp_dsl.solvers.scheduling.timing import timed
 
 __all__ = ["NAME", "Run"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.tighten import Tightening
+from mtpp_dsl.solvers.algorithms.timing import timed
+from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
+from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
 from mtpp_dsl.solvers.listing.methods import Greedy, Heft, ListScheduler, Peft
 from mtpp_dsl.solvers.listing.run import Lister
-from mtpp_dsl.solvers.scheduling.kernel import Arrays, arrays
-from mtpp_dsl.solvers.scheduling.timing import timed
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Field", "State", "field_of", "order_of", "plan_of", "starts", "state_of"]

@@ -11,8 +11,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.timing import compressed
 from mtpp_dsl.solvers.reductions.parallel import Bundles
-from mtpp_dsl.solvers.scheduling.timing import compressed
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["unfolded"]

@@ -12,6 +12,7 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.module_rows import WANTED, Split, split
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
 from mtpp_dsl.solvers.bounds.shortest import shortest
 from mtpp_dsl.solvers.cpsat.engine import Pool, availability, by
@@ -20,7 +21,6 @@ from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.splitting.bound_ask import Asking
 from mtpp_dsl.solvers.splitting.bound_rounds import Best, Rounds, joined
 from mtpp_dsl.solvers.splitting.bound_whole import wanted
-from mtpp_dsl.solvers.splitting.modules import WANTED, Split, split
 from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batch
 

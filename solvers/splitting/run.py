@@ -17,12 +17,12 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.runtime.results import Taker
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import Engine
 from mtpp_dsl.solvers.splitting.join import budgets, joined
-from mtpp_dsl.solvers.splitting.modules import Split, split
 from mtpp_dsl.solvers.splitting.part import parts
 from mtpp_dsl.solvers.splitting.polish import polish
 from mtpp_dsl.solvers.splitting.walk import Walk

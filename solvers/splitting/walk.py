@@ -14,10 +14,10 @@ import numpy as np
 
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.module_rows import Split
 from mtpp_dsl.solvers.splitting.classes import Classes, Timetable, timetable
 from mtpp_dsl.solvers.splitting.engines import Engine, Found, listed
 from mtpp_dsl.solvers.splitting.floor import floor
-from mtpp_dsl.solvers.splitting.modules import Split
 from mtpp_dsl.solvers.splitting.part import Place
 
 __all__ = ["State", "Step", "Walk"]

@@ -11,9 +11,9 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.bounds.earliest import EARLIEST, PATHS
-from mtpp_dsl.solvers.bounds.overload import OVERLOAD
-from mtpp_dsl.solvers.bounds.windows import Net, class_time, net_of, reversed_net
+from mtpp_dsl.solvers.algorithms.windows.directions import Net, class_time, net_of, reversed_net
+from mtpp_dsl.solvers.algorithms.windows.earliest_starts import EARLIEST, PATHS
+from mtpp_dsl.solvers.algorithms.windows.overload import OVERLOAD
 
 __all__ = ["Refutation", "Side", "Tightening"]
 
@@ -39,7 +39,7 @@ class Side:
 
     Attributes:
         times: [n, k].
-        since, weight: of :func:`mtpp_dsl.solvers.bounds.earliest.earliest`; nan where a path is behind a time.
+        since, weight: of :func:`mtpp_dsl.solvers.algorithms.windows.earliest_starts.earliest`; nan where a path is behind a time.
             Of a node that can never start, 0.0 and no weights.
     """
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.ideals.nets import Nets
+from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
 
 __all__ = ["shares", "take_out"]
 

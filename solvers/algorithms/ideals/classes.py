@@ -13,9 +13,9 @@ from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.ideals.loose import take_out
-from mtpp_dsl.solvers.ideals.nets import Nets
-from mtpp_dsl.solvers.ideals.order import ancestors
+from mtpp_dsl.solvers.algorithms.ideals.loose import take_out
+from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
+from mtpp_dsl.solvers.algorithms.ideals.order import ancestors
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Classes", "Reading", "classes_of"]

@@ -10,7 +10,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.scheduling.kernel import TIME, Times
+from mtpp_dsl.solvers.algorithms.timing_kernel import TIME, Times
 from mtpp_dsl.views.tasks import Instance
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 For a target T, ``need[r]`` is the least number of devices, of a given sequence, that hold the first r
 nodes with every load at most T. One sweep finds it: for l = 0, 1, ... grow the segment that starts
-at l, its load updated in O(1) (see :mod:`~mtpp_dsl.solvers.combinatorial.pins`), and stop as soon as what can
+at l, its load updated in O(1) (see :mod:`~mtpp_dsl.solvers.algorithms.slicing.pins`), and stop as soon as what can
 only grow exceeds T: its work, overflow, and the tensors it reads from before l; or its memory exceeds the limit. The
 load itself may fall when a tensor closes, so it decides nothing but whether a segment may be a block. Where the
 optimum is known to lie within a share, one pass of the programme over all numbers of devices finds it.
@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.combinatorial.pins import paid_tensors, pins_of
-from mtpp_dsl.solvers.combinatorial.slices import Programme
-from mtpp_dsl.solvers.combinatorial.slicing import Block, Slicing
+from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
+from mtpp_dsl.solvers.algorithms.slicing.one_order import Block, Slicing
+from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.ideals.lattice import Lattice, Small
-from mtpp_dsl.solvers.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
+from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Ahead", "Step", "sweep"]

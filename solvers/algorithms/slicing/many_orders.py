@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.combinatorial.pins import Pins
-from mtpp_dsl.solvers.combinatorial.slicing import Block
+from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
+from mtpp_dsl.solvers.algorithms.slicing.pins import Pins
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses
 
@@ -30,7 +30,7 @@ class Programme:
     Args:
         graph: the graph.
         devices: its device classes.
-        paid: [n] as of :func:`~mtpp_dsl.solvers.combinatorial.pins.paid_tensors`.
+        paid: [n] as of :func:`~mtpp_dsl.solvers.algorithms.slicing.pins.paid_tensors`.
         places: how many devices there are in a sequence.
         steps: of the sweeps of all calls to come, for whether compiling pays.
         say: told when code has to be compiled.

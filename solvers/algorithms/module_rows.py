@@ -11,9 +11,9 @@ import numpy as np
 
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
-from mtpp_dsl.solvers.decomposition.cuts import NONE
-from mtpp_dsl.solvers.decomposition.cuts import modules as between_cuts
-from mtpp_dsl.solvers.splitting.order import crossing, orders
+from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
+from mtpp_dsl.solvers.algorithms.cut_nodes import modules as between_cuts
+from mtpp_dsl.solvers.algorithms.narrow_orders import crossing, orders
 
 __all__ = ["MOST_CHANNELS", "WANTED", "Split", "split"]
 

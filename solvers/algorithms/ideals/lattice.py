@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.net import Net
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.net import Net
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Lattice", "chain", "lattice_of", "measure", "places"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.combinatorial.segments import SegmentCosts
+from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Block", "Slicing", "Stages", "any_order", "assignment_of", "fixed_order", "slice_order"]

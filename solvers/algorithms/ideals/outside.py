@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats
-from mtpp_dsl.solvers.ideals.classes import Classes
-from mtpp_dsl.solvers.ideals.lattice import Lattice, measure
-from mtpp_dsl.solvers.ideals.net import Net, States
-from mtpp_dsl.solvers.ideals.sweep import Ahead
+from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, measure
+from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Prices", "first_bound"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.bounds.windows import Net
+from mtpp_dsl.solvers.algorithms.windows.directions import Net
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["EARLIEST", "PATHS", "SAFE"]

@@ -1,1 +1,0 @@
-"""Schedules on links: instances, timing, list schedulers and what they share."""
