@@ -20,9 +20,9 @@ from mtpp_dsl.constraints import Constraint, ExclusiveLinks, Memory
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.generators.gpt import gpt
 from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.solvers.reductions.coarse import Coarse
+from mtpp_dsl.solvers.reductions.coarsened import Coarse
+from mtpp_dsl.solvers.reductions.fusion_rules import read_rules
 from mtpp_dsl.solvers.reductions.gcof import coarsen
-from mtpp_dsl.solvers.reductions.rules import read_rules
 
 TABLE_IV = {  # layers, width, heads
     "swin 1.8B": (32, 512, 16),

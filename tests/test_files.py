@@ -16,7 +16,7 @@ from mtpp_dsl.cli.solve import read_plan
 from mtpp_dsl.cli.verify import verify_plan
 from mtpp_dsl.errors import MtppError, UsageError
 from mtpp_dsl.language.lower import load
-from mtpp_dsl.solvers.reductions.rules import read_rules
+from mtpp_dsl.solvers.reductions.fusion_rules import read_rules
 
 REST = "device d\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
 SPEC = "graph { node a (work = 1) }\n" + REST

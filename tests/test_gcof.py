@@ -33,9 +33,9 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.solvers.reductions.coarse import Coarse
+from mtpp_dsl.solvers.reductions.coarsened import Coarse
+from mtpp_dsl.solvers.reductions.fusion_rules import Rules, read_rules, shipped
 from mtpp_dsl.solvers.reductions.gcof import coarsen
-from mtpp_dsl.solvers.reductions.rules import Rules, read_rules, shipped
 from tests.oracle import plans
 from tests.strategies import link_problems
 

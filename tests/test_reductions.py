@@ -29,7 +29,7 @@ from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.reductions.chain import reduce
+from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
 from tests.oracle import optimum, plans

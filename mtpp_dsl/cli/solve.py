@@ -116,7 +116,7 @@ def _method(call: SolveCall) -> Method:
     method = _with_options(find_method(call.method, call.solver), call)
     if call.coarsen is None:
         return method
-    coarse: Method = built_in("mtpp_dsl.solvers.reductions.coarse:coarsened")(method, call.coarsen)
+    coarse: Method = built_in("mtpp_dsl.solvers.reductions.coarsened:coarsened")(method, call.coarsen)
     return coarse
 
 

@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.reductions.chain import reduce
+from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 from mtpp_dsl.views.symmetry import interchangeable
 

@@ -13,7 +13,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.solvers.branching.instance import MOST_NODES
-from mtpp_dsl.solvers.reductions.chain import reduce
+from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 from mtpp_dsl.views.device_types import classify

@@ -26,8 +26,8 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.reductions.clusters import lifted, quotient
+from mtpp_dsl.solvers.reductions.fusion_rules import Rules
 from mtpp_dsl.solvers.reductions.parallel import bundled
-from mtpp_dsl.solvers.reductions.rules import Rules
 from mtpp_dsl.solvers.reductions.unfold import unfolded
 
 __all__ = ["Gcof", "coarsen"]
@@ -70,7 +70,7 @@ class Gcof:
     longest of them, or with exclusive links all of them.
 
     Args:
-        rules: of :func:`mtpp_dsl.solvers.reductions.rules.read_rules`.
+        rules: of :func:`mtpp_dsl.solvers.reductions.fusion_rules.read_rules`.
     """
 
     name = "gcof"

@@ -12,8 +12,8 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.reductions.fusion_rules import Rules, read_rules
 from mtpp_dsl.solvers.reductions.gcof import Gcof
-from mtpp_dsl.solvers.reductions.rules import Rules, read_rules
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["Coarse", "coarsened"]
