@@ -23,8 +23,8 @@ from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.solvers.mip.bridge import Bridge
-from mtpp_dsl.solvers.mip.highs import Highs
+from mtpp_dsl.solvers.backends.mip.bridge import Bridge
+from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.mip.one import Solved, solve_one
 
 MODELS = ("er", "ba", "ws")

@@ -13,7 +13,7 @@ from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.mip.bridge import Bridge
+from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 
 SIZES = ("800,1600,8", "2000,4000,16")
 

@@ -92,14 +92,14 @@ BUILTIN: dict[str, dict[str, str]] = {
         "scotch": "mtpp_dsl.solvers.baselines.scotch:Scotch",
     },
     BACKENDS: {
-        "highs": "mtpp_dsl.solvers.mip.highs:Highs",
-        "scip": "mtpp_dsl.solvers.mip.scip:Scip",
-        "cbc": "mtpp_dsl.solvers.mip.cbc:Cbc",
-        "glpk": "mtpp_dsl.solvers.mip.glpk:Glpk",
-        "gurobi": "mtpp_dsl.solvers.mip.gurobi:Gurobi",
+        "highs": "mtpp_dsl.solvers.backends.mip.highs:Highs",
+        "scip": "mtpp_dsl.solvers.backends.mip.scip:Scip",
+        "cbc": "mtpp_dsl.solvers.backends.mip.cbc:Cbc",
+        "glpk": "mtpp_dsl.solvers.backends.mip.glpk:Glpk",
+        "gurobi": "mtpp_dsl.solvers.backends.mip.gurobi:Gurobi",
     },
     ENGINES: {
-        "cp-sat": "mtpp_dsl.solvers.cpsat.solver:CpSat",
+        "cp-sat": "mtpp_dsl.solvers.methods.cp_sat_engine:CpSat",
     },
     FORMATS: {
         "msr": "mtpp_dsl.formats.msr:Msr",

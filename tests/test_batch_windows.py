@@ -15,9 +15,9 @@ from mtpp_dsl.constraints import Colocate, Memory, PinChunks, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.cpsat.batches import WholeBatches, lower_batches
-from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
-from mtpp_dsl.solvers.cpsat.request import Effort
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_batches
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.neighbourhoods.batch_window import BatchWindow

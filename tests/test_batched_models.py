@@ -24,7 +24,7 @@ from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, load
-from mtpp_dsl.solvers.mip.highs import Highs
+from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.views.symmetry import rankings
 from tests.batch_problems import barrier_optimum, random_batches

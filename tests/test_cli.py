@@ -152,7 +152,7 @@ def test_spec_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_missing_solver(toy: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that is not installed is exit code 5 with the command that installs it."""
-    from mtpp_dsl.solvers.mip.cbc import Cbc
+    from mtpp_dsl.solvers.backends.mip.cbc import Cbc
 
     absent = Availability(ok=False, install="apt-get install coinor-cbc")
     monkeypatch.setattr(Cbc, "available", lambda _: absent)
@@ -380,7 +380,7 @@ def test_sigterm(tmp_path: Path) -> None:
 def test_what_is_in_brackets_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Brackets are no markup: how to install a solver, or the name of a node, is shown as it is."""
     absent = Availability(ok=False, install="pip install ortools")
-    monkeypatch.setattr("mtpp_dsl.solvers.cpsat.solver.CpSat.available", lambda _: absent)
+    monkeypatch.setattr("mtpp_dsl.solvers.methods.cp_sat_engine.CpSat.available", lambda _: absent)
     assert run(["solvers"]) == 0
     assert "pip install ortools" in capsys.readouterr().out
     monkeypatch.setattr("mtpp_dsl.solvers.auto.schedule.availability", lambda: absent)

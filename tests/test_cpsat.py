@@ -36,12 +36,12 @@ from mtpp_dsl.errors import Refused, SolverError, UsageError
 from mtpp_dsl.plugins.samples import large
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
-from mtpp_dsl.solvers.cpsat.method import Scheduling
-from mtpp_dsl.solvers.cpsat.paths import narrowed
-from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Effort, Row, request
-from mtpp_dsl.solvers.cpsat.solver import CpSat
-from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Busy, Effort, Row, request
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
+from mtpp_dsl.solvers.methods.cp_sat import Scheduling
+from mtpp_dsl.solvers.methods.cp_sat_engine import CpSat
 from mtpp_dsl.testing import check_method
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked
@@ -259,7 +259,7 @@ def test_an_engine_stops_dies_and_starts_again() -> None:
 def test_ctrl_c_spares_a_process_that_is_only_starting() -> None:
     """What a terminal sends to all processes of a command does not reach those that the command has to stop itself."""
     code = (
-        "import os, signal; from mtpp_dsl.solvers.cpsat.process import Process\n"
+        "import os, signal; from mtpp_dsl.solvers.backends.cpsat.process import Process\n"
         "signal.signal(signal.SIGINT, lambda *_: None)\n"
         "process = Process(); os.killpg(0, signal.SIGINT)\n"
         "print(process.hear(1.0), process.alive); process.end()"
@@ -293,8 +293,8 @@ def test_options_are_honoured_or_refused(cpsat: Engine) -> None:
 def test_without_ortools_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that is missing is a solver error with the command that installs it."""
     missing = replace(availability(), ok=False)
-    monkeypatch.setattr("mtpp_dsl.solvers.cpsat.process.availability", lambda: missing)
-    monkeypatch.setattr("mtpp_dsl.solvers.cpsat.limits.availability", lambda: missing)
+    monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.process.availability", lambda: missing)
+    monkeypatch.setattr("mtpp_dsl.solvers.backends.cpsat.unsupported.availability", lambda: missing)
     with pytest.raises(SolverError, match=r"pip install ortools"):
         solve(linked(1, 5, 2), "moirai", solver="cp-sat")
     with pytest.raises(SolverError, match=r"pip install ortools"), Engine() as engine:

@@ -31,12 +31,12 @@ from mtpp_dsl.generators.rwnn import rwnn
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.cpsat.ask import ask
-from mtpp_dsl.solvers.cpsat.batch_paths import narrowed_batches
-from mtpp_dsl.solvers.cpsat.batches import lower_batches
-from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
-from mtpp_dsl.solvers.cpsat.method import BatchScheduling, Scheduling
-from mtpp_dsl.solvers.cpsat.request import Effort
+from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.pool import ask
+from mtpp_dsl.solvers.backends.cpsat.request import Effort
+from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling
 from tests.batched_cases import built, cases
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked

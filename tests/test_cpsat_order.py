@@ -22,8 +22,8 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.cpsat.engine import Engine, availability
-from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from tests.oracle import optimum
 from tests.strategies import mixed_graph
 

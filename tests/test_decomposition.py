@@ -19,9 +19,8 @@ from mtpp_dsl.formats.moirai import Moirai
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module, modules
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.method import Scheduling
-from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
 from mtpp_dsl.solvers.decomposition.balance import Balance
@@ -35,6 +34,7 @@ from mtpp_dsl.solvers.decomposition.method import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.decomposition.piece import Piece, piece_of
 from mtpp_dsl.solvers.decomposition.settle import Settling
 from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
+from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from tests.makespans import best_of, makespan_problem
 
 MAKESPAN = Objective("makespan")

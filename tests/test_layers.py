@@ -69,7 +69,7 @@ BELOW = {  # what a part of the core may import beside the data and itself
     "honoured": {"registry"},
 }
 TOP = {"", "__main__", "api", "builder", "checkpoint", "cli"}  # may import all of the core; nothing below imports them
-CP_SAT = {f"mtpp_dsl.solvers.cpsat.{module}" for module in ("batch_model", "model", "worker")}
+CP_SAT = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "model", "worker")}
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 
 
@@ -143,7 +143,7 @@ def test_models_import_no_solver(name: str) -> None:
 def test_solvers_import_no_model(name: str) -> None:
     """Solvers take any formulation by contract; Pyomo and MIP packages appear in solvers/mip alone."""
     assert set(ours(name)) <= DATA | {"solvers", "registry", "verification", "infeasible", "lazy"}
-    if not name.startswith("mtpp_dsl.solvers.mip") and name not in CP_SAT:
+    if not name.startswith("mtpp_dsl.solvers.backends.mip") and name not in CP_SAT:
         assert "pyo" not in MODULES[name].read_text(encoding="utf-8").split()
         assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
 

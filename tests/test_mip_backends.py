@@ -19,12 +19,12 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, available, load
-from mtpp_dsl.solvers.mip import scip
-from mtpp_dsl.solvers.mip.bridge import Bridge
-from mtpp_dsl.solvers.mip.files import not_above
-from mtpp_dsl.solvers.mip.highs_options import set_options
+from mtpp_dsl.solvers.backends.mip import scip
+from mtpp_dsl.solvers.backends.mip.bridge import Bridge
+from mtpp_dsl.solvers.backends.mip.highs_options import set_options
+from mtpp_dsl.solvers.backends.mip.lp_files import not_above
+from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.mip.method import MipMethod
-from mtpp_dsl.solvers.mip.process import run
 
 NAMES = list(available(BACKENDS))
 
@@ -215,7 +215,7 @@ def test_options_are_read_as_their_type() -> None:
 
 def test_a_program_that_does_not_stop_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law: a solver that ignores an interrupt and its limit does not hold us up."""
-    monkeypatch.setattr("mtpp_dsl.solvers.mip.process.GRACE", 0.3)
+    monkeypatch.setattr("mtpp_dsl.solvers.backends.mip.programs.GRACE", 0.3)
     deaf = (
         "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('here', flush=True); time.sleep(60)"
     )

@@ -25,7 +25,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.mip.highs import Highs
+from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from tests.oracle import optimum
 from tests.strategies import plain_problems

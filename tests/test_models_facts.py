@@ -198,7 +198,7 @@ def test_known_plans_shrink_the_model_and_lift_its_root() -> None:
 
 
 def root(model: object) -> float:
-    from mtpp_dsl.solvers.mip.bridge import Bridge
+    from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 
     highs = Bridge(model).highs
     highs.setOptionValue("solve_relaxation", True)

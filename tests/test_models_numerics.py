@@ -37,8 +37,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.mip.conflict import explain
-from mtpp_dsl.solvers.mip.highs import Highs
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.views.merged import merged
 from tests.oracle import optimum

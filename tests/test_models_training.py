@@ -15,8 +15,8 @@ from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.ideals.method import Ideals
-from mtpp_dsl.solvers.mip.bridge import Bridge
 from mtpp_dsl.solvers.mip.method import MipMethod
 from mtpp_dsl.views.merged import merged
 

@@ -15,9 +15,9 @@ from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.cpsat.engine import Engine, availability
-from mtpp_dsl.solvers.cpsat.request import Effort
-from mtpp_dsl.solvers.cpsat.whole import lower, timetable
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
+from mtpp_dsl.solvers.backends.cpsat.request import Effort
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower, timetable
 from mtpp_dsl.solvers.neighbourhoods.choice import Kind
 from mtpp_dsl.solvers.neighbourhoods.method import Lns
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline

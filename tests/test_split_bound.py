@@ -29,9 +29,9 @@ from mtpp_dsl.plugins import samples
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
-from mtpp_dsl.solvers.cpsat.ask import ask
-from mtpp_dsl.solvers.cpsat.engine import Pool, availability
-from mtpp_dsl.solvers.cpsat.request import Effort
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.pool import ask
+from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.splitting import bound as bounding
 from mtpp_dsl.solvers.splitting import bound_side, bound_work
 from mtpp_dsl.solvers.splitting.bound import SplitBound, bound

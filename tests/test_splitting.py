@@ -17,7 +17,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
-from mtpp_dsl.solvers.cpsat.method import Scheduling
+from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import ByMethod
 from mtpp_dsl.solvers.splitting.method import MilpSplit

@@ -18,7 +18,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.mip import highs
+from mtpp_dsl.solvers.backends.mip import highs
 from tests.test_portfolio import problem_of
 
 SLACK = 3.0

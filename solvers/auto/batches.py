@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.auto.steps import Steps
-from mtpp_dsl.solvers.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
@@ -65,7 +65,7 @@ class BatchRun(Steps):
         solver = self.limits.solver
         if solver in ("highs", "cp-sat"):
             if availability().ok:
-                yield built_in("mtpp_dsl.solvers.cpsat.method:BatchScheduling")("batched")
+                yield built_in("mtpp_dsl.solvers.methods.cp_sat:BatchScheduling")("batched")
             else:
                 better = f"CP-SAT solves schedules much better than what is installed: {availability().install}"
                 self.notes.append(better)

@@ -60,8 +60,8 @@ class Auto(MethodBase):
         """
         if limits.write_model is not None or limits.solver_options:
             raise Refused("auto may use several solvers, or none: choose the method whose model or solver is meant")
-        from mtpp_dsl.solvers.cpsat.limits import check as check_engine
-        from mtpp_dsl.solvers.mip.limits import check
+        from mtpp_dsl.solvers.backends.cpsat.unsupported import check as check_engine
+        from mtpp_dsl.solvers.backends.mip.unsupported import check
 
         run = _run_of(problem)
         if limits.solver not in self.engines:

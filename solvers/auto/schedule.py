@@ -12,7 +12,7 @@ from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
 from mtpp_dsl.solvers.auto.steps import Steps
-from mtpp_dsl.solvers.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
@@ -100,7 +100,7 @@ class ScheduleRun(Steps):
     def models(self) -> Iterator[Method]:
         """Yield the model of CP-SAT, where it is there, and the mixed-integer programme."""
         if self.by_modules:
-            yield built_in("mtpp_dsl.solvers.cpsat.method:Scheduling")("moirai")
+            yield built_in("mtpp_dsl.solvers.methods.cp_sat:Scheduling")("moirai")
         if self.limits.solver != "cp-sat":
             formulation = load(FORMULATIONS, "moirai")()
             yield built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)

@@ -10,12 +10,12 @@ from time import monotonic
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.bounds.attempt import Verdict
 from mtpp_dsl.solvers.bounds.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units
 from mtpp_dsl.solvers.bounds.points import Point
 from mtpp_dsl.solvers.bounds.pool import Pool, weigh
-from mtpp_dsl.solvers.mip.matrix import CoveringProgramme
 
 __all__ = ["Chain", "ChainProof"]
 

@@ -14,13 +14,13 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.attempt import Attempt, Proof
 from mtpp_dsl.solvers.bounds.columns import Columns
 from mtpp_dsl.solvers.bounds.groups import Groups, dearest_plan, groups_of, sizes_at
 from mtpp_dsl.solvers.bounds.pipeline import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
-from mtpp_dsl.solvers.mip.matrix import by
 
 __all__ = ["Configuration"]
 

@@ -9,8 +9,8 @@ from math import ceil, floor, inf
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.solvers.backends.mip.matrix import Rows, maximise
 from mtpp_dsl.solvers.bounds.groups import BITS, Groups, Sizes
-from mtpp_dsl.solvers.mip.matrix import Rows, maximise
 
 __all__ = ["Pricing", "Verdict"]
 

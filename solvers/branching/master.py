@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.mip.matrix import CoveringProgramme
+from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 
 __all__ = ["Master"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.cpsat.request import NEVER, Request, Solution, request
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, Solution, request
 from mtpp_dsl.solvers.decomposition.arrange import Arrangement
 from mtpp_dsl.solvers.decomposition.piece import Piece
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.request import NEVER, Answer, Effort
-from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Answer, Effort
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.decomposition.beside import Sides
 from mtpp_dsl.solvers.decomposition.labels import Best, least_larger
 from mtpp_dsl.solvers.decomposition.piece import Piece

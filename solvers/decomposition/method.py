@@ -14,7 +14,7 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, modules
-from mtpp_dsl.solvers.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.decomposition.parts import Parts
 from mtpp_dsl.views.tasks import why_not
@@ -48,7 +48,7 @@ class _ByParts(ABC):
             SolverError: ortools is missing, or a process of it died.
             UsageError: an option that CP-SAT does not have.
         """
-        from mtpp_dsl.solvers.cpsat.limits import check
+        from mtpp_dsl.solvers.backends.cpsat.unsupported import check
         from mtpp_dsl.solvers.decomposition.run import Run
 
         reason = self.accepts(problem)

@@ -8,8 +8,8 @@ from mtpp_dsl.contracts import Limits
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.algorithms.cut_nodes import Module
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.decomposition.balance import Balance
 from mtpp_dsl.solvers.decomposition.beside import beside
 from mtpp_dsl.solvers.decomposition.piece import piece_of

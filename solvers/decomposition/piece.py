@@ -9,8 +9,8 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
-from mtpp_dsl.solvers.cpsat.request import NEVER
-from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 
 __all__ = ["Piece", "piece_of"]
 

@@ -12,10 +12,10 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
-from mtpp_dsl.solvers.cpsat.clash import clash
-from mtpp_dsl.solvers.cpsat.engine import Pool, by
-from mtpp_dsl.solvers.cpsat.request import Solution
-from mtpp_dsl.solvers.cpsat.whole import Whole, lower, timetable
+from mtpp_dsl.solvers.backends.cpsat.conflict import clash
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool, by
+from mtpp_dsl.solvers.backends.cpsat.request import Solution
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, lower, timetable
 from mtpp_dsl.solvers.decomposition.balance import Balance
 from mtpp_dsl.solvers.decomposition.classes import grouped
 from mtpp_dsl.solvers.decomposition.completion import completions

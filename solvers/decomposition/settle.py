@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.request import Answer, Effort
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
 from mtpp_dsl.solvers.decomposition.arrange import Arrangement
 from mtpp_dsl.solvers.decomposition.ask import arranged, asked
 from mtpp_dsl.solvers.decomposition.chain import Way, shortest

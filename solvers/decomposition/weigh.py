@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
-from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.decomposition.beside import Beside, Sides
 from mtpp_dsl.solvers.decomposition.piece import Piece
 

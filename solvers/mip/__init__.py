@@ -1,5 +1,1 @@
-"""MIP solvers behind one contract."""
-
-from mtpp_dsl.base.lazy import before_pyomo
-
-before_pyomo()
+"""TODO solvers/mip."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Progress
 from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.backends.mip.model_files import member_path
 from mtpp_dsl.solvers.mip.one import Proven, Solved, solve_one
-from mtpp_dsl.solvers.mip.write import member_path
 
 __all__ = ["FamilySolved", "solve_family"]
 

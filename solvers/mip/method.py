@@ -28,17 +28,17 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, is_built_in, load
+from mtpp_dsl.solvers.backends.mip.model_files import member_path, write_model
+from mtpp_dsl.solvers.backends.mip.unsupported import check
 from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.mip.apart import solve_apart, worthwhile
 from mtpp_dsl.solvers.mip.certificate import bound_of
 from mtpp_dsl.solvers.mip.conflict import explain
 from mtpp_dsl.solvers.mip.family import solve_family
 from mtpp_dsl.solvers.mip.known import Known
-from mtpp_dsl.solvers.mip.limits import check
 from mtpp_dsl.solvers.mip.one import Proven, solve_one
 from mtpp_dsl.solvers.mip.own_rows import has_own_rows, scope, stronger, too_high
 from mtpp_dsl.solvers.mip.proof import certificate_of
-from mtpp_dsl.solvers.mip.write import member_path, write_model
 
 __all__ = ["MipMethod"]
 

@@ -12,7 +12,7 @@ from mtpp_dsl.base.lazy import MODELLING, pyo
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Outcome, Progress, backend_traits, model_traits
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.mip.write import write_model
+from mtpp_dsl.solvers.backends.mip.model_files import write_model
 
 __all__ = ["FEASIBILITY", "Proven", "Solved", "solve_one"]
 

@@ -12,10 +12,10 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.problem.graph import Bools
-from mtpp_dsl.solvers.cpsat.batch_request import BatchSolution
-from mtpp_dsl.solvers.cpsat.batches import WholeBatches
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.request import Effort, Reply
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
+from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchSolution
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply
 from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.neighbourhoods.batch_window import BatchWindow
 from mtpp_dsl.solvers.runtime.results import Taker

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.cpsat.batches import WholeBatches
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
 
 __all__ = ["BatchTimeline"]
 

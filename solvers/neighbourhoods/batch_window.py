@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest, BatchSolution
-from mtpp_dsl.solvers.cpsat.batches import WholeBatches
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
+from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
 
 __all__ = ["BatchWindow"]

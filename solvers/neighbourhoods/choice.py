@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.cpsat.request import Status
-from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.backends.cpsat.request import Status
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
 from mtpp_dsl.solvers.neighbourhoods.window import Window
 

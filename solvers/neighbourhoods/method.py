@@ -10,13 +10,13 @@ from mtpp_dsl.contracts import Availability, Gives, Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.cpsat.batches import lower_batches
-from mtpp_dsl.solvers.cpsat.clash import clash
-from mtpp_dsl.solvers.cpsat.engine import Engine, Pool, availability
-from mtpp_dsl.solvers.cpsat.limits import check, effort
-from mtpp_dsl.solvers.cpsat.run import Lower
-from mtpp_dsl.solvers.cpsat.starts import known
-from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+from mtpp_dsl.solvers.backends.cpsat.call import Lower
+from mtpp_dsl.solvers.backends.cpsat.conflict import clash
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.first_plans import known
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.runtime.portfolio.race import cores

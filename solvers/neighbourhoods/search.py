@@ -11,9 +11,9 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import relative_gap
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.request import Answer, Effort
-from mtpp_dsl.solvers.cpsat.whole import Whole, timetable
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, timetable
 from mtpp_dsl.solvers.neighbourhoods.choice import Choice, Chooser
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
 from mtpp_dsl.solvers.runtime.results import Taker

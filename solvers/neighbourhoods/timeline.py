@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 
 __all__ = ["Timeline"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.cpsat.request import NEVER, Busy, Request, Solution, request
-from mtpp_dsl.solvers.cpsat.whole import Whole
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Busy, Request, Solution, request
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
 
 __all__ = ["Window"]

@@ -13,10 +13,10 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import WANTED, Split, split
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability, by
+from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
 from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
 from mtpp_dsl.solvers.bounds.shortest import shortest
-from mtpp_dsl.solvers.cpsat.engine import Pool, availability, by
-from mtpp_dsl.solvers.cpsat.limits import check, effort
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.splitting.bound_ask import Asking
 from mtpp_dsl.solvers.splitting.bound_rounds import Best, Rounds, joined

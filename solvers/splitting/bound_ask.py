@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.request import Effort
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.request import Effort
 
 __all__ = ["Asking"]
 

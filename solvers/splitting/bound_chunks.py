@@ -23,8 +23,8 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.cpsat.paths import lists, ordered
-from mtpp_dsl.solvers.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.task_paths import lists, ordered
 from mtpp_dsl.solvers.splitting.bound_side import Side
 from mtpp_dsl.solvers.splitting.bound_work import rounded
 

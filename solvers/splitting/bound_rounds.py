@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.cpsat.paths import ordered, tails
-from mtpp_dsl.solvers.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails
 from mtpp_dsl.solvers.splitting.bound_ask import Asking
 from mtpp_dsl.solvers.splitting.bound_chunks import Recursion
 from mtpp_dsl.solvers.splitting.bound_side import Part, Side, reverse

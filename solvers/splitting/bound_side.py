@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.cpsat.paths import heads, lists, ordered
-from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.backends.cpsat.task_paths import heads, lists, ordered
 
 __all__ = ["Part", "Side", "reverse", "within"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from mtpp_dsl.constraints import BreakSymmetry
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.cpsat.batch_request import BatchRequest
-from mtpp_dsl.solvers.cpsat.batches import lower_batches
-from mtpp_dsl.solvers.cpsat.request import NEVER, Request, request
-from mtpp_dsl.solvers.cpsat.scale import Scale
-from mtpp_dsl.solvers.cpsat.whole import lower
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
 from mtpp_dsl.solvers.splitting.bound_side import apart_of, within
 from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
 from mtpp_dsl.views.tasks import HONOURS

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER
 
 __all__ = ["STEPS", "Work", "interval", "monotone", "rounded", "spread"]
 

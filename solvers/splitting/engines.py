@@ -15,11 +15,11 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.first_plans import known
+from mtpp_dsl.solvers.backends.cpsat.pool import ask
+from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.batched.annealing import improve
-from mtpp_dsl.solvers.cpsat.ask import ask
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.request import Effort
-from mtpp_dsl.solvers.cpsat.starts import known
 from mtpp_dsl.solvers.splitting.floor import floor
 
 __all__ = ["ByCpSat", "ByMethod", "Engine", "Found", "listed"]

@@ -11,9 +11,9 @@ from mtpp_dsl.contracts import Formulation, Gives, Limits, Method, MethodBase, P
 from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.cpsat.engine import availability
-from mtpp_dsl.solvers.cpsat.engine import by as cpsat
-from mtpp_dsl.solvers.cpsat.limits import check
+from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.engine import by as cpsat
+from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.splitting.engines import ByCpSat, ByMethod, Engine
 from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED

@@ -9,10 +9,10 @@ from mtpp_dsl import registry
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+from mtpp_dsl.solvers.backends.cpsat.engine import Pool
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.batched.annealing import improve
-from mtpp_dsl.solvers.cpsat.batches import lower_batches
-from mtpp_dsl.solvers.cpsat.engine import Pool
-from mtpp_dsl.solvers.cpsat.whole import lower
 from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
 from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.runtime.results import Ended, Taker

@@ -18,7 +18,7 @@ from mtpp_dsl.plans.result import Bound, Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
-from mtpp_dsl.solvers.cpsat.starts import known
+from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.runtime.results import Taker
 from mtpp_dsl.solvers.splitting.classes import grouped
 from mtpp_dsl.solvers.splitting.engines import Engine

@@ -1,0 +1,178 @@
+"""A batched throughput as a request, and a solution as a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.plans.batches import Batches
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
+from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
+from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
+from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.views.symmetry import ordered, rankings
+
+__all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
+
+
+@dataclass(frozen=True, eq=False)
+class WholeBatches:
+    """A problem in whole numbers.
+
+    Attributes:
+        instance: the problem.
+        scale: what a unit of time is.
+        request: what CP-SAT is asked.
+        complete: whether every problem that has a plan has one by the request's cutoff.
+    """
+
+    instance: BatchInstance
+    scale: Scale
+    request: BatchRequest
+    complete: bool
+
+    def plans(self, solution: BatchSolution) -> list[Plan]:
+        """Return the plan that *solution* means, in its order and exact times."""
+        problem, priority = self.instance.problem, self._priority(solution)
+        if self.request.barrier:
+            return [behind_barriers(problem, solution.device, priority)]
+        return [self.instance.plan(solution.device, priority)]
+
+    def over(self, plan: Plan) -> bool:
+        """Return whether a plan exceeds a memory, within the tolerance of the check."""
+        assert plan.batches is not None
+        batching = self.instance.batching
+        chunks = plan.batches.sizes // batching.chunk
+        used = ((chunks > 0) * batching.weights[:, None] + chunks * batching.share[:, None]).sum(axis=0)
+        return bool((used > self.instance.limit * (1 + 1e-12)).any())
+
+    def _priority(self, solution: BatchSolution) -> Floats:
+        """Return [n, k] places in the order of starts; of what is at one moment, the shorter comes first."""
+        n, k = solution.start.shape
+        counts = (solution.device[:, :, None] == np.arange(k)).sum(axis=1)
+        takes = np.take_along_axis(self.request.duration, counts[:, :, None], axis=2)[:, :, 0]
+        place = np.empty(n)
+        place[self.instance.graph.topological_order] = np.arange(n)
+        order = np.lexsort(
+            (np.repeat(place, k), (solution.start + takes).ravel(), solution.start.ravel()),
+        )
+        priority = np.empty(n * k)
+        priority[order] = np.arange(n * k)
+        return priority.reshape(n, k)
+
+
+def lower_batches(
+    problem: Problem,
+    plan: Plan | None = None,
+    *,
+    strict: bool = False,
+    at_least: float = 0.0,
+    within: float = inf,
+    barrier: bool = False,
+) -> WholeBatches:
+    """Return *problem* in whole numbers.
+
+    Args:
+        problem: a batched throughput.
+        plan: one that is known; the request is then for plans that cost no more, and starts from it.
+        strict: whether memory limits hold to the last byte, or as far as the independent check lets them be passed:
+            strictly for plans, not for bounds.
+        at_least: a cost that no plan is below.
+        within: the request is for plans that cost no more.
+        barrier: whether all batches of a node end before any of a node that reads it starts; also in *plan*.
+    """
+    instance = BatchInstance.of(problem)
+    longest = _serial(instance) if plan is None else evaluate(problem, plan).cost
+    complete = plan is None and longest <= within
+    longest = min(longest, within)
+    times = np.concatenate([instance.time.ravel(), instance.fixed.ravel(), instance.growing.ravel()])
+    units = scale(times, longest, instance.n * instance.k + instance.m)
+    batching = instance.batching
+    sizes, capacities = memory(
+        np.concatenate([batching.weights, batching.share]),
+        instance.limit,
+        strict=strict,
+        times=np.repeat([1, instance.chunks], instance.n),
+    )
+    cutoff = units.by(longest)
+    request = BatchRequest(
+        duration=units.down(shorter(instance.time, longest)),
+        alone=instance.time > 0,
+        tails=instance.graph.tails,
+        heads=instance.graph.heads,
+        row=instance.row,
+        fixed=units.down(shorter(instance.fixed, longest)),
+        growing=units.down(shorter(instance.growing, longest)),
+        barrier=barrier,
+        cutoff=cutoff,
+        at_least=min(cutoff, units.down(np.array([at_least])).item()),
+        weights=sizes[: instance.n],
+        share=sizes[instance.n :],
+        capacity=capacities,
+        together=instance.together,
+        apart=instance.apart,
+        pins=instance.pins,
+        ranks=tuple(rankings(problem)),
+        head=np.zeros((instance.n, instance.k), np.int64),
+        tail=np.zeros((instance.n, instance.k), np.int64),
+        hint=None if plan is None else _hint(units, ordered(problem, plan), batching.chunk),
+    )
+    return WholeBatches(instance, units, request, complete)
+
+
+def behind_barriers(problem: Problem, device: Ints, priority: Floats) -> Plan:
+    """Return the earliest plan in which every batch waits for all batches of the nodes that it reads.
+
+    As :func:`mtpp_dsl.plans.batches.timed`, with the precedence of ghannane2023, (3.3), as printed.
+
+    Args:
+        problem: a batched throughput.
+        device: [n, chunks].
+        priority: [n, devices] of batches, none before those that it waits for.
+    """
+    batching, graph, k = problem.batching, problem.graph, problem.k
+    counts = (device[:, :, None] == np.arange(k)).sum(axis=1)
+    takes = np.take_along_axis(batching.time, counts[:, :, None], axis=2)[:, :, 0]
+    start, end = np.full((2, graph.n, k), np.nan)
+    free = np.zeros(k)
+    nodes, devices = np.nonzero(counts)
+    for i in np.lexsort((np.argsort(graph.topological_order)[nodes], priority[nodes, devices])).tolist():
+        v, f = int(nodes[i]), int(devices[i])
+        ready = float(free[f]) if takes[v, f] > 0 else 0.0
+        for e in graph.by_head[graph.offsets_in[v] : graph.offsets_in[v + 1]].tolist():
+            u = int(graph.tails[e])
+            shared = np.bincount(device[u][device[v] == f], minlength=k)
+            for d in np.flatnonzero(counts[u]).tolist():
+                carried = 0.0
+                if shared[d]:
+                    inputs = int(shared[d]) * batching.chunk
+                    carried = (
+                        problem.transfers.scaled(e, d, f, inputs)
+                        if batching.per_input
+                        else problem.transfers.time(e, d, f)
+                    )
+                ready = max(ready, float(end[u, d]) + carried)
+        start[v, f], end[v, f] = ready, ready + takes[v, f]
+        if takes[v, f] > 0:
+            free[f] = end[v, f]
+    return Plan.of_batches(Batches.create(problem, device, start, end))
+
+
+def _serial(instance: BatchInstance) -> float:
+    """Return when everything has ended if nothing ever overlaps, wherever it runs."""
+    work = np.where(np.isfinite(instance.time), instance.time, 0.0).max(axis=2).sum()
+    carried = instance.fixed + instance.chunks * instance.growing
+    longest = np.where(np.isfinite(carried), carried, 0.0).max(axis=(1, 2), initial=0.0)
+    return float(work + longest[instance.row].sum())
+
+
+def _hint(units: Scale, plan: Plan, chunk: int) -> BatchSolution:
+    assert plan.batches is not None
+    start = np.nan_to_num(plan.batches.start)
+    return BatchSolution(plan.batches.device[:, ::chunk], units.down(start))

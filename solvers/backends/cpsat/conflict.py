@@ -1,0 +1,61 @@
+"""Which constraints of a problem without a plan clash: each is left out in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.constraints import BatchSizes, PinChunks
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.result import Infeasibility
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
+
+if TYPE_CHECKING:
+    from mtpp_dsl.solvers.backends.cpsat.call import Lower
+
+__all__ = ["clash"]
+
+ALL, EACH = 30.0, 5.0
+"""Seconds for the whole filter, and for each of its questions."""
+
+
+def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any] = lower) -> Infeasibility:
+    """Return constraints of *problem*, known to have no plan, that cannot hold together.
+
+    What the rest has no plan without stays left out. ``minimal`` is True if every question was answered in time: then
+    the rest without any one of them has a plan. What says which batches there are stays: without it there are others.
+    *makes* turns a problem into what CP-SAT is asked.
+    """
+    budget = limits.within(ALL, gap=0.999, start=None)
+    stay = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks))]
+    kept, minimal = [constraint for constraint in problem.constraints if constraint not in stay], True
+    with Engine() as engine:
+        for constraint in list(kept):
+            rest = [other for other in kept if other is not constraint]
+            if progress.stopped or budget.remaining <= 0:
+                minimal = False
+                break
+            answer = _has_plan(engine, makes, problem.with_constraints([*stay, *rest]), budget, progress)
+            kept = rest if answer is False else kept
+            minimal &= answer is not None
+    if not kept and stay:
+        reason = "no batches that devices support make up all inputs of some node, where it can get them"
+        return Infeasibility(reason, tuple(map(str, stay)))
+    if not kept:
+        return Infeasibility("no plan exists, whatever the constraints: no device, or no link, for some node")
+    number = "this constraint cannot" if len(kept) == 1 else f"these {len(kept)} constraints cannot all"
+    return Infeasibility(f"{number} hold", tuple(map(str, kept)), minimal)
+
+
+def _has_plan(engine: Engine, makes: Lower[Any], problem: Problem, budget: Limits, progress: Progress) -> bool | None:
+    """Return whether *problem* has a plan, or None if that took too long to tell."""
+    if quick(problem) is not None:
+        return False
+    whole = makes(problem)
+    answer = engine.solve(whole.request, effort(budget, EACH), stopped=lambda: progress.stopped)
+    if answer.status == "infeasible":
+        return False if whole.complete else None
+    return None if answer.solution is None else True

@@ -1,0 +1,183 @@
+"""The process that runs CP-SAT: requests on its standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from traceback import format_exc
+from typing import Any, BinaryIO, TypeAlias
+
+from ortools.sat.python import cp_model
+
+from mtpp_dsl.solvers.backends.cpsat.batch_model import BatchModel
+from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
+from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
+from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply, Request, Status
+from mtpp_dsl.solvers.backends.cpsat.sample_model import Model
+from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
+from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
+
+__all__ = ["main"]
+
+PROBING = "probing_deterministic_time_limit"
+LARGE, QUICK_PROBING = 5_000, 0.05
+"""Probing of models with more variables does not look at the clock for 20 s and more, and finds next to nothing."""
+TURNS = "interleave_search"
+"""On one thread, several searches in turns: of batches they find better plans than one that is never left."""
+STATUS: dict[int, Status] = {
+    cp_model.OPTIMAL: "optimal",
+    cp_model.FEASIBLE: "feasible",
+    cp_model.INFEASIBLE: "infeasible",
+}
+Question: TypeAlias = Request | BatchRequest
+
+
+class _Worker:
+    """Answers requests one after another; hears in between that it should stop."""
+
+    def __init__(self, source: BinaryIO, out: BinaryIO) -> None:
+        self._source, self._out = source, out
+        self._jobs: SimpleQueue[tuple[int, Question, Effort, bool]] = SimpleQueue()
+        self._sending, self._lock = Lock(), Lock()
+        self._cancelled = -1
+        self._current: tuple[int, Any] = (-1, None)
+
+    def run(self) -> None:
+        """Answer until standard input ends."""
+        Thread(target=self._listen, daemon=True).start()
+        while True:
+            number, request, effort, wordy = self._jobs.get()
+            try:
+                self._tell("done", number, self._answer(number, request, effort, wordy))
+            except _Unknown as error:
+                self._tell("wrong", number, str(error))
+            except Exception:
+                self._tell("failed", number, format_exc())
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                kind, number, *job = receive(self._source)
+                if kind == "solve":
+                    request, effort, wordy = job
+                    self._jobs.put((number, request, effort, wordy))
+                else:
+                    self._cancel(number)
+        except EOFError:
+            os._exit(0)  # whoever started us has gone
+
+    def _cancel(self, number: int) -> None:
+        with self._lock:
+            self._cancelled = max(self._cancelled, number)
+            current, solver = self._current
+        if current <= number and solver is not None:
+            solver.stop_search()
+
+    def _tell(self, kind: str, number: int, *values: Any) -> None:
+        with self._sending:
+            try:
+                send(self._out, (kind, number, *values))
+            except OSError:
+                os._exit(0)
+
+    def _answer(self, number: int, request: Question, effort: Effort, wordy: bool) -> Reply[Any]:
+        began = monotonic()
+        solver = cp_model.CpSolver()
+        _set(solver.parameters, effort, wordy)
+        model = _model(request)
+        if model is None:
+            return Reply("infeasible", None, request.cutoff + 1, None, monotonic() - began)
+        if len(model.model.proto.variables) > LARGE and PROBING not in effort.options:
+            setattr(solver.parameters, PROBING, QUICK_PROBING)
+        if isinstance(request, BatchRequest) and effort.threads == 1 and TURNS not in effort.options:
+            setattr(solver.parameters, TURNS, True)
+        solver.parameters.max_time_in_seconds = max(0.0, effort.seconds - (monotonic() - began))
+        solver.best_bound_callback = lambda bound: self._tell("bound", number, round(bound))
+        if wordy:
+            solver.log_callback = lambda line: self._tell("log", number, line)
+        with self._lock:
+            self._current = number, solver
+            cancelled = self._cancelled >= number
+        if cancelled:
+            return Reply("unknown", None, request.at_least, None, monotonic() - began)
+        status = solver.solve(model.model, _Listener(self, number, model))
+        with self._lock:
+            self._current = -1, None
+        if status == cp_model.MODEL_INVALID:
+            raise RuntimeError(f"CP-SAT calls the model invalid: {model.model.validate()}")
+        return _read(solver, status, model, monotonic() - began)
+
+    def found(self, number: int, model: Model | BatchModel, value: int, callback: Any) -> None:
+        """Pass a solution on."""
+        self._tell("plan", number, value, model.read(callback.value))
+
+
+class _Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+    def __init__(self, worker: _Worker, number: int, model: Model | BatchModel) -> None:
+        super().__init__()
+        self._worker, self._number, self._model = worker, number, model
+
+    def on_solution_callback(self) -> None:
+        self._worker.found(self._number, self._model, round(self.objective_value), self)
+
+
+class _Unknown(Exception):
+    """A parameter that CP-SAT does not have, or does not take."""
+
+
+def _model(request: Question) -> Model | BatchModel | None:
+    """Return the model of a request; None if nothing ends by its cutoff."""
+    if isinstance(request, BatchRequest):
+        batches = narrowed_batches(request)
+        return None if batches is None else BatchModel(batches)
+    tasks = narrowed(request)
+    return None if tasks is None else Model(tasks)
+
+
+def _set(parameters: Any, effort: Effort, wordy: bool) -> None:
+    """Set parameters: those of the user first, as reading text forgets all others."""
+    known = [name for name in dir(parameters) if name.islower() and name[0] != "_"]
+    known = [name for name in known if not callable(getattr(parameters, name))]
+    lines = []
+    for name, value in effort.options.items():
+        if name not in known:
+            raise _Unknown(f"CP-SAT has no parameter {name!r}|{' '.join(known)}")
+        forms = [f"{name}: {form}" for form in _forms(value)]
+        line = next((form for form in forms if cp_model.CpSolver().parameters.parse_text_format(form)), None)
+        if line is None:
+            raise _Unknown(f"CP-SAT refuses {value!r} for parameter {name!r}")
+        lines.append(line)
+    parameters.parse_text_format("\n".join(lines))
+    parameters.num_workers = effort.threads
+    parameters.random_seed = effort.seed % 2**31
+    parameters.relative_gap_limit = effort.gap
+    parameters.presolve_inclusion_work_limit = 0  # ortools 9.15 presolves optima away with it (or-tools #5293)
+    parameters.log_search_progress = wordy
+    parameters.log_to_stdout = False
+
+
+def _forms(value: object) -> tuple[str, str]:
+    """Return a value as protocol buffers read it: as a number, a word or a truth, and as text."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text, f'"{text}"'
+
+
+def _read(solver: Any, status: int, model: Model | BatchModel, seconds: float) -> Reply[Any]:
+    word = STATUS.get(status, "unknown")
+    cutoff, at_least = model.request.cutoff, model.request.at_least
+    if word == "infeasible":
+        return Reply(word, None, cutoff + 1, None, seconds)
+    bound = max(at_least, round(solver.best_objective_bound))
+    if word == "unknown":
+        return Reply(word, None, min(bound, cutoff), None, seconds)
+    return Reply(word, round(solver.objective_value), bound, model.read(solver.value), seconds)
+
+
+def main() -> None:
+    """Answer requests; what is printed on the way goes to the standard error."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    _Worker(sys.stdin.buffer, out).run()

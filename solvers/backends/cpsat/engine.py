@@ -1,0 +1,206 @@
+"""Processes of CP-SAT: started once, asked many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from math import inf
+from threading import Lock
+from time import monotonic
+from types import TracebackType
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
+from mtpp_dsl.solvers.backends.cpsat.process import Process, availability
+from mtpp_dsl.solvers.backends.cpsat.request import Asked, Effort, Reply
+
+__all__ = ["Engine", "Pool", "availability", "by"]
+
+LOOK = 0.05
+"""Seconds between looks at the clock and at whether somebody asked to stop."""
+AGAIN = 0.5
+"""Seconds between words to CP-SAT that it should stop."""
+GRACE, STOP_GRACE = 5.0, 1.0
+"""Seconds that CP-SAT may go on after its time, as its process takes some to start, or after it was asked to stop."""
+
+S = TypeVar("S")
+News: TypeAlias = Callable[[int | None, S | None, int | None], None]
+"""Hears of a solution (its value and itself) or of a bound, as they are found."""
+
+
+def by() -> str:
+    """Return the name of the solver and its version, for bounds."""
+    return f"cp-sat {availability().version}".rstrip()
+
+
+class Engine:
+    """One process of CP-SAT, started when first asked; use it as a context, or close it.
+
+    Not for two threads at a time; see :class:`Pool`.
+    """
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._number = 0
+
+    def solve(
+        self,
+        request: Asked[S],
+        effort: Effort | None = None,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        news: News[S] | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> Reply[S]:
+        """Return the answer to a request.
+
+        Args:
+            request: what is asked.
+            effort: limits; None for none, on one thread.
+            stopped: asked many times a second whether to stop with what there is.
+            news: hears of solutions and bounds as they are found.
+            log: hears the lines of CP-SAT's log.
+
+        Raises:
+            SolverError: ortools is not installed, or its process died.
+            UsageError: an option of *effort* that CP-SAT does not have, or whose value it refuses.
+        """
+        effort = effort or Effort()
+        if self._process is None or not self._process.alive:
+            self.close()
+            self._process = Process()
+        self._number += 1
+        wait = _Wait(self._process, self._number, request, effort, stopped, news, log)
+        answer = wait.answer()
+        if wait.killed:
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """End the process; the next request starts another."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class _Wait(Generic[S]):
+    """Waits for one answer."""
+
+    def __init__(
+        self,
+        process: Process,
+        number: int,
+        request: Asked[S],
+        effort: Effort,
+        stopped: Callable[[], bool],
+        news: News[S] | None,
+        log: Callable[[str], None] | None,
+    ) -> None:
+        self._process, self._number, self._request = process, number, request
+        self._stopped, self._news, self._log = stopped, news, log
+        self._until = monotonic() + effort.seconds + GRACE
+        self._best: tuple[int, S] | None = None
+        self._bound = request.at_least
+        self.killed = False
+        process.tell("solve", number, request, effort, log is not None)
+
+    def answer(self) -> Reply[S]:
+        """Return the answer, or what is known when it does not come in time."""
+        again = inf
+        while True:
+            message = self._process.hear(LOOK)
+            if message is not None and message[1] == self._number:
+                found = self._take(*message)
+                if found is not None:
+                    return found
+            if again == inf and self._stopped():
+                again, self._until = monotonic(), min(self._until, monotonic() + STOP_GRACE)
+            if monotonic() >= again:  # more than once: one that comes while CP-SAT is about to begin is lost
+                again = monotonic() + AGAIN
+                self._process.tell("stop", self._number)
+            if message is None and monotonic() > self._until:
+                self.killed = True
+                value, solution = self._best or (None, None)
+                return Reply("unknown" if value is None else "feasible", value, self._bound, solution)
+
+    def _take(self, kind: str, _: int, *values: Any) -> Reply[S] | None:
+        """Take a message; return the answer if it is that."""
+        match kind:
+            case "done":
+                answer: Reply[S] = values[0]
+                return answer
+            case "plan":
+                value, solution = values
+                self._best = value, solution
+                if self._news is not None:
+                    self._news(value, solution, None)
+            case "bound":
+                self._bound = max(self._bound, values[0])
+                if self._news is not None:
+                    self._news(None, None, values[0])
+            case "log" if self._log is not None:
+                self._log(values[0])
+            case "wrong":
+                text, _, known = values[0].partition("|")
+                word = text.split("'")[1]
+                raise UsageError(f"{text}{did_you_mean(word, known.split())}")
+            case "failed":
+                raise SolverError(f"CP-SAT failed: {values[0].strip().splitlines()[-1]}")
+        return None
+
+
+class Pool:
+    """Several processes of CP-SAT, for requests from several threads; use it as a context, or close it.
+
+    Args:
+        size: how many run at once; each is started when it is first needed.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._engines = [Engine() for _ in range(size)]
+        self._idle = list(self._engines)
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(size)
+        self._closed = False
+
+    def submit(
+        self,
+        request: Asked[S],
+        effort: Effort | None = None,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        news: News[S] | None = None,
+    ) -> Future[Reply[S]]:
+        """Return the answer to come; requests wait their turn. What :meth:`Engine.solve` raises, its result does."""
+        return self._threads.submit(self._solve, request, effort, stopped, news)
+
+    def _solve(
+        self, request: Asked[S], effort: Effort | None, stopped: Callable[[], bool], news: News[S] | None
+    ) -> Reply[S]:
+        with self._lock:
+            engine = self._idle.pop()
+        try:
+            return engine.solve(request, effort, stopped=lambda: self._closed or stopped(), news=news)
+        finally:
+            with self._lock:
+                self._idle.append(engine)
+
+    def close(self) -> None:
+        """Stop what runs, drop what waits, end the processes."""
+        self._closed = True
+        self._threads.shutdown(cancel_futures=True)
+        for engine in self._engines:
+            engine.close()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,61 @@
+"""First plans for those who improve on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl import registry
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import behind_barriers
+
+__all__ = ["behind", "known"]
+
+LISTS = ("heft", "greedy", "etf", "peft")
+"""List schedulers: none takes long, and none is the best of every graph."""
+LAST = "single-device"
+"""What is asked where none of them finds a plan, or honours all constraints."""
+SHARE, SECONDS = 0.1, 5.0
+
+
+def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
+    """Return the best plan known, and report it: one reported before, one given, one of a list, or of one device.
+
+    None without one; list schedulers are asked in a small share of the time, and only if there is no other.
+    """
+    given = [plan for plan in (progress.plan, limits.start) if plan is not None and not verify(problem, plan)]
+    for plan in given:
+        progress.report_plan(plan, evaluate(problem, plan).cost)
+    budget = limits.within(min(SHARE * limits.remaining, SECONDS), start=None)
+    for name in (*LISTS, LAST) if not given else ():
+        if name == LAST and given:
+            break
+        if progress.stopped or budget.remaining <= 0 or name not in registry.available(registry.METHODS):
+            continue
+        method: Method = registry.load(registry.METHODS, name)()
+        if method.accepts(problem) is None:
+            found = method.solve(problem, budget, progress).plan
+            if found is not None and not verify(problem, found):
+                given.append(found)
+                progress.report_plan(found, evaluate(problem, found).cost)
+    return min(given, key=lambda plan: evaluate(problem, plan).cost, default=None)
+
+
+def behind(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
+    """Return the best plan known of a batch, with all batches of a node before any of a node that reads it.
+
+    Nothing is reported but that plan: others are none of the model that it is for.
+    """
+    silent = Progress()
+    silent.plan = progress.plan
+    plan = None if progress.stopped else known(problem, limits, silent)
+    if plan is None or plan.batches is None:
+        return None
+    place = np.argsort(problem.graph.topological_order).astype(np.float64)
+    chunks = plan.batches.device[:, :: problem.batching.chunk]
+    found = behind_barriers(problem, chunks, np.repeat(place[:, None], problem.k, axis=1))
+    progress.report_plan(found, evaluate(problem, found).cost)
+    return found

@@ -1,0 +1,125 @@
+"""Labelled constraints in whole numbers."""
+
+from __future__ import annotations
+
+from math import ceil, floor, frexp, isinf
+
+import numpy as np
+
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.constraints import Bottleneck, Finish, Linear, Load, Makespan, On, Start
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Row, Term
+from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
+from mtpp_dsl.views.symmetry import Ranking
+
+__all__ = ["delays", "lowered", "of_times", "ranked", "reach"]
+
+BITS = 48
+"""Of the largest value that a row of whole numbers may reach; see ``LONGEST`` of the scale."""
+TIMES = (Finish, Makespan, Start)
+
+
+def of_times(row: Linear) -> bool:
+    """Return whether *row* says something of when things happen."""
+    return any(isinstance(decision, TIMES) for decision, _ in row.terms)
+
+
+def delays(row: Linear) -> bool:
+    """Return whether *row* may hold of a schedule, and not of the one in which everything is as early as it can be."""
+    times = [a for decision, a in row.terms if isinstance(decision, TIMES)]
+    signs = [a if row.sense == "<=" else -a for a in times]
+    return bool(times) and (row.sense == "==" or min(signs) < 0)
+
+
+def reach(row: Linear) -> float:
+    """Return how far from the start, or from each other, *row* may want things that happen: 0 if it says nothing of it.
+
+    Its right-hand side, and what it has depend on places, in terms of the least coefficient of a time.
+    """
+    times = [abs(a) for decision, a in row.terms if isinstance(decision, TIMES)]
+    places = sum(abs(a) for decision, a in row.terms if isinstance(decision, On))
+    return (abs(row.rhs) + places) / min(times) if times else 0.0
+
+
+def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: bool = False) -> Row:
+    """Return *row* over the decisions of a model in units of *scale*, loosened by what rounding may take.
+
+    A moment of the model is up to two units earlier than that of the schedule it is rounded down from, a largest load
+    one unit for every task; the independent check lets a row be missed by its tolerance, and so does this by half that.
+
+    Args:
+        row: of the problem.
+        scale: of the model's times.
+        time: [n, k] what loads are sums of.
+        cutoff: no time of the model is beyond it.
+        strict: do not loosen the row, but for what its coefficients need: for plans, not for bounds.
+    """
+    weights: dict[Term, float] = {}
+    early = {"start": 2.0, "end": 2.0, "makespan": 2.0, "bottleneck": 0.0 if scale.exact else float(len(time))}
+
+    def add(term: Term, a: float) -> None:
+        weights[term] = weights.get(term, 0.0) + a
+
+    for decision, a in row.terms:
+        match decision:
+            case On(v, d):
+                add(("on", v, d), a)
+            case Load(d):
+                for v in np.flatnonzero(np.isfinite(time[:, d]) & (time[:, d] > 0)).tolist():
+                    add(("on", v, d), a * float(time[v, d]))
+            case Start(v):
+                add(("start", v, 0), a * scale.unit)
+            case Finish(v):
+                add(("end", v, 0), a * scale.unit)
+            case Makespan():
+                add(("makespan", 0, 0), a * scale.unit)
+            case Bottleneck():
+                add(("bottleneck", 0, 0), a * scale.unit)
+    most = {term: 1 if term[0] == "on" else cutoff for term in weights}
+    size = sum(abs(a) * most[term] for term, a in weights.items())
+    factor, off = _factor(weights, most, size)
+    rounding = off + TOLERANCE * abs(row.rhs) / (4 if strict else 2) + 1e-15 * len(weights) * size
+    moved = {} if strict else {term: a * early.get(term[0], 0.0) for term, a in weights.items()}
+    above = -sum(move for move in moved.values() if move < 0)
+    below = sum(move for move in moved.values() if move > 0)
+    return Row(
+        tuple((term, round(a * factor)) for term, a in weights.items() if round(a * factor)),
+        None if row.sense == "<=" else _limit(ceil((row.rhs - rounding - below) * factor)),
+        None if row.sense == ">=" else _limit(floor((row.rhs + rounding + above) * factor)),
+    )
+
+
+def ranked(rank: Ranking, duration: Ints) -> Row:
+    """Return the row that orders devices: by how many tasks they run, or by how long these take in whole numbers."""
+    terms: list[tuple[Term, int]] = []
+    for devices, sign in ((rank.more, 1), (rank.less, -1)):
+        for d in devices:
+            takes = duration[:, d] if rank.by == "time" else np.ones(len(duration), np.int64)
+            terms += [(("on", v, d), sign * int(takes[v])) for v in np.flatnonzero(duration[:, d] < NEVER).tolist()]
+    return Row(tuple(terms), 0, None)
+
+
+def _factor(weights: dict[Term, float], most: dict[Term, int], size: float) -> tuple[float, float]:
+    """Return by what to multiply a row, and what rounding its coefficients may then change it by.
+
+    A power of two that makes them whole, or else what changes it least: a large power of two, or what makes one of them
+    a power of two, and so all of them whole where they are multiples of it.
+    """
+    highest = BITS - (frexp(size)[1] if size > 0 and not isinf(size) else 0)
+    exact = max((_digits(a) for a in weights.values()), default=0)
+    if exact <= highest:
+        return 2.0**exact, 0.0
+    factors = [2.0**highest, *(2.0 ** (highest + frexp(a)[1] - 1) / abs(a) for a in weights.values() if a)]
+    changes = [sum(abs(a - round(a * f) / f) * most[term] for term, a in weights.items()) for f in factors]
+    off = min(changes)
+    return factors[changes.index(off)], off
+
+
+def _digits(a: float) -> int:
+    """Return by which power of two *a* becomes a whole number at the least."""
+    return a.as_integer_ratio()[1].bit_length() - 1
+
+
+def _limit(value: int) -> int:
+    return max(-(2**61), min(2**61, value))

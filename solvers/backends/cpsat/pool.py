@@ -1,0 +1,83 @@
+"""Small problems for a pool of processes: a schedule of one sample or of batches, asked and answered in costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Generic, TypeVar
+
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+from mtpp_dsl.solvers.backends.cpsat.call import Whole
+from mtpp_dsl.solvers.backends.cpsat.request import Asked, Reply
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+
+__all__ = ["Ask", "Found", "ask"]
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is known of a problem.
+
+    Attributes:
+        plan: the best plan found, verified; None without one.
+        cost: of it; ``inf`` without one.
+        bound: no plan costs less, in exact times; of a problem without plans, or with none within the cost asked for,
+            a bound above that cost.
+        settled: whether CP-SAT has shown that nothing better is to be found within the cost and the gap asked for.
+    """
+
+    plan: Plan | None
+    cost: float
+    bound: float
+    settled: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Ask(Generic[S]):
+    """A problem as a pool takes it: ``pool.submit(ask.request, effort)``, then :meth:`found` of its result.
+
+    Attributes:
+        problem: what is asked.
+        whole: the problem in whole numbers.
+    """
+
+    problem: Problem
+    whole: Whole[S]
+
+    @property
+    def request(self) -> Asked[S]:
+        """What CP-SAT is asked."""
+        return self.whole.request
+
+    def found(self, answer: Reply[S]) -> Found:
+        """Return what an answer to :attr:`request` says of the problem."""
+        best: Plan | None = None
+        cost = inf
+        for plan in [] if answer.solution is None else self.whole.plans(answer.solution):
+            if not verify(self.problem, plan) and not self.whole.over(plan):
+                found = evaluate(self.problem, plan).cost
+                if found < cost:
+                    best, cost = plan, found
+        settled = answer.status == "infeasible" or (answer.status == "optimal" and best is not None)
+        impossible = answer.status == "infeasible" and self.whole.complete
+        return Found(best, cost, inf if impossible else self.whole.scale.cost(answer.bound), settled)
+
+
+def ask(problem: Problem, plan: Plan | None = None, *, within: float = inf, at_least: float = 0.0) -> Ask[Any]:
+    """Return *problem* as a pool takes it.
+
+    Args:
+        problem: a makespan on links or a batched throughput that the models of CP-SAT accept
+            (:class:`mtpp_dsl.solvers.methods.cp_sat.Scheduling` and ``BatchScheduling``).
+        plan: one that is known; plans that cost more are left out, and the search starts from it.
+        within: plans that cost more are left out.
+        at_least: a cost that no plan is below.
+    """
+    makes = lower if problem.objective.batch is None else lower_batches
+    return Ask(problem, makes(problem, plan, within=within, at_least=at_least))

@@ -1,0 +1,162 @@
+"""A whole problem as a request, and a solution as a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from mtpp_dsl.constraints import Linear
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import convex_edges, ordered_edges, together
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.timing import timed
+from mtpp_dsl.solvers.backends.cpsat.labelled_rows import delays, lowered, of_times, ranked, reach
+from mtpp_dsl.solvers.backends.cpsat.request import Convex, Request, Solution, request
+from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
+from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
+from mtpp_dsl.views.symmetry import ordered, rankings
+from mtpp_dsl.views.tasks import Instance
+
+__all__ = ["Whole", "lower", "moves", "serial", "timetable"]
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A problem in whole numbers.
+
+    Attributes:
+        instance: the problem.
+        scale: what a unit of time is.
+        request: what CP-SAT is asked.
+        complete: whether every problem that has a plan has one by the request's cutoff.
+        delayed: whether labelled constraints may keep something from starting as early as it could.
+    """
+
+    instance: Instance
+    scale: Scale
+    request: Request
+    complete: bool
+    delayed: bool
+
+    def plans(self, solution: Solution) -> list[Plan]:
+        """Return what *solution* means in exact times: in its order and, where constraints delay, at its times."""
+        found = [timetable(self.instance, self.request, solution)]
+        if self.delayed:
+            release = np.asarray(solution.start * self.scale.unit, np.float64)
+            found.append(timetable(self.instance, self.request, solution, release))
+        return found
+
+    def over(self, plan: Plan) -> bool:
+        """Return whether a plan exceeds a memory, within the tolerance of the check."""
+        used = np.bincount(plan.assignment, self.instance.memory, self.instance.k)
+        return bool((used > self.instance.limit * (1 + 1e-12)).any())
+
+
+def lower(
+    problem: Problem,
+    plan: Plan | None = None,
+    *,
+    strict: bool = False,
+    at_least: float = 0.0,
+    within: float = inf,
+) -> Whole:
+    """Return *problem* in whole numbers.
+
+    Args:
+        problem: a makespan on links.
+        plan: one that is known; the request is then for plans that cost no more, and starts from it.
+        strict: whether memory limits hold to the last byte, and rows without what rounding may take, or as far as the
+            independent check lets them be passed: strictly for plans, not for bounds.
+        at_least: a cost that no plan is below.
+        within: the request is for plans that cost no more.
+    """
+    instance = Instance.of(problem)
+    rows = list(problem.of(Linear))
+    timely, delayed = any(map(of_times, rows)), any(map(delays, rows))
+    row, table = moves(instance)
+    known = [reach(row) for row in rows]
+    longest = serial(instance, row, table)
+    if delayed:
+        longest = 4 * (longest + sum(known))
+    if plan is not None:
+        longest = evaluate(problem, plan).cost
+    complete = plan is None and not delayed and longest <= within
+    longest = min(longest, within)
+    times = np.concatenate([instance.time.ravel(), table.ravel(), known])
+    units = scale(times, longest, instance.n + instance.m, fine=timely)
+    duration, carried = (units.down(shorter(times, longest)) for times in (instance.time, table))
+    sizes, capacities = memory(instance.memory, instance.limit, strict=strict)
+    cutoff = units.by(longest)
+    asked = request(
+        duration,
+        instance.graph.tails,
+        instance.graph.heads,
+        row,
+        carried,
+        cutoff=cutoff,
+        at_least=min(cutoff, units.down(np.array([at_least])).item()),
+        exclusive=instance.exclusive,
+        size=sizes,
+        capacity=capacities,
+        together=together(problem),
+        apart=instance.apart,
+        rows=(
+            *(lowered(row, units, instance.time, cutoff, strict=strict) for row in rows),
+            *(ranked(rank, duration) for rank in rankings(problem)),
+        ),
+        orders=tuple(ordered_edges(problem)),
+        convex=tuple(Convex(*part) for part in convex_edges(problem).values()),
+        hint=None if plan is None else _hint(units, ordered(problem, plan)),
+    )
+    return Whole(instance, units, asked, complete=complete, delayed=delayed)
+
+
+def moves(instance: Instance) -> tuple[Ints, Floats]:
+    """Return [m] the row of each edge, and [rows, k, k] times of transfers, equal edges sharing a row."""
+    transfers = instance.transfers
+    kinds, first, row = np.unique(
+        np.stack([transfers.size, transfers.row.astype(np.float64)]), axis=1, return_index=True, return_inverse=True
+    )
+    table = np.stack([transfers.of(e) for e in first.tolist()]) if kinds.size else np.zeros((1, instance.k, instance.k))
+    table[:, np.arange(instance.k), np.arange(instance.k)] = 0.0
+    return row.reshape(-1).astype(np.int64), table
+
+
+def serial(instance: Instance, row: Ints, table: Floats) -> float:
+    """Return when everything has ended if nothing ever overlaps, wherever it runs."""
+    work = np.where(np.isfinite(instance.time), instance.time, 0.0).max(axis=1, initial=0.0).sum()
+    carried = np.where(np.isfinite(table), table, 0.0).max(axis=(1, 2), initial=0.0)
+    return float(work + carried[row].sum())
+
+
+def timetable(instance: Instance, asked: Request, solution: Solution, release: Floats | None = None) -> Plan:
+    """Return the plan with the devices and the order of *solution*, in exact times.
+
+    Of what is at one moment in whole numbers, the shorter comes first, and a transfer between its ends.
+    """
+    n, graph, device = instance.n, instance.graph, solution.device
+    end = solution.start + asked.duration[np.arange(n), device]
+    carried = asked.table[asked.row, device[graph.tails], device[graph.heads]]
+    sent = np.where(asked.exclusive & (carried > 0), np.maximum(solution.sent, end[graph.tails]), end[graph.tails])
+    place = np.empty(n)
+    place[graph.topological_order] = np.arange(n)
+    order = np.lexsort(
+        (
+            np.append(place, place[graph.heads] - 0.5),
+            np.append(end, sent + carried),
+            np.append(solution.start, sent),
+        )
+    )
+    rank = np.empty(n + instance.m)
+    rank[order] = np.arange(n + instance.m)
+    return timed(instance, device, rank[:n], rank[n:], release)
+
+
+def _hint(units: Scale, plan: Plan) -> Solution:
+    assert plan.schedule is not None
+    sent = np.nan_to_num(plan.schedule.sent)
+    return Solution(np.array(plan.assignment), units.down(plan.schedule.start), units.down(sent))

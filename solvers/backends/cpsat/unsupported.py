@@ -1,0 +1,57 @@
+"""What is asked of CP-SAT beside a request, and what it cannot do."""
+
+from __future__ import annotations
+
+from math import inf
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused, SolverError, UsageError
+from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.request import Effort
+
+__all__ = ["check", "effort"]
+
+DECIDED = {
+    "absolute_gap_limit",
+    "log_search_progress",
+    "log_to_stdout",
+    "max_time_in_seconds",
+    "num_search_workers",
+    "num_workers",
+    "presolve_inclusion_work_limit",
+    "random_seed",
+    "relative_gap_limit",
+}
+
+
+def check(limits: Limits) -> None:
+    """Refuse what CP-SAT cannot do.
+
+    Raises:
+        SolverError: it is not installed; says how to.
+        Refused: a model is to be written: there is no mixed-integer programme.
+        UsageError: an option that says again what the limits say.
+    """
+    here = availability()
+    if not here.ok:
+        raise SolverError(f"solver 'cp-sat' is not installed; install it with: {here.install}")
+    if limits.write_model is not None:
+        raise Refused("solver 'cp-sat' solves no mixed-integer programme that could be written; use --solver highs")
+    for name in limits.solver_options:
+        if name in DECIDED:
+            raise UsageError(
+                f"option {name!r} of solver 'cp-sat' is decided here (time limit, gap, threads, seed, log, and what "
+                "makes its answers wrong)"
+            )
+
+
+def effort(limits: Limits, seconds: float = inf, threads: int | None = None) -> Effort:
+    """Return the effort that *limits* allow, for at most *seconds*; all cores where no number of threads is said."""
+    asked = limits.threads if threads is None else threads
+    return Effort(
+        seconds=min(limits.remaining, seconds),
+        threads=asked or 0,
+        seed=limits.seed,
+        gap=limits.gap,
+        options=dict(limits.solver_options),
+    )

@@ -1,0 +1,122 @@
+"""Times as whole numbers, so that what is proved of them holds of the times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, frexp, gcd, inf, log2
+
+import numpy as np
+
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+
+__all__ = ["Scale", "quantum", "scale", "shorter"]
+
+LONGEST = 30
+"""Bits of the time by which everything has ended: beyond 32 the presolve of ortools 9.15 loses optima."""
+EXACT = 1e-13
+"""Times that differ by this share of themselves are taken for equal: they are results of a few divisions."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What one of the model's time is worth.
+
+    With exact times every duration is a whole number of units, but for its own rounding. Others are rounded down: if
+    every moment of a schedule is rounded down to units, it is a schedule for durations that are rounded down, for the
+    whole part of a sum is no less than the sum of the whole parts. So some schedule of whole numbers ends no later than
+    the best of all, in whole units, and a bound on the one is a bound on the other.
+
+    Attributes:
+        unit: of time.
+        exact: whether times are multiples of it, as far as they are not too long to count.
+        rounding: what sums of times may be off by, as a share of themselves.
+    """
+
+    unit: float
+    exact: bool
+    rounding: float
+
+    def down(self, times: Floats) -> Ints:
+        """Return durations or transfers in units; ``NEVER`` for ``inf``, and what is as long."""
+        with np.errstate(over="ignore"):
+            units = np.minimum(np.asarray(times, np.float64) / self.unit, NEVER)
+        nearest = np.rint(units)
+        same = self.exact & (np.abs(nearest - units) <= EXACT * units)
+        return np.where(same, nearest, np.floor(units)).astype(np.int64)
+
+    def by(self, cost: float) -> int:
+        """Return a number of units by which every schedule that ends by *cost* has ended."""
+        return floor(min(cost / self.unit, NEVER) * (1 + 2 * self.rounding))
+
+    def cost(self, units: int) -> float:
+        """Return a cost that no schedule is below if none of whole numbers is below *units*."""
+        return max(0.0, units * self.unit * (1 - self.rounding))
+
+    def __str__(self) -> str:
+        if self.exact:
+            return (
+                f"times are whole numbers of {self.unit:.12g}, {self.rounding:.2g} of them taken off for their rounding"
+            )
+        return f"times are rounded down to whole numbers of {self.unit:.12g}, so that the bound is one of the times too"
+
+
+def scale(times: Floats, longest: float, terms: int, *, fine: bool = False) -> Scale:
+    """Return a scale for *times*.
+
+    Args:
+        times: all that is to be added; zeros and ``inf`` do not count.
+        longest: what ends by then is of interest.
+        terms: how many times are added at most.
+        fine: use the smallest unit there is room for, also where a larger one is exact.
+    """
+    rounding = 4 * terms * float(np.finfo(np.float64).eps)
+    values = np.unique(times[(times > 0) & (times <= longest)])
+    if not len(values):
+        return Scale(1.0, True, 0.0)
+    unit = quantum(values)
+    if unit is not None and longest / unit <= 2**LONGEST:
+        whole = frexp(unit)[0] == 0.5 or unit.is_integer()
+        whole = whole and bool((values == np.rint(values / unit) * unit).all())
+        spare = max(0, LONGEST - ceil(log2(max(longest / unit, 1.0)))) if fine else 0
+        return Scale(unit / 2**spare, True, 0.0 if whole else rounding + 2 * EXACT)
+    return Scale(2.0 ** (ceil(log2(longest)) - LONGEST), False, rounding)
+
+
+def shorter(times: Floats, longest: float) -> Floats:
+    """Return *times*, ``inf`` where they are longer than what ends by *longest* can take, whatever its rounding."""
+    return np.where(times <= longest * (1 + 1e-9), times, inf)
+
+
+def quantum(values: Floats) -> float | None:
+    """Return the largest time of which all *values* are multiples, but for their rounding; None if there is none.
+
+    Decimal fractions are tried first, then the greatest common divisor by Euclid's algorithm.
+    """
+    for unit in (*(10.0**-digits for digits in range(16)), _common(values)):
+        if unit > 0 and (counts := _counts(values, unit)) is not None:
+            return unit * gcd(*counts)
+    return None
+
+
+def _counts(values: Floats, unit: float) -> list[int] | None:
+    """Return how often *unit* goes into each value, or None if it does not."""
+    if values[0] < unit / 2 or float(values[-1]) / 2**LONGEST > unit:
+        return None
+    counts = np.rint(values / unit)
+    if (np.abs(counts * unit - values) > EXACT * values).any():
+        return None
+    return [int(count) for count in counts]
+
+
+def _common(values: Floats) -> float:
+    """Return what goes into all values, as far as their digits tell; 0 if they have nothing in common."""
+    unit, least = inf, EXACT * float(values[-1])
+    for value in values.tolist():
+        one, other = value, unit if unit < inf else 0.0
+        while other > least:
+            one, other = other, abs(one - round(one / other) * other)
+        unit = one
+        if unit <= float(values[-1]) / 2**LONGEST:
+            return 0.0
+    return unit

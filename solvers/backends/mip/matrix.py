@@ -1,0 +1,192 @@
+"""Linear and integer programmes given as arrays, for algorithms that solve many small ones: HiGHS without Pyomo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.errors import SolverError
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.backends.mip.highs import enter_run, leave_run
+from mtpp_dsl.solvers.backends.mip.lazy_highs import highspy
+
+__all__ = ["Answer", "CoveringProgramme", "Rows", "by", "maximise"]
+
+INF = float("inf")
+
+
+def by() -> str:
+    """Return the solver's name and version."""
+    return f"highs {highspy.Highs().version()}"
+
+
+class Rows:
+    """Rows of a programme under construction: ``low <= sum of value * column <= high``."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = [0]
+        self.columns: list[int] = []
+        self.values: list[float] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+
+    def add(self, columns: list[int], values: list[float], low: float = -INF, high: float = INF) -> None:
+        """Add one row."""
+        self.columns += columns
+        self.values += values
+        self.starts.append(len(self.columns))
+        self.low.append(low)
+        self.high.append(high)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What HiGHS says of an integer programme.
+
+    Attributes:
+        infeasible: it has no solution.
+        values: [columns] of the best solution found, or None.
+        bound: no solution's objective is above it; ``inf`` if nothing is known.
+    """
+
+    infeasible: bool
+    values: Floats | None
+    bound: float
+
+
+def maximise(
+    objective: Floats,
+    upper: Floats,
+    integer: Bools,
+    rows: Rows,
+    *,
+    seconds: float,
+    stopped: Callable[[], bool],
+    enough: float = INF,
+    seed: int = 0,
+) -> Answer:
+    """Maximise over ``0 <= x <= upper`` under *rows*; stop at a solution of *enough*, at the end of time, or when told.
+
+    HiGHS runs on a thread of its own and is left behind if it does not heed an interrupt within seconds.
+    """
+    highs = _quiet()
+    highs.setOptionValue("random_seed", seed % 2**31)
+    highs.setOptionValue("time_limit", max(seconds, 0.01))
+    highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("mip_abs_gap", 0.4)
+    if enough < INF:
+        highs.setOptionValue("objective_target", -enough)
+    lp = _rowwise(len(objective), rows)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = -objective, np.zeros(len(objective)), upper
+    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+    lp.integrality_ = [kinds[whole] for whole in integer.astype(int).tolist()]
+    _pass(highs, lp)
+    if not _run_apart(highs, seconds + 5.0, stopped):
+        return Answer(infeasible=False, values=None, bound=float("inf"))
+    status, info = highs.getModelStatus(), highs.getInfo()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Answer(infeasible=True, values=None, bound=float("-inf"))
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    values = np.array(highs.getSolution().col_value, np.float64) if found else None
+    bound = -info.mip_dual_bound
+    return Answer(
+        infeasible=False, values=values, bound=bound if isfinite(bound) and abs(bound) < INF else float("inf")
+    )
+
+
+def _run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
+    """Run on another thread; return False if it had to be left behind."""
+    interrupt = False
+
+    def poll(event: Any) -> None:
+        if interrupt:
+            event.data_in.user_interrupt = True
+
+    def run() -> None:
+        try:
+            highs.run()
+        finally:
+            leave_run()
+
+    highs.cbMipInterrupt += poll
+    highs.cbSimplexInterrupt += poll
+    enter_run()
+    thread = Thread(target=run, name="highs", daemon=True)
+    thread.start()
+    waited = 0.0
+    while thread.is_alive():
+        pause = 0.002 if waited < 0.1 else 0.02
+        thread.join(pause)
+        waited += pause
+        if stopped() and not interrupt:
+            interrupt = True
+            seconds = waited + 5.0
+        if waited > seconds:
+            interrupt = True
+            return False
+    return True
+
+
+class CoveringProgramme:
+    """``min c x`` under ``A x >= b``, ``x >= 0``, to which columns are added; solved again from the last basis.
+
+    Args:
+        low: [rows] the b.
+    """
+
+    def __init__(self, low: Floats) -> None:
+        self._highs = _quiet()
+        self._highs.setOptionValue("simplex_strategy", 4)  # primal: columns leave its basis feasible
+        rows = Rows()
+        for bound in low.tolist():
+            rows.add([], [], low=bound)
+        lp = _rowwise(0, rows)
+        _pass(self._highs, lp)
+
+    def add(self, cost: float, rows: Ints, values: Floats) -> None:
+        """Add a column."""
+        self._highs.addCol(cost, 0.0, INF, len(rows), np.asarray(rows, np.int32), np.asarray(values, np.float64))
+
+    def solve(self) -> tuple[float, Floats]:
+        """Return the optimum and [rows] the dual values.
+
+        Raises:
+            SolverError: HiGHS did not solve it.
+        """
+        enter_run()
+        try:
+            self._highs.run()
+        finally:
+            leave_run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise SolverError(f"HiGHS left a covering programme at {self._highs.getModelStatus()}")
+        duals = np.array(self._highs.getSolution().row_dual, np.float64)
+        return float(self._highs.getInfo().objective_function_value), np.maximum(duals, 0.0)
+
+
+def _quiet() -> Any:
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    return highs
+
+
+def _rowwise(columns: int, rows: Rows) -> Any:
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = columns, len(rows.low)
+    lp.row_lower_, lp.row_upper_ = np.array(rows.low, np.float64), np.array(rows.high, np.float64)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = lp.num_col_, lp.num_row_
+    lp.a_matrix_.start_ = np.array(rows.starts, np.int32)
+    lp.a_matrix_.index_ = np.array(rows.columns, np.int32)
+    lp.a_matrix_.value_ = np.array(rows.values, np.float64)
+    return lp
+
+
+def _pass(highs: Any, lp: Any) -> None:
+    if highs.passModel(lp) == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused a programme")

@@ -1,0 +1,115 @@
+"""Schedules of one sample, and of batches, each by one CP-SAT model of the whole problem."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
+from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+from mtpp_dsl.solvers.backends.cpsat.call import Run
+from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.first_plans import behind, known
+from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+from mtpp_dsl.solvers.backends.cpsat.unsupported import check
+from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
+from mtpp_dsl.views.tasks import HONOURS, why_not
+
+__all__ = ["BatchScheduling", "Scheduling"]
+
+
+class Scheduling:
+    """Solve what formulation *name* formulates by optional intervals in place of big-Ms.
+
+    A task is an interval on each device that it can be on, of which one is there, and those on one device do not
+    overlap; a transfer is an indicator of two places, which delays its head, and where links are exclusive an interval
+    at its sender and its receiver (zhang2023, eq. 4-8, without their M). Where the quotient graph must be acyclic, the
+    devices have places in an order, as integers; see :mod:`mtpp_dsl.solvers.backends.cpsat.quotient`.
+    """
+
+    uses_solver = True
+    engines = ("cp-sat",)
+    gives: Gives = "plan and bound"
+    summary = "optimal schedule, as optional intervals, by CP-SAT"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* cannot be modelled, or None."""
+        return why_not(problem, f"the model of cp-sat for {self.name}", (*HONOURS, Acyclic, Contiguous, Linear))
+
+    def available(self) -> Availability:
+        """Return whether ortools is installed."""
+        return availability()
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found and the best bound.
+
+        Raises:
+            Refused: the model cannot honour the problem, or a model is to be written.
+            SolverError: ortools is missing, or its process died.
+            UsageError: an option that CP-SAT does not have.
+        """
+        _ready(self.accepts(problem), limits)
+        return _solve(Run(self.name, problem, limits, progress, lower, known), problem)
+
+
+class BatchScheduling:
+    """Solve what formulation *name* formulates: chunks on devices, and of every node a batch on each that has some.
+
+    A batch is an optional interval for every size that it can have; an indicator for every edge and pair of devices,
+    which every chunk that both batches have makes true, delays the later one (ghannane2023, 3.2, without M).
+
+    Args:
+        name: of the formulation.
+        barrier: whether all batches of a node end before any of a node that reads it starts, as (3.3) is printed. Such
+            a plan is a plan, and a bound on such plans is none on others.
+    """
+
+    uses_solver = True
+    engines = ("cp-sat",)
+
+    def __init__(self, name: str, *, barrier: bool = False) -> None:
+        self.name, self._barrier = name, barrier
+        self.gives: Gives = "plan" if barrier else "plan and bound"
+        rule = ", behind barriers as printed" if barrier else ""
+        self.summary = f"batches as optional intervals{rule}, by CP-SAT"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* cannot be modelled, or None."""
+        return why_no_batches(problem, f"the model of cp-sat for {self.name}")
+
+    def available(self) -> Availability:
+        """Return whether ortools is installed."""
+        return availability()
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found and, without barriers, the best bound.
+
+        Raises:
+            Refused: the model cannot honour the problem, or a model is to be written.
+            SolverError: ortools is missing, or its process died.
+            UsageError: an option that CP-SAT does not have.
+        """
+        _ready(self.accepts(problem), limits)
+        makes = partial(lower_batches, barrier=self._barrier)
+        restricted = "where all batches of a node end before any of a node that reads it starts" * self._barrier
+        start = behind if self._barrier else known
+        return _solve(Run(self.name, problem, limits, progress, makes, start, restricted), problem)
+
+
+def _ready(reason: str | None, limits: Limits) -> None:
+    if reason is not None:
+        raise Refused(reason)
+    check(limits)
+
+
+def _solve(run: Run[Any], problem: Problem) -> Result:
+    impossible = quick(problem)
+    return run.result("infeasible", impossible) if impossible is not None else run.solve()
