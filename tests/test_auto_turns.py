@@ -16,7 +16,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import METHODS, available, built_in, load
 from mtpp_dsl.solvers.auto import run, steps
 from mtpp_dsl.solvers.auto.method import Auto
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 
 PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}

@@ -26,13 +26,13 @@ from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of, fixed_order, slice_order
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
-from mtpp_dsl.solvers.genetic import kahn as ordering
-from mtpp_dsl.solvers.genetic import search
-from mtpp_dsl.solvers.genetic.arrangement import Mla, MlaWeighted
-from mtpp_dsl.solvers.genetic.decoder import Decoder
-from mtpp_dsl.solvers.genetic.evolution import Recipe, evolve
-from mtpp_dsl.solvers.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.genetic.slicing import Brkga, Random
+from mtpp_dsl.solvers.partition.genetic import chromosomes as search
+from mtpp_dsl.solvers.partition.genetic import kahn as ordering
+from mtpp_dsl.solvers.partition.genetic.arrangement import Mla, MlaWeighted
+from mtpp_dsl.solvers.partition.genetic.brkga import Recipe, evolve
+from mtpp_dsl.solvers.partition.genetic.decoder import Decoder
+from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
+from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify, fits
 from tests.oracle import optimum

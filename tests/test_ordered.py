@@ -24,12 +24,12 @@ from mtpp_dsl.solvers.annealing.instance import instance_of
 from mtpp_dsl.solvers.annealing.kernel import Best
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ordered import walk
 from mtpp_dsl.solvers.ordered.kernel import DRAWS, ORDERED, Moves
 from mtpp_dsl.solvers.ordered.order import arcs_of, order_of
 from mtpp_dsl.solvers.ordered.recipes import recipe
 from mtpp_dsl.solvers.ordered.walk import anneal_in_order
+from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from tests.oracle import optimum
 from tests.test_ideals import random_problem

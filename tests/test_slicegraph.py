@@ -40,7 +40,7 @@ from mtpp_dsl.solvers.algorithms.slicing.one_order import Slicing, any_order, as
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum, plans
@@ -368,7 +368,7 @@ import sys
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
+from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 graph = Graph.create([str(v) for v in range(7)], [(v, v + 1) for v in range(6)], work=1.0)
 SliceGraph().solve(Problem.create(graph, [Device("a"), Device("b")], Shared(1.0)), Limits(), Progress())
 assert "numba" not in sys.modules

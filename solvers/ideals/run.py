@@ -17,10 +17,10 @@ from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, classes_of
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
-from mtpp_dsl.solvers.combinatorial.slicegraph import SliceGraph
 from mtpp_dsl.solvers.ideals.held import Holding
 from mtpp_dsl.solvers.ideals.search import Search
 from mtpp_dsl.solvers.ideals.settle import settle
+from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Aside, identity
 from mtpp_dsl.views.device_types import DeviceClasses, classify

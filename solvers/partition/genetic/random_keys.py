@@ -10,8 +10,8 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.genetic.evolution import Bred, evolve
-from mtpp_dsl.solvers.genetic.search import Run, Slices, merged, refuses, too_large
+from mtpp_dsl.solvers.partition.genetic.brkga import Bred, evolve
+from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, Slices, merged, refuses, too_large
 from mtpp_dsl.solvers.runtime.results import Ended
 
 __all__ = ["Brkga", "Random"]
@@ -61,7 +61,7 @@ class Brkga(Bred):
     """Method ``brkga``: a biased random-key genetic algorithm over the priorities (archer2024, Algorithm 2).
 
     Args:
-        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.genetic.evolution.Recipe`.
+        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.partition.genetic.brkga.Recipe`.
     """
 
     name = "brkga"

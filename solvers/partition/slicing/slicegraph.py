@@ -19,7 +19,7 @@ from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.combinatorial.local_search import improve
+from mtpp_dsl.solvers.partition.slicing.border_moves import improve
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 from mtpp_dsl.views.device_types import classify, fits

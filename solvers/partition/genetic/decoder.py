@@ -11,7 +11,7 @@ from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
-from mtpp_dsl.solvers.genetic.kahn import kahn_orders
+from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.views.device_types import classify
 
 __all__ = ["MOST_ENTRIES", "Decoder", "entries"]

@@ -14,9 +14,9 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.genetic.evolution import Bred, evolve
-from mtpp_dsl.solvers.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.genetic.search import Run, merged, refuses
+from mtpp_dsl.solvers.partition.genetic.brkga import Bred, evolve
+from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, merged, refuses
+from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.runtime.results import Ended
 from mtpp_dsl.views.device_types import classify
 
@@ -81,7 +81,7 @@ class Mla(Bred):
     The order is bred by a biased random-key genetic algorithm, without a look at devices or costs.
 
     Args:
-        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.genetic.evolution.Recipe`.
+        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.partition.genetic.brkga.Recipe`.
     """
 
     name = "mla"

@@ -1,0 +1,1 @@
+"""SliceGraph: topological orders are sliced, and nodes moved across the borders (archer2024, section 4)."""
