@@ -51,7 +51,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     METHODS: {
         "auto": "mtpp_dsl.solvers.auto.method:Auto",
-        "ideals": "mtpp_dsl.solvers.ideals.method:Ideals",
+        "ideals": "mtpp_dsl.solvers.partition.ideals.ideals:Ideals",
         "branching": "mtpp_dsl.solvers.branching.method:Branching",
         "decomposition": "mtpp_dsl.solvers.decomposition.method:Decomposition",
         "chain-relaxation": "mtpp_dsl.solvers.decomposition.method:ChainRelaxation",

@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.branching.instance import Instance, instance_of, unit_of
 from mtpp_dsl.solvers.branching.method import Branching
 from mtpp_dsl.solvers.branching.positions import positions
 from mtpp_dsl.solvers.branching.weights import Weights
-from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from tests.oracle import optimum
 from tests.strategies import plain_problems
 

@@ -24,9 +24,9 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.bounds.simple import simple_bound
-from mtpp_dsl.solvers.ideals import nested_run
-from mtpp_dsl.solvers.ideals.inside import INSIDE
-from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.partition.ideals import hierarchy_run as nested_run
+from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
+from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
 from tests.oracle import optimum, plans
 from tests.strategies import mixed_graph
 from tests.test_ideals import check, solve

@@ -15,10 +15,11 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.ideals import lazy, search
-from mtpp_dsl.solvers.ideals.lazy_store import enlarged, entries
-from mtpp_dsl.solvers.ideals.lazy_walk import WALK
-from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.partition.ideals import lazy_search as lazy
+from mtpp_dsl.solvers.partition.ideals import raise_target as search
+from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
+from mtpp_dsl.solvers.partition.ideals.lazy_store import enlarged, entries
+from mtpp_dsl.solvers.partition.ideals.lazy_walk import WALK
 from tests import test_replicas
 from tests.oracle import optimum
 from tests.test_ideals import check, random_problem

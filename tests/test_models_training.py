@@ -16,8 +16,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
-from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.views.merged import merged
 
 DEVICES = [Device("a0"), Device("a1"), Device("c", type="cpu", pays_io=False)]

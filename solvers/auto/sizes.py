@@ -12,7 +12,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.auto.steps import Steps
-from mtpp_dsl.solvers.ideals.method import Ideals
+from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity

@@ -11,8 +11,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.annealing.instance import Instance
-from mtpp_dsl.solvers.ideals.method import Ideals
 from mtpp_dsl.solvers.ordered.order import Arcs, order_of
+from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside
 

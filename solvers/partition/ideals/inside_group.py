@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
-from mtpp_dsl.solvers.ideals.nest import Nest
+from mtpp_dsl.solvers.partition.ideals.nest import Nest
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["INSIDE"]

@@ -12,9 +12,9 @@ from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, places
 from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
-from mtpp_dsl.solvers.ideals.lazy_ahead import Needs
-from mtpp_dsl.solvers.ideals.lazy_store import Entries, enlarged, entries
-from mtpp_dsl.solvers.ideals.lazy_walk import (
+from mtpp_dsl.solvers.partition.ideals.lazy_ahead import Needs
+from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, enlarged, entries
+from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
     COUNT,
     CUT_SHORT,
     DONE,

@@ -10,8 +10,8 @@ import numpy as np
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
-from mtpp_dsl.solvers.ideals.lazy import ENDLESS, Answer, Lazy
-from mtpp_dsl.solvers.ideals.lazy_ahead import needs_of
+from mtpp_dsl.solvers.partition.ideals.lazy_ahead import needs_of
+from mtpp_dsl.solvers.partition.ideals.lazy_search import ENDLESS, Answer, Lazy
 
 __all__ = ["Climb"]
 

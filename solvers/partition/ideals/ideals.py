@@ -8,7 +8,7 @@ from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, F
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.ideals.levels import one_level, unlike
+from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
 from mtpp_dsl.views.device_types import classify
 
 __all__ = ["Ideals"]
@@ -67,8 +67,8 @@ class Ideals:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
-        from mtpp_dsl.solvers.ideals.nested_run import NestedRun
-        from mtpp_dsl.solvers.ideals.run import Run
+        from mtpp_dsl.solvers.partition.ideals.flat_run import Run
+        from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
 
         run = NestedRun if problem.hierarchical else Run
         return run(problem, limits, progress, self.most_bytes, self.patience).result()

@@ -13,8 +13,8 @@ from mtpp_dsl.solvers.algorithms.ideals.net import Net, ceiling, net_of, states_
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, Step, sweep
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.ideals.lazy import ENDLESS
-from mtpp_dsl.solvers.ideals.lazy_climb import Climb
+from mtpp_dsl.solvers.partition.ideals.lazy_climb import Climb
+from mtpp_dsl.solvers.partition.ideals.lazy_search import ENDLESS
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Search"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Replicate
 from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.solvers.ideals.nest import group_types, spreading
+from mtpp_dsl.solvers.partition.ideals.nest import group_types, spreading
 from mtpp_dsl.views.device_types import classify
 
 __all__ = ["one_level", "unlike"]

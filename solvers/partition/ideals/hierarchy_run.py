@@ -18,12 +18,12 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
-from mtpp_dsl.solvers.ideals.held import Holding
-from mtpp_dsl.solvers.ideals.levels import one_level
-from mtpp_dsl.solvers.ideals.nest import Nest, choices_of, group_types, nest_of
-from mtpp_dsl.solvers.ideals.nested import ROUNDING, GroupStep, nested
-from mtpp_dsl.solvers.ideals.pieces import along, pieces
-from mtpp_dsl.solvers.ideals.run import APART, UNASKED, Run, as_verified
+from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
+from mtpp_dsl.solvers.partition.ideals.held import Holding
+from mtpp_dsl.solvers.partition.ideals.levels import one_level
+from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of
+from mtpp_dsl.solvers.partition.ideals.pieces import along, pieces
+from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, nested
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.views.device_types import classify
 
@@ -46,7 +46,7 @@ FREE = (
 
 
 class NestedRun(Holding):
-    """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.ideals.run.Run`.
+    """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.Run`.
 
     Args:
         problem: what is asked.

@@ -9,8 +9,8 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
-from mtpp_dsl.solvers.ideals.inside import INSIDE
-from mtpp_dsl.solvers.ideals.nest import Choice, GroupType, Nest, mixed_radix
+from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
+from mtpp_dsl.solvers.partition.ideals.nest import Choice, GroupType, Nest, mixed_radix
 
 __all__ = ["GroupStep", "nested"]
 

@@ -17,9 +17,9 @@ from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, classes_of
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
-from mtpp_dsl.solvers.ideals.held import Holding
-from mtpp_dsl.solvers.ideals.search import Search
-from mtpp_dsl.solvers.ideals.settle import settle
+from mtpp_dsl.solvers.partition.ideals.held import Holding
+from mtpp_dsl.solvers.partition.ideals.place_loose import settle
+from mtpp_dsl.solvers.partition.ideals.raise_target import Search
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Aside, identity

@@ -10,8 +10,8 @@ from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
-from mtpp_dsl.solvers.ideals.lazy_ahead import Needs
-from mtpp_dsl.solvers.ideals.lazy_store import Entries
+from mtpp_dsl.solvers.partition.ideals.lazy_ahead import Needs
+from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = [
