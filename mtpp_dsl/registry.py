@@ -52,7 +52,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     METHODS: {
         "auto": "mtpp_dsl.solvers.auto.method:Auto",
         "ideals": "mtpp_dsl.solvers.partition.ideals.ideals:Ideals",
-        "branching": "mtpp_dsl.solvers.branching.method:Branching",
+        "branching": "mtpp_dsl.solvers.partition.branching.branching:Branching",
         "decomposition": "mtpp_dsl.solvers.decomposition.method:Decomposition",
         "chain-relaxation": "mtpp_dsl.solvers.decomposition.method:ChainRelaxation",
         "milp-split": "mtpp_dsl.solvers.splitting.method:MilpSplit",

@@ -17,12 +17,14 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.solvers.branching import halves_run, holding, method, run, weights
-from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, Ask, walk_of
-from mtpp_dsl.solvers.branching.instance import Instance, instance_of, unit_of
-from mtpp_dsl.solvers.branching.method import Branching
-from mtpp_dsl.solvers.branching.positions import positions
-from mtpp_dsl.solvers.branching.weights import Weights
+from mtpp_dsl.solvers.partition.branching import branching as method
+from mtpp_dsl.solvers.partition.branching import chains_run as run
+from mtpp_dsl.solvers.partition.branching import halves_run, holding, weights
+from mtpp_dsl.solvers.partition.branching.bitsets import Instance, instance_of, unit_of
+from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, NEVER, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.branching import Branching
+from mtpp_dsl.solvers.partition.branching.positions import positions
+from mtpp_dsl.solvers.partition.branching.weights import Weights
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from tests.oracle import optimum
 from tests.strategies import plain_problems

@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.bounds.anchor import Anchor
 from mtpp_dsl.solvers.bounds.count import Count
 from mtpp_dsl.solvers.bounds.node import Node
 from mtpp_dsl.solvers.bounds.simple import Simple
-from mtpp_dsl.solvers.branching.method import Branching
+from mtpp_dsl.solvers.partition.branching.branching import Branching
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.slicing.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, attempt, run_lane

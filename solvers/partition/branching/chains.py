@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.branching.blocks import BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
-from mtpp_dsl.solvers.branching.instance import Instance
-from mtpp_dsl.solvers.branching.pool import bits, sums
-from mtpp_dsl.solvers.branching.weights import Row, Spent, Weights
+from mtpp_dsl.solvers.partition.branching.bitsets import Instance
+from mtpp_dsl.solvers.partition.branching.block_pool import bits, sums
+from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.weights import Row, Spent, Weights
 
 __all__ = ["Answer", "Chains"]
 

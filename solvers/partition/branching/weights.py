@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.branching.blocks import BEST, BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
-from mtpp_dsl.solvers.branching.instance import Instance
-from mtpp_dsl.solvers.branching.master import Master
-from mtpp_dsl.solvers.branching.pool import Pool
-from mtpp_dsl.solvers.branching.positions import Position, positions
+from mtpp_dsl.solvers.partition.branching.bitsets import Instance
+from mtpp_dsl.solvers.partition.branching.block_pool import Pool
+from mtpp_dsl.solvers.partition.branching.blocks import BEST, BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.positions import Position, positions
+from mtpp_dsl.solvers.partition.branching.weights_lp import Master
 
 __all__ = ["Row", "Spent", "Weights"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.branching.instance import Instance
-from mtpp_dsl.solvers.branching.positions import Position
+from mtpp_dsl.solvers.partition.branching.bitsets import Instance
+from mtpp_dsl.solvers.partition.branching.positions import Position
 
 __all__ = ["Pool", "bits", "sums"]
 

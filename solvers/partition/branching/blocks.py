@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.branching.instance import Instance
+from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "NEVER", "Ask", "Walk", "walk_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mtpp_dsl.solvers.branching.instance import Instance
+from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 
 __all__ = ["Position", "positions"]
 

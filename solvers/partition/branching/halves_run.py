@@ -10,9 +10,9 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.annealing.method import Annealing
-from mtpp_dsl.solvers.branching.halves import Halves
-from mtpp_dsl.solvers.branching.holding import Holding
-from mtpp_dsl.solvers.branching.instance import unit_of
+from mtpp_dsl.solvers.partition.branching.bitsets import unit_of
+from mtpp_dsl.solvers.partition.branching.halves import Halves
+from mtpp_dsl.solvers.partition.branching.holding import Holding
 from mtpp_dsl.views.device_types import classify
 
 __all__ = ["HalvesRun", "halved"]

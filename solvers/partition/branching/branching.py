@@ -12,7 +12,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.branching.instance import MOST_NODES
+from mtpp_dsl.solvers.partition.branching.bitsets import MOST_NODES
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -98,9 +98,9 @@ class Branching:
 
 def _run(problem: Problem, limits: Limits, progress: Progress, known: Bound | None) -> Result:
     """Return the result for a problem that is as small as it gets, and the bound *known*."""
-    from mtpp_dsl.solvers.branching.halves_run import HalvesRun, halved
-    from mtpp_dsl.solvers.branching.holding import FEW
-    from mtpp_dsl.solvers.branching.run import Run
+    from mtpp_dsl.solvers.partition.branching.chains_run import Run
+    from mtpp_dsl.solvers.partition.branching.halves_run import HalvesRun, halved
+    from mtpp_dsl.solvers.partition.branching.holding import FEW
 
     n = problem.graph.n
     if n > MOST_NODES or halved(problem):

@@ -11,10 +11,10 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.branching.chains import Chains
-from mtpp_dsl.solvers.branching.holding import Doubtful, Holding
-from mtpp_dsl.solvers.branching.instance import instance_of, unit_of
-from mtpp_dsl.solvers.branching.weights import Row, Spent, Weights
+from mtpp_dsl.solvers.partition.branching.bitsets import instance_of, unit_of
+from mtpp_dsl.solvers.partition.branching.chains import Chains
+from mtpp_dsl.solvers.partition.branching.holding import Doubtful, Holding
+from mtpp_dsl.solvers.partition.branching.weights import Row, Spent, Weights
 
 __all__ = ["Run"]
 
