@@ -18,7 +18,7 @@ from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 

@@ -56,7 +56,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "decomposition": "mtpp_dsl.solvers.decomposition.method:Decomposition",
         "chain-relaxation": "mtpp_dsl.solvers.decomposition.method:ChainRelaxation",
         "milp-split": "mtpp_dsl.solvers.splitting.method:MilpSplit",
-        "annealing": "mtpp_dsl.solvers.annealing.method:Annealing",
+        "annealing": "mtpp_dsl.solvers.methods.annealing:Annealing",
         "lns": "mtpp_dsl.solvers.neighbourhoods.method:Lns",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",

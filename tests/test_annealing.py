@@ -19,14 +19,16 @@ from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.annealing import chain, recipes, run
-from mtpp_dsl.solvers.annealing.chain import anneal, energies
-from mtpp_dsl.solvers.annealing.instance import Instance, instance_of
-from mtpp_dsl.solvers.annealing.kernel import ANNEAL, Best
-from mtpp_dsl.solvers.annealing.method import Annealing
-from mtpp_dsl.solvers.annealing.recipes import CHAINS, recipe
-from mtpp_dsl.solvers.annealing.starts import scattered
-from mtpp_dsl.solvers.annealing.state import State, broken, loads_of, state_of
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.partition.annealing import one_annealing as chain
+from mtpp_dsl.solvers.partition.annealing import recipes
+from mtpp_dsl.solvers.partition.annealing import split_annealing as run
+from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal, energies
+from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, recipe
+from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
+from mtpp_dsl.solvers.partition.annealing.split_starts import scattered
+from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance, instance_of
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from tests.oracle import optimum
 from tests.test_ideals import random_problem

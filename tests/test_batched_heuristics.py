@@ -18,7 +18,6 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.annealing.method import Annealing
 from mtpp_dsl.solvers.batched.alike import parted
 from mtpp_dsl.solvers.batched.annealing import MOVES, improve
 from mtpp_dsl.solvers.batched.field import Field, State, field_of, is_plan, order_of, plan_of, state_of
@@ -27,6 +26,7 @@ from mtpp_dsl.solvers.batched.search import SEARCH, Best, most_draws
 from mtpp_dsl.solvers.batched.spreads import best_sizes, by_arrival, menus
 from mtpp_dsl.solvers.listing.methods import Heft
 from mtpp_dsl.solvers.makespan.ea import Ea
+from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.views.batch_tasks import BatchInstance
 from mtpp_dsl.views.tasks import Instance
 from tests.batch_problems import random_batches

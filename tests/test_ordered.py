@@ -19,16 +19,16 @@ from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.colocation import ordered_edges, together
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.annealing.chain import energies
-from mtpp_dsl.solvers.annealing.instance import instance_of
-from mtpp_dsl.solvers.annealing.kernel import Best
-from mtpp_dsl.solvers.annealing.method import Annealing
-from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
-from mtpp_dsl.solvers.ordered import walk
-from mtpp_dsl.solvers.ordered.kernel import DRAWS, ORDERED, Moves
-from mtpp_dsl.solvers.ordered.order import arcs_of, order_of
-from mtpp_dsl.solvers.ordered.recipes import recipe
-from mtpp_dsl.solvers.ordered.walk import anneal_in_order
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.partition.annealing import one_ordered_annealing as walk
+from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of, order_of
+from mtpp_dsl.solvers.partition.annealing.one_annealing import energies
+from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
+from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED, Moves
+from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
+from mtpp_dsl.solvers.partition.annealing.split_moves import Best
+from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 from tests.oracle import optimum

@@ -21,7 +21,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.views.symmetry import groups_alike, interchangeable, measured, numbered, ordered, rankings
 from tests.batch_problems import random_batches
 from tests.oracle import plans

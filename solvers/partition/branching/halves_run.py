@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
-from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.branching.bitsets import unit_of
 from mtpp_dsl.solvers.partition.branching.halves import Halves
 from mtpp_dsl.solvers.partition.branching.holding import Holding

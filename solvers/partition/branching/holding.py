@@ -10,7 +10,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.annealing.method import Annealing
+from mtpp_dsl.solvers.methods.annealing import Annealing
 
 __all__ = ["FEW", "Doubtful", "Holding"]
 

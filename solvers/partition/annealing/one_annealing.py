@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.annealing.instance import BITS, Instance
-from mtpp_dsl.solvers.annealing.kernel import ANNEAL, CHARGE, DRAWS, HUGEST, Best
-from mtpp_dsl.solvers.annealing.recipes import Recipe
-from mtpp_dsl.solvers.annealing.state import State, broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.recipes import Recipe
+from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, CHARGE, DRAWS, HUGEST, Best
+from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
 
 __all__ = ["anneal", "energies"]
 

@@ -10,7 +10,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.annealing.instance import Instance
+from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mtpp_dsl.solvers.annealing.recipes import pick
-from mtpp_dsl.solvers.ordered.kernel import Moves
+from mtpp_dsl.solvers.partition.annealing.ordered_moves import Moves
+from mtpp_dsl.solvers.partition.annealing.recipes import pick
 
 if TYPE_CHECKING:
     from numpy.random import Generator

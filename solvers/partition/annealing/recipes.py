@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
-from mtpp_dsl.solvers.annealing.kernel import Moves
+from mtpp_dsl.solvers.partition.annealing.split_moves import Moves
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -17,13 +17,13 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.annealing.chain import anneal
-from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
-from mtpp_dsl.solvers.annealing.instance import instance_of
-from mtpp_dsl.solvers.annealing.kernel import ANNEAL, Best
-from mtpp_dsl.solvers.annealing.recipes import CHAINS, Origin, recipe
-from mtpp_dsl.solvers.annealing.starts import along_order, ordered, scattered, sliced
-from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal
+from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, Origin, recipe
+from mtpp_dsl.solvers.partition.annealing.split_held import FEWEST, NO_LOAD, Holding
+from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
+from mtpp_dsl.solvers.partition.annealing.split_starts import along_order, ordered, scattered, sliced
+from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 
 __all__ = ["Run"]
 

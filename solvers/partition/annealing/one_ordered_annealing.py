@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.annealing.chain import energies
-from mtpp_dsl.solvers.annealing.instance import BITS, Instance
-from mtpp_dsl.solvers.annealing.kernel import Best
-from mtpp_dsl.solvers.annealing.state import broken, loads_of, state_of
-from mtpp_dsl.solvers.ordered.kernel import DRAWS, ORDERED
-from mtpp_dsl.solvers.ordered.order import Arcs, order_of
-from mtpp_dsl.solvers.ordered.recipes import Recipe
+from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
+from mtpp_dsl.solvers.partition.annealing.one_annealing import energies
+from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED
+from mtpp_dsl.solvers.partition.annealing.ordered_recipes import Recipe
+from mtpp_dsl.solvers.partition.annealing.split_moves import Best
+from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
 
 __all__ = ["anneal_in_order", "energy_alone"]
 

@@ -64,10 +64,10 @@ class Annealing:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
-        from mtpp_dsl.solvers.annealing.run import Run
         from mtpp_dsl.solvers.batched.annealing import BatchSchedules
         from mtpp_dsl.solvers.makespan.annealing import Schedules
-        from mtpp_dsl.solvers.ordered.run import OrderedRun
+        from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
+        from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
 
         if problem.objective.batch is not None:
             return BatchSchedules(problem, limits, progress, self.patience, self.moves).result()

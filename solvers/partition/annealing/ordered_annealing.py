@@ -13,14 +13,14 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import together
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.annealing.held import FEWEST, NO_LOAD, Holding
-from mtpp_dsl.solvers.annealing.instance import instance_of
-from mtpp_dsl.solvers.annealing.kernel import Best
-from mtpp_dsl.solvers.annealing.state import loads_of, state_of
-from mtpp_dsl.solvers.ordered.order import arcs_of
-from mtpp_dsl.solvers.ordered.recipes import recipe
-from mtpp_dsl.solvers.ordered.starts import starts
-from mtpp_dsl.solvers.ordered.walk import anneal_in_order
+from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of
+from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
+from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
+from mtpp_dsl.solvers.partition.annealing.ordered_starts import starts
+from mtpp_dsl.solvers.partition.annealing.split_held import FEWEST, NO_LOAD, Holding
+from mtpp_dsl.solvers.partition.annealing.split_moves import Best
+from mtpp_dsl.solvers.partition.annealing.split_state import loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.views.symmetry import interchangeable, numbered
 
 __all__ = ["OrderedRun"]

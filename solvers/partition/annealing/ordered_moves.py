@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.annealing.instance import Instance
-from mtpp_dsl.solvers.annealing.kernel import CHARGE, HUGEST, Best
-from mtpp_dsl.solvers.annealing.state import State
-from mtpp_dsl.solvers.ordered.order import Arcs, Order
+from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, Order
+from mtpp_dsl.solvers.partition.annealing.split_moves import CHARGE, HUGEST, Best
+from mtpp_dsl.solvers.partition.annealing.split_state import State
+from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["DRAWS", "ORDERED", "Moves"]
