@@ -36,11 +36,11 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import classes_of
-from mtpp_dsl.solvers.baselines import linear
-from mtpp_dsl.solvers.baselines.along import depth_first
-from mtpp_dsl.solvers.baselines.branches import contract_branches
-from mtpp_dsl.solvers.baselines.dpl import Dpl
-from mtpp_dsl.solvers.baselines.pipedream import PipeDream
+from mtpp_dsl.solvers.partition.classical import linear
+from mtpp_dsl.solvers.partition.classical.along import depth_first
+from mtpp_dsl.solvers.partition.classical.branches import contract_branches
+from mtpp_dsl.solvers.partition.classical.dpl import Dpl
+from mtpp_dsl.solvers.partition.classical.pipedream import PipeDream
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.single import cannot_check
+from mtpp_dsl.solvers.methods.single_device import cannot_check
 from mtpp_dsl.solvers.runtime.results import Taker
 
 __all__ = ["Expert"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn
-from mtpp_dsl.solvers.baselines.descent import Fixed
+from mtpp_dsl.solvers.partition.classical.descent import Fixed
 
 __all__ = ["random_split"]
 

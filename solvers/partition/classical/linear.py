@@ -14,7 +14,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, Reading, classes_of
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
-from mtpp_dsl.solvers.baselines.along import bytes_along, depth_first, prepare, split_along
+from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
 from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
 from mtpp_dsl.views.device_types import DeviceClasses, classify
 

@@ -15,8 +15,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.mip.programs import run
-from mtpp_dsl.solvers.baselines.scotch_files import graph_file, read_mapping
-from mtpp_dsl.solvers.baselines.units import units_of
+from mtpp_dsl.solvers.partition.classical.scotch_files import graph_file, read_mapping
+from mtpp_dsl.solvers.partition.classical.units import units_of
 from mtpp_dsl.solvers.runtime.results import Taker, why_not
 from mtpp_dsl.views.device_types import DeviceClasses, classify
 

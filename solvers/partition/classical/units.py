@@ -10,7 +10,7 @@ from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, classes_of
 from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
-from mtpp_dsl.solvers.baselines.linear import readings
+from mtpp_dsl.solvers.partition.classical.linear import readings
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["apart", "is_ordered", "units_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.linear import refuses, split_orders
+from mtpp_dsl.solvers.partition.classical.linear import refuses, split_orders
 
 __all__ = ["Dpl"]
 

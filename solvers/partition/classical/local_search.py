@@ -12,10 +12,10 @@ from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.solvers.baselines.descent import DESCEND, GAIN, Fixed, fixed_of, in_sequence, state_of
-from mtpp_dsl.solvers.baselines.linear import UNASKED
-from mtpp_dsl.solvers.baselines.random_split import random_split
-from mtpp_dsl.solvers.baselines.units import apart, is_ordered, units_of
+from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, fixed_of, in_sequence, state_of
+from mtpp_dsl.solvers.partition.classical.linear import UNASKED
+from mtpp_dsl.solvers.partition.classical.random_split import random_split
+from mtpp_dsl.solvers.partition.classical.units import apart, is_ordered, units_of
 from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
 from mtpp_dsl.views.device_types import classify
 

@@ -7,8 +7,8 @@ from functools import partial
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.baselines.branches import contract_branches
-from mtpp_dsl.solvers.baselines.linear import refuses, split_orders
+from mtpp_dsl.solvers.partition.classical.branches import contract_branches
+from mtpp_dsl.solvers.partition.classical.linear import refuses, split_orders
 
 __all__ = ["PipeDream"]
 
