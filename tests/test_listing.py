@@ -26,16 +26,16 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
-from mtpp_dsl.solvers.listing.complete import complete, scheduled
-from mtpp_dsl.solvers.listing.favourites import Sct, favourites
-from mtpp_dsl.solvers.listing.groups import Getf, rounded, shares, speed_groups, speeds
-from mtpp_dsl.solvers.listing.methods import Cpop, Etf, Greedy, Heft, ListScheduler, Met, Peft, upward_ranks
-from mtpp_dsl.solvers.listing.packing import FILL, SEARCH, settle
-from mtpp_dsl.solvers.listing.placing import IN_TURN, IN_TURN_FREELY
-from mtpp_dsl.solvers.listing.ranks import in_order, upward
-from mtpp_dsl.solvers.listing.rules import Hold, rules
-from mtpp_dsl.solvers.listing.run import Lister
-from mtpp_dsl.solvers.listing.starting import EARLIEST, EARLIEST_FREELY
+from mtpp_dsl.solvers.schedule.list.complete import complete, scheduled
+from mtpp_dsl.solvers.schedule.list.getf import Getf, rounded, shares, speed_groups, speeds
+from mtpp_dsl.solvers.schedule.list.list_methods import Cpop, Etf, Greedy, Heft, ListScheduler, Met, Peft, upward_ranks
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.m_sct import Sct, favourites
+from mtpp_dsl.solvers.schedule.list.packing import FILL, SEARCH, settle
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, rules
+from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY
+from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
+from mtpp_dsl.solvers.schedule.list.ready_first import EARLIEST, EARLIEST_FREELY
 from mtpp_dsl.views.tasks import Instance
 from tests.strategies import link_problems
 

@@ -11,10 +11,10 @@ from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.batched.field import Field, is_plan, order_of, recount, state_of
 from mtpp_dsl.solvers.batched.holding import Holding
 from mtpp_dsl.solvers.batched.kernel import trial_of
-from mtpp_dsl.solvers.batched.lister import BatchLister, mean_carry, mean_time
 from mtpp_dsl.solvers.batched.mutation import EVOLVE, noise_of
 from mtpp_dsl.solvers.batched.starts import somewhere
-from mtpp_dsl.solvers.listing.ranks import in_order, upward
+from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister, mean_carry, mean_time
+from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 
 __all__ = ["BatchEa"]
 

@@ -12,8 +12,8 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
-from mtpp_dsl.solvers.listing.methods import Greedy, Heft, ListScheduler, Peft
-from mtpp_dsl.solvers.listing.run import Lister
+from mtpp_dsl.solvers.schedule.list.list_methods import Greedy, Heft, ListScheduler, Peft
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Field", "State", "field_of", "order_of", "plan_of", "starts", "state_of"]

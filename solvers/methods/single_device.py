@@ -12,8 +12,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.batched.alike import alike, alone, parted
 from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
 from mtpp_dsl.views.batch_tasks import BatchInstance
 from mtpp_dsl.views.symmetry import interchangeable
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, Times
-from mtpp_dsl.solvers.listing.free import FREELY
-from mtpp_dsl.solvers.listing.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
-from mtpp_dsl.solvers.listing.rules import Hold, Rules
 from mtpp_dsl.solvers.runtime.linked import Linked
+from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
+from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
 
 __all__ = ["IN_TURN", "IN_TURN_FREELY", "PLACING", "Idle", "Score", "place", "reach"]
 

@@ -12,10 +12,10 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.lister import RULES, list_batches
-from mtpp_dsl.solvers.listing.ranks import downward, in_order, mean_carry, mean_time, optimistic, upward
-from mtpp_dsl.solvers.listing.run import Lister
 from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.schedule.list.batch_run import RULES, list_batches
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.ranks import downward, in_order, mean_carry, mean_time, optimistic, upward
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
 from mtpp_dsl.views.tasks import Instance, why_not
 
@@ -25,7 +25,7 @@ __all__ = ["Cpop", "Etf", "Greedy", "Heft", "ListScheduler", "Met", "Peft"]
 class ListScheduler:
     """What all list schedulers share; each says how it places nodes.
 
-    Some have a rule for batches too: :data:`mtpp_dsl.solvers.batched.lister.RULES`.
+    Some have a rule for batches too: :data:`mtpp_dsl.solvers.schedule.list.batch_run.RULES`.
     """
 
     name: ClassVar[str]

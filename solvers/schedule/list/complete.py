@@ -9,8 +9,8 @@ import numpy as np
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.listing.ranks import in_order, upward
-from mtpp_dsl.solvers.listing.run import Lister
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
 from mtpp_dsl.views.tasks import Instance
 
 if TYPE_CHECKING:

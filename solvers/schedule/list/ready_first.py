@@ -9,11 +9,11 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, Times
-from mtpp_dsl.solvers.listing.free import FREELY
-from mtpp_dsl.solvers.listing.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
-from mtpp_dsl.solvers.listing.placing import PLACING, Idle, Score, place, reach
-from mtpp_dsl.solvers.listing.rules import Hold, Rules
 from mtpp_dsl.solvers.runtime.linked import Linked
+from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
+from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
+from mtpp_dsl.solvers.schedule.list.placing import PLACING, Idle, Score, place, reach
 
 __all__ = ["EARLIEST", "EARLIEST_FREELY", "Queue"]
 

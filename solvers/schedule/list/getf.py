@@ -8,9 +8,9 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.listing.methods import ListScheduler, upward_ranks
-from mtpp_dsl.solvers.listing.relaxation import Rows, minimum
-from mtpp_dsl.solvers.listing.run import Lister
+from mtpp_dsl.solvers.schedule.list.list_methods import ListScheduler, upward_ranks
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.relaxation import Rows, minimum
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Getf"]

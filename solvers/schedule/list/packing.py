@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.listing.rules import Hold, Rules
 from mtpp_dsl.solvers.runtime.linked import Linked
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
 
 __all__ = ["FILL", "PACKING", "SEARCH", "STEPS_WORTH_COMPILING", "fix", "settle"]
 

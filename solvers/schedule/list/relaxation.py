@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.listing.run import Lister
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

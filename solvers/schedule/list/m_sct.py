@@ -6,10 +6,10 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.listing.methods import ListScheduler, upward_ranks
-from mtpp_dsl.solvers.listing.ranks import mean_carry, mean_time
-from mtpp_dsl.solvers.listing.relaxation import Rows, minimum
-from mtpp_dsl.solvers.listing.run import Lister
+from mtpp_dsl.solvers.schedule.list.list_methods import ListScheduler, upward_ranks
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.ranks import mean_carry, mean_time
+from mtpp_dsl.solvers.schedule.list.relaxation import Rows, minimum
 
 __all__ = ["Sct"]
 

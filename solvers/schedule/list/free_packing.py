@@ -1,10 +1,10 @@
-"""What :mod:`mtpp_dsl.solvers.listing.packing` does where nothing binds a class to another: less to compile."""
+"""What :mod:`mtpp_dsl.solvers.schedule.list.packing` does where nothing binds a class to another: less to compile."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.solvers.listing.rules import Hold, Rules
+from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
 
 __all__ = ["FREELY", "is_free", "somewhere"]
 
