@@ -18,15 +18,15 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.timing import timed
-from mtpp_dsl.solvers.batched.annealing import MOVES, improve
-from mtpp_dsl.solvers.batched.field import Field, State, field_of, is_plan, order_of, plan_of, state_of
-from mtpp_dsl.solvers.batched.kernel import trial_of
-from mtpp_dsl.solvers.batched.search import SEARCH, Best, most_draws
-from mtpp_dsl.solvers.makespan.ea import Ea
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.evolutionary import Ea
 from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, menus
 from mtpp_dsl.solvers.schedule.list.list_methods import Heft
 from mtpp_dsl.solvers.schedule.list.uniform_split import parted
+from mtpp_dsl.solvers.schedule.search.batch_annealing import MOVES, improve
+from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, most_draws
+from mtpp_dsl.solvers.schedule.state.batch_state import Field, State, field_of, is_plan, order_of, plan_of, state_of
+from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 from mtpp_dsl.views.batch_tasks import BatchInstance
 from mtpp_dsl.views.tasks import Instance
 from tests.batch_problems import random_batches

@@ -15,12 +15,12 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.makespan.branching import BranchAndBound
-from mtpp_dsl.solvers.makespan.ea import Ea
-from mtpp_dsl.solvers.makespan.field import Field, field_of, order_of, plan_of, starts, state_of
-from mtpp_dsl.solvers.makespan.kernel import DRAWS, SEARCH, Best, Moves
-from mtpp_dsl.solvers.makespan.tree import BRANCH, Found, tree_of
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.branch_and_bound import BranchAndBound
+from mtpp_dsl.solvers.methods.evolutionary import Ea
+from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
+from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, starts, state_of
+from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, Found, tree_of
 from mtpp_dsl.views.tasks import Instance
 from tests.makespans import best_of, makespan_problem
 from tests.test_scheduling_kernel import linked

@@ -27,7 +27,7 @@ class Annealing:
     that changes as the moves ask for it, and anneals once in each round, on one processor.
 
     For a makespan on links moves also change the order in which nodes run; see :mod:`mtpp_dsl.solvers.makespan`. For
-    the throughput of a batch they move chunks of nodes between devices; see :mod:`mtpp_dsl.solvers.batched.annealing`.
+    the throughput of a batch they move chunks of nodes between devices; see :mod:`mtpp_dsl.solvers.schedule.search.batch_annealing`.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -64,10 +64,10 @@ class Annealing:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
-        from mtpp_dsl.solvers.batched.annealing import BatchSchedules
-        from mtpp_dsl.solvers.makespan.annealing import Schedules
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
         from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
+        from mtpp_dsl.solvers.schedule.search.batch_annealing import BatchSchedules
+        from mtpp_dsl.solvers.schedule.search.sample_annealing import Schedules
 
         if problem.objective.batch is not None:
             return BatchSchedules(problem, limits, progress, self.patience, self.moves).result()

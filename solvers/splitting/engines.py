@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
-from mtpp_dsl.solvers.batched.annealing import improve
+from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
 from mtpp_dsl.solvers.splitting.floor import floor
 
 __all__ = ["ByCpSat", "ByMethod", "Engine", "Found", "listed"]

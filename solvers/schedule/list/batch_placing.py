@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import Field
 from mtpp_dsl.solvers.runtime.linked import Linked
 from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, least_memory, menus
 from mtpp_dsl.solvers.schedule.list.placing import Idle, book, fit
+from mtpp_dsl.solvers.schedule.state.batch_state import Field
 
 __all__ = ["LIST", "Desk", "Rule", "desk_of"]
 

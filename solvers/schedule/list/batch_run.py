@@ -11,11 +11,11 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import Field, field_of
 from mtpp_dsl.solvers.runtime.results import Ended, Taker
 from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, Desk, Rule, desk_of
 from mtpp_dsl.solvers.schedule.list.placing import Idle
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
+from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of
 from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["RULES", "BatchLister", "list_batches"]

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.batched.field import Field
+from mtpp_dsl.solvers.schedule.state.batch_state import Field
 
 __all__ = ["MOST_SPREADS", "best_sizes", "by_arrival", "least_memory", "menus"]
 

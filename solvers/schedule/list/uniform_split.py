@@ -6,7 +6,7 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import ROUNDING
+from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING
 from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["alike", "alone", "parted"]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.makespan.field import STRIDE, Field, State
 from mtpp_dsl.solvers.runtime.compiled import Kernel
+from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, Field, State
 
 __all__ = ["DRAWS", "SEARCH", "Best", "Moves"]
 

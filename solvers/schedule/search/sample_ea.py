@@ -9,12 +9,12 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.makespan.field import plan_of
-from mtpp_dsl.solvers.makespan.holding import Holding
-from mtpp_dsl.solvers.makespan.mutation import EVOLVE
 from mtpp_dsl.solvers.schedule.list.list_methods import Met, upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import in_order
+from mtpp_dsl.solvers.schedule.search.sample_held import Holding
+from mtpp_dsl.solvers.schedule.search.sample_mutation import EVOLVE
+from mtpp_dsl.solvers.schedule.search.sample_state import plan_of
 
 __all__ = ["Run"]
 

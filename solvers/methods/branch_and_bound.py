@@ -19,7 +19,7 @@ class BranchAndBound:
 
     The thesis maps nodes in topological order. Here partial schedules grow by their starts, so that their order is
     searched too, with the bounds of ``interval`` behind every node. Depth first, below the best makespan known or below
-    a smaller one, to raise the bound; see :mod:`mtpp_dsl.solvers.makespan.tree`.
+    a smaller one, to raise the bound; see :mod:`mtpp_dsl.solvers.schedule.search.search_tree`.
     """
 
     name = "branch-and-bound"
@@ -41,6 +41,6 @@ class BranchAndBound:
         impossible = quick(problem)
         if impossible is not None:
             return Result("infeasible", method=self.name, seed=limits.seed, infeasibility=impossible)
-        from mtpp_dsl.solvers.makespan.branching_run import Run
+        from mtpp_dsl.solvers.schedule.search.branch_and_bound_run import Run
 
         return Run(problem, limits, progress).result()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.makespan.field import Field
 from mtpp_dsl.solvers.runtime.compiled import Kernel
+from mtpp_dsl.solvers.schedule.search.sample_state import Field
 
 __all__ = ["EVOLVE"]
 

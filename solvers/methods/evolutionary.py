@@ -21,7 +21,7 @@ class Ea:
     in the order of upward ranks, as early as they can. Nodes that are colocated move together.
 
     For the throughput of a batch the parent is what ``met`` makes, and a child gives every node another spread of its
-    chunks over devices; see :mod:`mtpp_dsl.solvers.batched.mutation`.
+    chunks over devices; see :mod:`mtpp_dsl.solvers.schedule.search.batch_mutation`.
 
     Args:
         patience: children in a row, per class and device, without a shorter schedule, after which it ends.
@@ -44,9 +44,9 @@ class Ea:
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found, or none, with a note that says why."""
         if problem.objective.batch is not None:
-            from mtpp_dsl.solvers.batched.ea import BatchEa
+            from mtpp_dsl.solvers.schedule.search.batch_ea import BatchEa
 
             return BatchEa(problem, limits, progress, self.patience).result()
-        from mtpp_dsl.solvers.makespan.ea_run import Run
+        from mtpp_dsl.solvers.schedule.search.sample_ea import Run
 
         return Run(problem, limits, progress, self.patience).result()

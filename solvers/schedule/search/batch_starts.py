@@ -9,10 +9,10 @@ import numpy as np
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.batched.field import Field
 from mtpp_dsl.solvers.runtime.results import Ended
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
+from mtpp_dsl.solvers.schedule.state.batch_state import Field
 from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["somewhere", "starts"]

@@ -11,9 +11,9 @@ import numpy as np
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.makespan.field import State, order_of, plan_of, state_of
-from mtpp_dsl.solvers.makespan.holding import Holding
-from mtpp_dsl.solvers.makespan.kernel import DRAWS, SEARCH, Best, Moves
+from mtpp_dsl.solvers.schedule.search.sample_held import Holding
+from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
+from mtpp_dsl.solvers.schedule.search.sample_state import State, order_of, plan_of, state_of
 
 __all__ = ["Schedules"]
 

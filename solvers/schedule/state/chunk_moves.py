@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import Field, State
+from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
 
 __all__ = ["ALIKE", "ROWS", "SWAPPED", "Noise", "Shares", "aligned", "draw", "fits", "neighbour", "spread_of"]
 

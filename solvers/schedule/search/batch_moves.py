@@ -7,10 +7,21 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import STRIDE, Field, State
-from mtpp_dsl.solvers.batched.kernel import Trial, clashes, keep, meet, move_row, shared, timing
-from mtpp_dsl.solvers.batched.rows import ALIKE, ROWS, SWAPPED, Noise, Shares, below, draw, fits, neighbour, uniform
 from mtpp_dsl.solvers.runtime.linked import Linked
+from mtpp_dsl.solvers.schedule.state.batch_state import STRIDE, Field, State
+from mtpp_dsl.solvers.schedule.state.batch_timing import Trial, clashes, keep, meet, move_row, shared, timing
+from mtpp_dsl.solvers.schedule.state.chunk_moves import (
+    ALIKE,
+    ROWS,
+    SWAPPED,
+    Noise,
+    Shares,
+    below,
+    draw,
+    fits,
+    neighbour,
+    uniform,
+)
 
 __all__ = ["LARGEST", "SEARCH", "Best", "Moves", "most_draws"]
 

@@ -8,8 +8,8 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.simple import Simple
-from mtpp_dsl.solvers.makespan.field import field_of, starts
 from mtpp_dsl.solvers.runtime import schedule_incumbent as holding
+from mtpp_dsl.solvers.schedule.search.sample_state import field_of, starts
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Holding"]

@@ -15,10 +15,10 @@ from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
 from mtpp_dsl.solvers.bounds.interval import Interval
 from mtpp_dsl.solvers.bounds.shortest import share_of
-from mtpp_dsl.solvers.makespan.annealing import Schedules
-from mtpp_dsl.solvers.makespan.holding import Holding
-from mtpp_dsl.solvers.makespan.tree import BRANCH, CLOSER, Found, tree_of
 from mtpp_dsl.solvers.runtime.reduced import Aside
+from mtpp_dsl.solvers.schedule.search.sample_annealing import Schedules
+from mtpp_dsl.solvers.schedule.search.sample_held import Holding
+from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, Found, tree_of
 
 __all__ = ["NAME", "Run"]
 

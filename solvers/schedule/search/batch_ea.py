@@ -8,13 +8,13 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import Field, is_plan, order_of, recount, state_of
-from mtpp_dsl.solvers.batched.holding import Holding
-from mtpp_dsl.solvers.batched.kernel import trial_of
-from mtpp_dsl.solvers.batched.mutation import EVOLVE, noise_of
-from mtpp_dsl.solvers.batched.starts import somewhere
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister, mean_carry, mean_time
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
+from mtpp_dsl.solvers.schedule.search.batch_held import Holding
+from mtpp_dsl.solvers.schedule.search.batch_mutation import EVOLVE, noise_of
+from mtpp_dsl.solvers.schedule.search.batch_starts import somewhere
+from mtpp_dsl.solvers.schedule.state.batch_state import Field, is_plan, order_of, recount, state_of
+from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 
 __all__ = ["BatchEa"]
 

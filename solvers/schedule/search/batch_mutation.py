@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import Field, State
-from mtpp_dsl.solvers.batched.kernel import Trial, clashes, meet, move_row, shared, timing
-from mtpp_dsl.solvers.batched.rows import Noise, aligned, below, neighbour, spread_of, uniform
 from mtpp_dsl.solvers.runtime.linked import Linked
+from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
+from mtpp_dsl.solvers.schedule.state.batch_timing import Trial, clashes, meet, move_row, shared, timing
+from mtpp_dsl.solvers.schedule.state.chunk_moves import Noise, aligned, below, neighbour, spread_of, uniform
 
 __all__ = ["EVOLVE", "noise_of"]
 
@@ -40,7 +40,7 @@ def _evolve(values: Floats, steps: int, charge: float, field: Field, state: Stat
 
     In a child every class gets, with probability 1 / classes, another spread at random. It takes the place of its
     parent if its schedule, with nodes along a fixed *order*, is no longer; what may not be is charged as in
-    :mod:`mtpp_dsl.solvers.batched.search`. ``state.cost[0]`` is that of the parent, ``inf`` if it has not been timed;
+    :mod:`mtpp_dsl.solvers.schedule.search.batch_moves`. ``state.cost[0]`` is that of the parent, ``inf`` if it has not been timed;
     then the first step times it.
     """
     classes, chunks = state.home.shape

@@ -12,12 +12,12 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.batched.field import Field, order_of, plan_of, recount, state_of
-from mtpp_dsl.solvers.batched.holding import Holding
-from mtpp_dsl.solvers.batched.kernel import trial_of
-from mtpp_dsl.solvers.batched.rows import Shares
-from mtpp_dsl.solvers.batched.search import SEARCH, Best, Moves, most_draws
-from mtpp_dsl.solvers.batched.starts import somewhere, starts
+from mtpp_dsl.solvers.schedule.search.batch_held import Holding
+from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, Moves, most_draws
+from mtpp_dsl.solvers.schedule.search.batch_starts import somewhere, starts
+from mtpp_dsl.solvers.schedule.state.batch_state import Field, order_of, plan_of, recount, state_of
+from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
+from mtpp_dsl.solvers.schedule.state.chunk_moves import Shares
 
 __all__ = ["BatchSchedules", "improve"]
 

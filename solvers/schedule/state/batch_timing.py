@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.batched.field import BITS, STRIDE, Field, State
+from mtpp_dsl.solvers.schedule.state.batch_state import BITS, STRIDE, Field, State
 
 __all__ = ["Trial", "clashes", "keep", "move_row", "shared", "timing", "trial_of"]
 

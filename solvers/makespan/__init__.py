@@ -1,1 +1,0 @@
-"""Searches for short schedules on links: annealing, an evolutionary algorithm, and branch and bound."""
