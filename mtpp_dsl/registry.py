@@ -57,7 +57,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "chain-relaxation": "mtpp_dsl.solvers.decomposition.method:ChainRelaxation",
         "milp-split": "mtpp_dsl.solvers.splitting.method:MilpSplit",
         "annealing": "mtpp_dsl.solvers.methods.annealing:Annealing",
-        "lns": "mtpp_dsl.solvers.neighbourhoods.method:Lns",
+        "lns": "mtpp_dsl.solvers.schedule.lns.lns:Lns",
         "simple": "mtpp_dsl.solvers.bounds.simple:Simple",
         "anchor": "mtpp_dsl.solvers.bounds.anchor:Anchor",
         "node": "mtpp_dsl.solvers.bounds.node:Node",

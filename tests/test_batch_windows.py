@@ -18,10 +18,10 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
-from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
-from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
-from mtpp_dsl.solvers.neighbourhoods.batch_window import BatchWindow
 from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
+from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
+from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
 from tests.test_cpsat_batches import module, random_batches
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")

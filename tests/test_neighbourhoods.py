@@ -18,10 +18,10 @@ from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower, timetable
-from mtpp_dsl.solvers.neighbourhoods.choice import Kind
-from mtpp_dsl.solvers.neighbourhoods.method import Lns
-from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
-from mtpp_dsl.solvers.neighbourhoods.window import Window
+from mtpp_dsl.solvers.schedule.lns.choice import Kind
+from mtpp_dsl.solvers.schedule.lns.lns import Lns
+from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
+from mtpp_dsl.solvers.schedule.lns.sample_window import Window
 from mtpp_dsl.views.tasks import Instance
 from tests.oracle import optimum
 from tests.test_scheduling_kernel import linked
@@ -112,9 +112,9 @@ def test_the_optimum_of_small_problems_is_found() -> None:
 def test_it_improves_and_repeats(exclusive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Better than the list schedule it starts from, within memory limits; and the same for the same seed."""
     # what annealing comes to depends on the clock
-    monkeypatch.setattr("mtpp_dsl.solvers.neighbourhoods.method.SECONDS", 0.0)
-    monkeypatch.setattr("mtpp_dsl.solvers.neighbourhoods.search.PATIENCE", 6)
-    monkeypatch.setattr("mtpp_dsl.solvers.neighbourhoods.search.WORK", 0.02)
+    monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.lns.SECONDS", 0.0)
+    monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.sample_search.PATIENCE", 6)
+    monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.sample_search.WORK", 0.02)
     problem = with_memory(linked(8, 20, 3, exclusive=exclusive), 0.5)
     heft = solve(problem, "heft").cost
     results = [Lns().solve(problem, Limits(time=90.0, threads=1, seed=1), Progress()) for _ in range(2)]

@@ -12,9 +12,9 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
-from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
+from mtpp_dsl.solvers.schedule.lns.sample_search import search
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
 from mtpp_dsl.views.tasks import why_not
 

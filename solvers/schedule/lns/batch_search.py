@@ -16,14 +16,14 @@ from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply
-from mtpp_dsl.solvers.neighbourhoods.batch_timeline import BatchTimeline
-from mtpp_dsl.solvers.neighbourhoods.batch_window import BatchWindow
 from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
+from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
 
 __all__ = ["search_batches"]
 
 WORK = 0.25
-"""CP-SAT's own measure of time for one window; see :mod:`mtpp_dsl.solvers.neighbourhoods.search`."""
+"""CP-SAT's own measure of time for one window; see :mod:`mtpp_dsl.solvers.schedule.lns.sample_search`."""
 PATIENCE = 150
 """Windows that have not helped, one after another, after which the search ends."""
 FIRST, LEAST, MOST = 6.0, 2.0, 40.0

@@ -17,10 +17,10 @@ from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
-from mtpp_dsl.solvers.neighbourhoods.batch_search import search_batches
-from mtpp_dsl.solvers.neighbourhoods.search import search
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
+from mtpp_dsl.solvers.schedule.lns.sample_search import search
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
 from mtpp_dsl.views.tasks import why_not
 

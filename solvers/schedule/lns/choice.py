@@ -11,8 +11,8 @@ import numpy as np
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import Status
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
-from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
-from mtpp_dsl.solvers.neighbourhoods.window import Window
+from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
+from mtpp_dsl.solvers.schedule.lns.sample_window import Window
 
 __all__ = ["Choice", "Chooser", "Kind"]
 

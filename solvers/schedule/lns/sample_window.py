@@ -7,7 +7,7 @@ import numpy as np
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Busy, Request, Solution, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
-from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
+from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
 
 __all__ = ["Window"]
 

@@ -14,9 +14,9 @@ from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, timetable
-from mtpp_dsl.solvers.neighbourhoods.choice import Choice, Chooser
-from mtpp_dsl.solvers.neighbourhoods.timeline import Timeline
 from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.schedule.lns.choice import Choice, Chooser
+from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
 
 __all__ = ["search"]
 
