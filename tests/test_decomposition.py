@@ -21,20 +21,20 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module, modules
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.decomposition.anchors import chain_of
-from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
-from mtpp_dsl.solvers.decomposition.balance import Balance
-from mtpp_dsl.solvers.decomposition.beside import beside
-from mtpp_dsl.solvers.decomposition.bounds import path_bounds
-from mtpp_dsl.solvers.decomposition.canonical import canonical
-from mtpp_dsl.solvers.decomposition.chain import shortest
-from mtpp_dsl.solvers.decomposition.classes import grouped
-from mtpp_dsl.solvers.decomposition.labels import least_larger
-from mtpp_dsl.solvers.decomposition.method import ChainRelaxation, Decomposition
-from mtpp_dsl.solvers.decomposition.piece import Piece, piece_of
-from mtpp_dsl.solvers.decomposition.settle import Settling
-from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
+from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
+from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
+from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
+from mtpp_dsl.solvers.schedule.decomposition.beside import beside
+from mtpp_dsl.solvers.schedule.decomposition.decomposition import ChainRelaxation, Decomposition
+from mtpp_dsl.solvers.schedule.decomposition.equal_modules import grouped
+from mtpp_dsl.solvers.schedule.decomposition.labels import least_larger
+from mtpp_dsl.solvers.schedule.decomposition.module_paths import path_bounds
+from mtpp_dsl.solvers.schedule.decomposition.shortest_chain import shortest
+from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
+from mtpp_dsl.solvers.schedule.decomposition.weighted_module import told, weights_for
+from mtpp_dsl.solvers.schedule.modules.canonical import canonical
+from mtpp_dsl.solvers.schedule.modules.piece import Piece, piece_of
 from tests.makespans import best_of, makespan_problem
 
 MAKESPAN = Objective("makespan")

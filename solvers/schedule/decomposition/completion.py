@@ -8,8 +8,8 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
-from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange
-from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["completions"]
 

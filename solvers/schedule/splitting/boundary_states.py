@@ -15,10 +15,10 @@ import numpy as np
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import Split
-from mtpp_dsl.solvers.splitting.classes import Classes, Timetable, timetable
-from mtpp_dsl.solvers.splitting.engines import Engine, Found, listed
-from mtpp_dsl.solvers.splitting.floor import floor
-from mtpp_dsl.solvers.splitting.part import Place
+from mtpp_dsl.solvers.schedule.modules.part import Place
+from mtpp_dsl.solvers.schedule.splitting.module_engines import Engine, Found, listed
+from mtpp_dsl.solvers.schedule.splitting.module_floor import floor
+from mtpp_dsl.solvers.schedule.splitting.same_modules import Classes, Timetable, timetable
 
 __all__ = ["State", "Step", "Walk"]
 

@@ -20,12 +20,12 @@ from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.runtime.results import Taker
-from mtpp_dsl.solvers.splitting.classes import grouped
-from mtpp_dsl.solvers.splitting.engines import Engine
-from mtpp_dsl.solvers.splitting.join import budgets, joined
-from mtpp_dsl.solvers.splitting.part import parts
-from mtpp_dsl.solvers.splitting.polish import polish
-from mtpp_dsl.solvers.splitting.walk import Walk
+from mtpp_dsl.solvers.schedule.modules.part import parts
+from mtpp_dsl.solvers.schedule.splitting.boundary_states import Walk
+from mtpp_dsl.solvers.schedule.splitting.join import budgets, joined
+from mtpp_dsl.solvers.schedule.splitting.module_engines import Engine
+from mtpp_dsl.solvers.schedule.splitting.polish import polish
+from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
 
 __all__ = ["Run"]
 

@@ -15,10 +15,10 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Answer, Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
-from mtpp_dsl.solvers.decomposition.beside import Sides
-from mtpp_dsl.solvers.decomposition.labels import Best, least_larger
-from mtpp_dsl.solvers.decomposition.piece import Piece
-from mtpp_dsl.solvers.decomposition.weigh import Weights, weighed
+from mtpp_dsl.solvers.schedule.decomposition.beside import Sides
+from mtpp_dsl.solvers.schedule.decomposition.labels import Best, least_larger
+from mtpp_dsl.solvers.schedule.decomposition.weighted_module import Weights, weighed
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["Balance"]
 

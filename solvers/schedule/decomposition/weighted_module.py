@@ -13,8 +13,8 @@ import numpy as np
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
-from mtpp_dsl.solvers.decomposition.beside import Beside, Sides
-from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.schedule.decomposition.beside import Beside, Sides
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["Weights", "told", "weighed", "weights_for"]
 

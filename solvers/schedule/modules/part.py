@@ -14,8 +14,8 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.module_rows import Split
-from mtpp_dsl.solvers.decomposition.canonical import Canonical, canonical
-from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["Part", "Place", "Places", "parts"]

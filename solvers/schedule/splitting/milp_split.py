@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.backends.cpsat.engine import by as cpsat
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.splitting.engines import ByCpSat, ByMethod, Engine
+from mtpp_dsl.solvers.schedule.splitting.module_engines import ByCpSat, ByMethod, Engine
 from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batch
 from mtpp_dsl.views.tasks import HONOURS, why_not
@@ -29,7 +29,7 @@ SECONDS = 10.0
 class MilpSplit(MethodBase):
     """Method ``milp-split``: the graph in modules, which are solved one by one (ghannane2023, 3.3).
 
-    See :mod:`mtpp_dsl.solvers.algorithms.module_rows` for the modules and :mod:`mtpp_dsl.solvers.splitting.walk` for the
+    See :mod:`mtpp_dsl.solvers.algorithms.module_rows` for the modules and :mod:`mtpp_dsl.solvers.schedule.splitting.boundary_states` for the
     dynamic programme. Between cut nodes its value is exact when all modules are solved to the end; else modules that
     wait for all of those before are a restriction, from which the plan is freed afterwards: everything starts as early
     as its order allows, and the time that is left goes into a search that knows of no modules.
@@ -71,7 +71,7 @@ class MilpSplit(MethodBase):
             UsageError: an option that the solver does not have.
             PluginError: there is no such method for modules.
         """
-        from mtpp_dsl.solvers.splitting.run import Run
+        from mtpp_dsl.solvers.schedule.splitting.split_run import Run
 
         reason = self.accepts(problem)
         if reason is not None:

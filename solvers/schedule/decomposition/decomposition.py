@@ -15,8 +15,8 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, modules
 from mtpp_dsl.solvers.backends.cpsat.engine import availability
-from mtpp_dsl.solvers.decomposition.anchors import chain_of
-from mtpp_dsl.solvers.decomposition.parts import Parts
+from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
+from mtpp_dsl.solvers.schedule.decomposition.parts import Parts
 from mtpp_dsl.views.tasks import why_not
 
 __all__ = ["ChainRelaxation", "Decomposition"]
@@ -49,7 +49,7 @@ class _ByParts(ABC):
             UsageError: an option that CP-SAT does not have.
         """
         from mtpp_dsl.solvers.backends.cpsat.unsupported import check
-        from mtpp_dsl.solvers.decomposition.run import Run
+        from mtpp_dsl.solvers.schedule.decomposition.decomposition_run import Run
 
         reason = self.accepts(problem)
         if reason is not None:

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
-from mtpp_dsl.solvers.decomposition.bounds import path_bounds
-from mtpp_dsl.solvers.decomposition.classes import Classes
+from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange, on_one_device, placed, urgency
+from mtpp_dsl.solvers.schedule.decomposition.equal_modules import Classes
+from mtpp_dsl.solvers.schedule.decomposition.module_paths import path_bounds
 
 __all__ = ["Known", "Pair"]
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, Solution, request
-from mtpp_dsl.solvers.decomposition.arrange import Arrangement
-from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["arranged", "asked"]
 

@@ -16,13 +16,13 @@ from mtpp_dsl.solvers.backends.cpsat.conflict import clash
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, by
 from mtpp_dsl.solvers.backends.cpsat.request import Solution
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, lower, timetable
-from mtpp_dsl.solvers.decomposition.balance import Balance
-from mtpp_dsl.solvers.decomposition.classes import grouped
-from mtpp_dsl.solvers.decomposition.completion import completions
-from mtpp_dsl.solvers.decomposition.parts import Parts, balance_of, by_balance, by_modules
-from mtpp_dsl.solvers.decomposition.piece import piece_of
-from mtpp_dsl.solvers.decomposition.settle import Settling
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
+from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
+from mtpp_dsl.solvers.schedule.decomposition.completion import completions
+from mtpp_dsl.solvers.schedule.decomposition.equal_modules import grouped
+from mtpp_dsl.solvers.schedule.decomposition.parts import Parts, balance_of, by_balance, by_modules
+from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
+from mtpp_dsl.solvers.schedule.modules.piece import piece_of
 
 __all__ = ["Run"]
 

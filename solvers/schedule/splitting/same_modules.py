@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.splitting.part import Part, Place
+from mtpp_dsl.solvers.schedule.modules.part import Part, Place
 
 __all__ = ["Classes", "Module", "Timetable", "grouped", "timetable"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["heads", "path_bounds", "tails"]
 

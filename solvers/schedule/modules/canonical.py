@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["Canonical", "canonical"]
 

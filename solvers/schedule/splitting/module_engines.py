@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
-from mtpp_dsl.solvers.splitting.floor import floor
+from mtpp_dsl.solvers.schedule.splitting.module_floor import floor
 
 __all__ = ["ByCpSat", "ByMethod", "Engine", "Found", "listed"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
-from mtpp_dsl.solvers.decomposition.piece import Piece
-from mtpp_dsl.solvers.decomposition.timeline import Timeline, common_gap
+from mtpp_dsl.solvers.schedule.decomposition.reserved import Timeline, common_gap
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["Arrangement", "arrange", "keeps", "on_one_device", "placed", "urgency"]
 

@@ -14,11 +14,11 @@ import numpy as np
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
-from mtpp_dsl.solvers.decomposition.arrange import Arrangement
-from mtpp_dsl.solvers.decomposition.ask import arranged, asked
-from mtpp_dsl.solvers.decomposition.chain import Way, shortest
-from mtpp_dsl.solvers.decomposition.classes import Classes
-from mtpp_dsl.solvers.decomposition.known import Known, Pair
+from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
+from mtpp_dsl.solvers.schedule.decomposition.equal_modules import Classes
+from mtpp_dsl.solvers.schedule.decomposition.module_answers import Known, Pair
+from mtpp_dsl.solvers.schedule.decomposition.module_requests import arranged, asked
+from mtpp_dsl.solvers.schedule.decomposition.shortest_chain import Way, shortest
 
 __all__ = ["Settling"]
 

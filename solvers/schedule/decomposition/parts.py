@@ -10,11 +10,11 @@ from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.algorithms.cut_nodes import Module
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
-from mtpp_dsl.solvers.decomposition.balance import Balance
-from mtpp_dsl.solvers.decomposition.beside import beside
-from mtpp_dsl.solvers.decomposition.piece import piece_of
-from mtpp_dsl.solvers.decomposition.settle import Settling
-from mtpp_dsl.solvers.decomposition.weigh import told, weights_for
+from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
+from mtpp_dsl.solvers.schedule.decomposition.beside import beside
+from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
+from mtpp_dsl.solvers.schedule.decomposition.weighted_module import told, weights_for
+from mtpp_dsl.solvers.schedule.modules.piece import piece_of
 
 __all__ = ["Parts", "balance_of", "by_balance", "by_modules"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.decomposition.arrange import Arrangement, arrange
-from mtpp_dsl.solvers.decomposition.canonical import Canonical, canonical
-from mtpp_dsl.solvers.decomposition.piece import Piece
+from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange
+from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
+from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
 __all__ = ["Classes", "Member", "grouped"]
 
