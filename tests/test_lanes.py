@@ -10,7 +10,7 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.auto.lanes import lanes
-from mtpp_dsl.solvers.bounds.configuration import Configuration
+from mtpp_dsl.solvers.bounds.configuration.configuration import Configuration
 from mtpp_dsl.solvers.bounds.simple import Simple
 
 

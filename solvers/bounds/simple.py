@@ -12,9 +12,9 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.bounds.batches import batch_bound, batch_refusal
-from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
-from mtpp_dsl.solvers.bounds.shortest import shortest
+from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound, batch_refusal
+from mtpp_dsl.solvers.bounds.schedule.critical_path import makespan_refusal
+from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
 
 __all__ = ["Simple", "simple_bound"]
 

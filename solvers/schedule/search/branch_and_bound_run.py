@@ -13,8 +13,8 @@ from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
-from mtpp_dsl.solvers.bounds.interval import Interval
-from mtpp_dsl.solvers.bounds.shortest import share_of
+from mtpp_dsl.solvers.bounds.schedule.interval import Interval
+from mtpp_dsl.solvers.bounds.schedule.shortest import share_of
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.search.sample_annealing import Schedules
 from mtpp_dsl.solvers.schedule.search.sample_held import Holding

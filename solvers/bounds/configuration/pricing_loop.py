@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.columns import Columns, Master
-from mtpp_dsl.solvers.bounds.convex import heavy_windows
-from mtpp_dsl.solvers.bounds.greedy import heavy_sets, incidence
-from mtpp_dsl.solvers.bounds.groups import Groups, sizes_at
-from mtpp_dsl.solvers.bounds.knapsack import knapsack
-from mtpp_dsl.solvers.bounds.points import Point
-from mtpp_dsl.solvers.bounds.pricing import Pricing
+from mtpp_dsl.solvers.bounds.configuration.columns import Columns, Master
+from mtpp_dsl.solvers.bounds.configuration.convex import heavy_windows
+from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
+from mtpp_dsl.solvers.bounds.configuration.greedy_sets import heavy_sets, incidence
+from mtpp_dsl.solvers.bounds.configuration.knapsack import knapsack
+from mtpp_dsl.solvers.bounds.configuration.pricing import Pricing
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, sizes_at
 
 __all__ = ["Attempt", "Proof", "Verdict"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.around import MOST_REACHED, scale_for
-from mtpp_dsl.solvers.bounds.groups import Groups, groups_of
+from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, scale_for
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
 __all__ = ["Node", "node_bound"]

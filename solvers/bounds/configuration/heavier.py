@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.branch import BRANCH
-from mtpp_dsl.solvers.bounds.grow import GROW
-from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units
+from mtpp_dsl.solvers.bounds.configuration.branch import BRANCH
+from mtpp_dsl.solvers.bounds.configuration.grow import GROW
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
 
 __all__ = ["Heavier", "heavy_convex"]
 

@@ -12,11 +12,11 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Certificate, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.chain import Chain, ChainProof
-from mtpp_dsl.solvers.bounds.groups import Groups, dearest_plan, sizes_at
-from mtpp_dsl.solvers.bounds.ordered import BITS, Ordered, Place
-from mtpp_dsl.solvers.bounds.points import Point
-from mtpp_dsl.solvers.bounds.pool import Pool
+from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
+from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
+from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain, ChainProof
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, Ordered, Place
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, dearest_plan, sizes_at
 
 __all__ = ["Pipeline", "is_pipeline"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from mtpp_dsl.base.lazy import sparse
 from mtpp_dsl.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
-from mtpp_dsl.solvers.bounds.convex import Convexity
-from mtpp_dsl.solvers.bounds.groups import Groups, Sizes
+from mtpp_dsl.solvers.bounds.configuration.convex import Convexity
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, Sizes
 
 __all__ = ["Columns", "Master"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.bounds.groups import Groups, Sizes
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, Sizes
 
 __all__ = ["CutNetwork"]
 

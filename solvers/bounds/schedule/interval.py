@@ -8,9 +8,9 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.climbing import Search, climb
-from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
-from mtpp_dsl.solvers.bounds.shortest import shortest
+from mtpp_dsl.solvers.bounds.schedule.climbing import Search, climb
+from mtpp_dsl.solvers.bounds.schedule.critical_path import makespan_refusal
+from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
 
 __all__ = ["Interval"]
 

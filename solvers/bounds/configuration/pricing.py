@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import Rows, maximise
-from mtpp_dsl.solvers.bounds.groups import BITS, Groups, Sizes
+from mtpp_dsl.solvers.bounds.partition.groups import BITS, Groups, Sizes
 
 __all__ = ["Pricing", "Verdict"]
 

@@ -14,9 +14,9 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats
-from mtpp_dsl.solvers.bounds.around import MOST_REACHED, Around, arcs_of, scale_for
-from mtpp_dsl.solvers.bounds.cuts import CutNetwork
-from mtpp_dsl.solvers.bounds.groups import Groups, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, Around, arcs_of, scale_for
+from mtpp_dsl.solvers.bounds.partition.cheapest_sets import CutNetwork
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of, sizes_at
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
 __all__ = ["Anchor", "anchor_bound", "anchored", "best_share"]

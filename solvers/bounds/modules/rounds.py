@@ -13,11 +13,11 @@ import numpy as np
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.request import NEVER
 from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails
-from mtpp_dsl.solvers.splitting.bound_ask import Asking
-from mtpp_dsl.solvers.splitting.bound_chunks import Recursion
-from mtpp_dsl.solvers.splitting.bound_side import Part, Side, reverse
-from mtpp_dsl.solvers.splitting.bound_whole import Wanted
-from mtpp_dsl.solvers.splitting.bound_work import STEPS, Work, interval, monotone, spread
+from mtpp_dsl.solvers.bounds.modules.part_bounds import Asking
+from mtpp_dsl.solvers.bounds.modules.part_work import STEPS, Work, interval, monotone, spread
+from mtpp_dsl.solvers.bounds.modules.recursion import Recursion
+from mtpp_dsl.solvers.bounds.modules.side import Part, Side, reverse
+from mtpp_dsl.solvers.bounds.modules.whole_problem import Wanted
 
 __all__ = ["Best", "Rounds", "joined"]
 

@@ -11,10 +11,10 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.bounds.anchor import anchor_bound
-from mtpp_dsl.solvers.bounds.apart import Apart
-from mtpp_dsl.solvers.bounds.around import scale_for
-from mtpp_dsl.solvers.bounds.groups import Groups, groups_of
+from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
+from mtpp_dsl.solvers.bounds.partition.around import scale_for
+from mtpp_dsl.solvers.bounds.partition.conflicts import Apart
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
 __all__ = ["Count"]

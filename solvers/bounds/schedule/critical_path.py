@@ -6,8 +6,8 @@ from mtpp_dsl.constraints import BatchSizes, Replicate
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.bounds.batches import batch_bound, batch_refusal
-from mtpp_dsl.solvers.bounds.climbing import climb
+from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound, batch_refusal
+from mtpp_dsl.solvers.bounds.schedule.climbing import climb
 
 __all__ = ["CriticalPath", "makespan_refusal"]
 
@@ -19,7 +19,7 @@ class CriticalPath:
     node alone, but on the best choice for all nodes of the path. Nodes too late for a target on some device leave it.
 
     For the throughput of a batch it is the path of one input, or the work of all batches between two ends of paths; see
-    :mod:`mtpp_dsl.solvers.bounds.batches`.
+    :mod:`mtpp_dsl.solvers.bounds.schedule.batch_bounds`.
     """
 
     name = "critical-path"

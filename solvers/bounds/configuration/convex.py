@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.groups import Groups
+from mtpp_dsl.solvers.bounds.partition.groups import Groups
 from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Convexity", "heavy_windows"]
@@ -176,7 +176,7 @@ def heavy_windows(
         work: [groups] units.
         size: [groups] memory.
         cost: [tensors] units that a cut tensor costs.
-        links: of :func:`mtpp_dsl.solvers.bounds.greedy.incidence`.
+        links: of :func:`mtpp_dsl.solvers.bounds.configuration.greedy_sets.incidence`.
         arcs: [arcs, 2] of :class:`Convexity`; groups on a cycle of them are left out.
         capacity: of work and cut tensors.
         memory: how much of it there is.

@@ -15,12 +15,12 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import WANTED, Split, split
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability, by
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
-from mtpp_dsl.solvers.bounds.critical_path import makespan_refusal
-from mtpp_dsl.solvers.bounds.shortest import shortest
+from mtpp_dsl.solvers.bounds.modules.part_bounds import Asking
+from mtpp_dsl.solvers.bounds.modules.rounds import Best, Rounds, joined
+from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
+from mtpp_dsl.solvers.bounds.schedule.critical_path import makespan_refusal
+from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.splitting.bound_ask import Asking
-from mtpp_dsl.solvers.splitting.bound_rounds import Best, Rounds, joined
-from mtpp_dsl.solvers.splitting.bound_whole import wanted
 from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batch
 
@@ -41,7 +41,7 @@ class SplitBound:
     Then parts of two modules are solved in place of one, and so on.
 
     Of a batch, these parts are of one chunk; what all chunks take between them is bounded by the work of devices, by
-    the thesis's recursion over numbers of chunks (:mod:`mtpp_dsl.solvers.splitting.bound_chunks`), and by modules
+    the thesis's recursion over numbers of chunks (:mod:`mtpp_dsl.solvers.bounds.modules.recursion`), and by modules
     solved for all chunks.
 
     Args:

@@ -11,8 +11,8 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
-from mtpp_dsl.solvers.bounds.around import Around, arcs_of, reached
-from mtpp_dsl.solvers.bounds.groups import Groups
+from mtpp_dsl.solvers.bounds.partition.around import Around, arcs_of, reached
+from mtpp_dsl.solvers.bounds.partition.groups import Groups
 
 __all__ = ["Apart"]
 

@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
-from mtpp_dsl.solvers.splitting.bound_side import apart_of, within
+from mtpp_dsl.solvers.bounds.modules.side import apart_of, within
 from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
 from mtpp_dsl.views.tasks import HONOURS
 

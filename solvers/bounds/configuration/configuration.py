@@ -15,11 +15,11 @@ from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Ter
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.backends.mip.matrix import by
-from mtpp_dsl.solvers.bounds.anchor import anchor_bound
-from mtpp_dsl.solvers.bounds.attempt import Attempt, Proof
-from mtpp_dsl.solvers.bounds.columns import Columns
-from mtpp_dsl.solvers.bounds.groups import Groups, dearest_plan, groups_of, sizes_at
-from mtpp_dsl.solvers.bounds.pipeline import Pipeline, is_pipeline
+from mtpp_dsl.solvers.bounds.configuration.columns import Columns
+from mtpp_dsl.solvers.bounds.configuration.pipeline import Pipeline, is_pipeline
+from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt, Proof
+from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, dearest_plan, groups_of, sizes_at
 from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
 __all__ = ["Configuration"]

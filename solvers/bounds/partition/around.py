@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.isap import MINIMUM_CUT
-from mtpp_dsl.solvers.bounds.groups import Groups
+from mtpp_dsl.solvers.bounds.partition.groups import Groups
 
 __all__ = ["MOST_REACHED", "Around", "arcs_of", "reached", "scale_for"]
 

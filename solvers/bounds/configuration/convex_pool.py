@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import sparse
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
 
 __all__ = ["Pool"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.many_terminals_flow import arc, flow
-from mtpp_dsl.solvers.bounds.cutting import propagate, relax
+from mtpp_dsl.solvers.bounds.configuration.cutting import propagate, relax
 from mtpp_dsl.solvers.runtime.linked import Linked
 
 __all__ = ["BRANCH"]

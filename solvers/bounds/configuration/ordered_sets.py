@@ -8,8 +8,8 @@ from math import ceil, floor
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.bounds.greedy import incidence
-from mtpp_dsl.solvers.bounds.groups import Groups, sizes_at
+from mtpp_dsl.solvers.bounds.configuration.greedy_sets import incidence
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, sizes_at
 
 __all__ = ["Ordered", "Place", "Units"]
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
-from mtpp_dsl.solvers.bounds.attempt import Verdict
-from mtpp_dsl.solvers.bounds.heavier import Heavier, heavy_convex
-from mtpp_dsl.solvers.bounds.ordered import Ordered, Place, Units
-from mtpp_dsl.solvers.bounds.points import Point
-from mtpp_dsl.solvers.bounds.pool import Pool, weigh
+from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool, weigh
+from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
+from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
+from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
+from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 
 __all__ = ["Chain", "ChainProof"]
 
