@@ -20,7 +20,7 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.latency.instance import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 from mtpp_dsl.solvers.proofs.flow import IN, LEAST_CUT, OUT
 
 __all__ = ["LARGEST", "Hulls", "longest", "reachable"]

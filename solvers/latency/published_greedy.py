@@ -8,8 +8,8 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.latency.instance import Instance, why_not
-from mtpp_dsl.solvers.latency.starts import Orders
+from mtpp_dsl.solvers.latency.first_arrangements import Orders
+from mtpp_dsl.solvers.latency.subgraph_arrays import Instance, why_not
 from mtpp_dsl.solvers.runtime.results import Taker
 
 __all__ = ["PublishedGreedy"]

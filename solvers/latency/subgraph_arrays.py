@@ -22,7 +22,7 @@ HONOURS = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs)
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Arrays of a latency problem; slots are as in :mod:`mtpp_dsl.solvers.latency.kernels`.
+    """Arrays of a latency problem; slots are as in :mod:`mtpp_dsl.solvers.latency.latency_moves`.
 
     Attributes:
         problem: where it came from.

@@ -12,7 +12,7 @@ from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.latency.hull import LARGEST, Hulls, longest
-from mtpp_dsl.solvers.latency.instance import Instance
+from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 
 __all__ = ["PathHull"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.latency.instance import why_not
+from mtpp_dsl.solvers.latency.subgraph_arrays import why_not
 
 __all__ = ["LatencySearch"]
 
@@ -41,8 +41,8 @@ class LatencySearch:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any, and a bound."""
-        from mtpp_dsl.solvers.latency.bound import PathHull
-        from mtpp_dsl.solvers.latency.run import Run
+        from mtpp_dsl.solvers.latency.latency_rounds import Run
+        from mtpp_dsl.solvers.latency.path_hull import PathHull
 
         bound = progress.bound
         if bound is None or bound.method != PathHull.name:

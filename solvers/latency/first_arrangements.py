@@ -10,9 +10,9 @@ import numpy as np
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.colocation import strong
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.latency.instance import Instance
-from mtpp_dsl.solvers.latency.kernels import latency_of
-from mtpp_dsl.solvers.latency.orders import PARTED
+from mtpp_dsl.solvers.latency.along_orders import PARTED
+from mtpp_dsl.solvers.latency.latency_moves import latency_of
+from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 
 __all__ = ["Orders", "arrangement_of", "beside", "measured", "worth"]
 
@@ -21,7 +21,7 @@ LARGEST = 4e9
 
 
 def measured(instance: Instance, slot: Ints) -> tuple[float, float, float]:
-    """Return what :func:`~mtpp_dsl.solvers.latency.kernels.latency_of` says of an arrangement."""
+    """Return what :func:`~mtpp_dsl.solvers.latency.latency_moves.latency_of` says of an arrangement."""
     graph = instance.graph
     return latency_of(
         slot,

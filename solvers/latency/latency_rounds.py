@@ -13,9 +13,9 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.latency.instance import Instance
-from mtpp_dsl.solvers.latency.kernels import DRAWS, annealing_kernel
-from mtpp_dsl.solvers.latency.starts import Orders, arrangement_of, beside, measured, worth
+from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
+from mtpp_dsl.solvers.latency.latency_moves import DRAWS, annealing_kernel
+from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 from mtpp_dsl.solvers.runtime.results import Taker
 
 __all__ = ["Run"]
