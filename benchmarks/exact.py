@@ -25,7 +25,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.backends.mip.highs import Highs
-from mtpp_dsl.solvers.mip.one import Solved, solve_one
+from mtpp_dsl.solvers.methods.mip.one_model import Solved, solve_one
 
 MODELS = ("er", "ba", "ws")
 PLAN_SECONDS = 4.0

@@ -80,7 +80,9 @@ def find_method(name: str, solver: str = DEFAULT_SOLVER) -> Method:
         engine: Engine = registry.load(registry.ENGINES, solver)()
         return engine.method(name)
     formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
-    mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver, apart=True)
+    mip: Method = registry.built_in("mtpp_dsl.solvers.methods.mip.mip_method:MipMethod")(
+        formulation, solver, apart=True
+    )
     return mip
 
 

@@ -50,7 +50,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "batched-printed": "mtpp_dsl.models.formulations.batched_printed:BatchedPrinted",
     },
     METHODS: {
-        "auto": "mtpp_dsl.solvers.auto.method:Auto",
+        "auto": "mtpp_dsl.solvers.methods.auto.auto:Auto",
         "ideals": "mtpp_dsl.solvers.partition.ideals.ideals:Ideals",
         "branching": "mtpp_dsl.solvers.partition.branching.branching:Branching",
         "decomposition": "mtpp_dsl.solvers.schedule.decomposition.decomposition:Decomposition",

@@ -76,7 +76,7 @@ def check_formulation(formulation: Formulation | FormulationFamily, solver: str 
     _law(formulation.exact == (formulation.role == "exact"), "exact must be True if and only if the role is exact")
     _law(not family or formulation.role == "relaxation", "a family's least bound is a relaxation")
     _attributes(formulation)
-    mip = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")
+    mip = registry.built_in("mtpp_dsl.solvers.methods.mip.mip_method:MipMethod")
     _law(isinstance(mip(formulation, solver), Method), "a formulation with a solver must be a Method")
     lost = lost_by_below(formulation, 1.0)
     _law(not lost, lost)

@@ -21,8 +21,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.partition.ideals.flat_run import Run
 from mtpp_dsl.solvers.partition.ideals.held import Ended
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals

@@ -12,7 +12,7 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.rwnn import rwnn
 from mtpp_dsl.plugins.samples import optimum, small
 from mtpp_dsl.problem import Device, Links, Objective, Problem
-from mtpp_dsl.solvers.auto import batches
+from mtpp_dsl.solvers.methods.auto import throughput as batches
 
 NAMES = [name for name, problem in small().items() if problem.objective.batch is not None]
 

@@ -38,9 +38,9 @@ from mtpp_dsl.errors import MtppError, Refused, SolverError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.auto import sizes
 from mtpp_dsl.solvers.backends.cpsat import process
 from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.methods.auto import sizes
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
 from tests.oracle import optimum
 

@@ -15,7 +15,7 @@ from mtpp_dsl.generators.rwnn import rwnn
 from mtpp_dsl.plugins.samples import optimum, small
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.auto import schedule
+from mtpp_dsl.solvers.methods.auto import makespan as schedule
 
 MAKESPAN = Objective("makespan")
 NAMES = [name for name, problem in small().items() if problem.objective == MAKESPAN]

@@ -14,8 +14,9 @@ from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.plugins.samples import large, large_schedule, small
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import METHODS, available, built_in, load
-from mtpp_dsl.solvers.auto import run, steps
-from mtpp_dsl.solvers.auto.method import Auto
+from mtpp_dsl.solvers.methods.auto import bottleneck as run
+from mtpp_dsl.solvers.methods.auto import steps
+from mtpp_dsl.solvers.methods.auto.auto import Auto
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 

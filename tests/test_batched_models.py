@@ -25,7 +25,7 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, load
 from mtpp_dsl.solvers.backends.mip.highs import Highs
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.views.symmetry import rankings
 from tests.batch_problems import barrier_optimum, random_batches
 from tests.batched_cases import built, cases

@@ -383,7 +383,7 @@ def test_what_is_in_brackets_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr("mtpp_dsl.solvers.methods.cp_sat_engine.CpSat.available", lambda _: absent)
     assert run(["solvers"]) == 0
     assert "pip install ortools" in capsys.readouterr().out
-    monkeypatch.setattr("mtpp_dsl.solvers.auto.schedule.availability", lambda: absent)
+    monkeypatch.setattr("mtpp_dsl.solvers.methods.auto.makespan.availability", lambda: absent)
     assert run(["solve", str(UNEQUAL), "-D", "width=1"]) == 0
     assert "pip install ortools" in capsys.readouterr().out
 

@@ -28,7 +28,7 @@ from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMULATIONS, load
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.reductions.coarsened import coarsened
 from mtpp_dsl.solvers.schedule.splitting.milp_split import MilpSplit
 from tests.extensions import best_of_all, capped, counts, everything

@@ -13,7 +13,7 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.registry import FORMULATIONS, load
 from mtpp_dsl.solvers.backends.mip import apart
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.test_portfolio import problem_of
 
 

@@ -24,7 +24,7 @@ from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.backends.mip.highs_options import set_options
 from mtpp_dsl.solvers.backends.mip.lp_files import not_above
 from mtpp_dsl.solvers.backends.mip.programs import run
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 
 NAMES = list(available(BACKENDS))
 

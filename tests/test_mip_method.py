@@ -26,7 +26,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.highs import Highs
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum
 from tests.strategies import plain_problems
 from tests.test_models_exact import constrained_problems

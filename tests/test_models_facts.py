@@ -26,7 +26,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.views.merged import merged
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems

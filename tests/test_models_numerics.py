@@ -38,8 +38,8 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.highs import Highs
-from mtpp_dsl.solvers.mip.conflict import explain
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_conflict import explain
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.views.merged import merged
 from tests.oracle import optimum
 
@@ -298,7 +298,7 @@ def test_a_clash_names_all_and_only_who_takes_part(constraints: list[Constraint]
 def test_a_solver_that_fails_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Law: "no plan, whatever the constraints" is said only of a node that no device runs."""
     problem = Problem.create(Graph.create("a", [], work=[1]), devices(1), Shared(1.0), constraints=[Acyclic()])
-    monkeypatch.setattr("mtpp_dsl.solvers.mip.conflict._feasible", lambda *_: False)
+    monkeypatch.setattr("mtpp_dsl.solvers.methods.mip.mip_conflict._feasible", lambda *_: False)
     with pytest.raises(SolverError, match="numerical"):
         explain(problem, Exact(), Highs(), Limits(time=10.0), Progress())
 

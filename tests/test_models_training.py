@@ -16,7 +16,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.views.merged import merged
 

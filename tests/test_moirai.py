@@ -39,7 +39,7 @@ from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.highs import Highs
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum, plans
 from tests.strategies import link_problems
 

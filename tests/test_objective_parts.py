@@ -36,7 +36,7 @@ from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
 from mtpp_dsl.solvers.bounds.simple import Simple
-from mtpp_dsl.solvers.mip.method import MipMethod
+from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum
 
 SEPARATE = Objective("bottleneck", parts="separate")

@@ -36,7 +36,7 @@ def certificates(problem: Problem) -> list[Certificate]:
 
 
 def registry_formulation(name: str) -> Any:
-    from mtpp_dsl.solvers.mip.method import MipMethod
+    from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 
     return MipMethod(registry.load(registry.FORMULATIONS, name)())
 

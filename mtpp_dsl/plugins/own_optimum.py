@@ -27,13 +27,13 @@ def _cheapest(name: str) -> list[tuple[float, Plan]]:
 
 
 def _own_rows(formulation: Formulation | FormulationFamily) -> bool:
-    own: bool = registry.built_in("mtpp_dsl.solvers.mip.own_rows:has_own_rows")(formulation)
+    own: bool = registry.built_in("mtpp_dsl.solvers.methods.mip.plugin_rows:has_own_rows")(formulation)
     return own
 
 
 def _read(formulation: Any, solver: str, problem: Problem, plan: Plan) -> Any:
-    """Return *plan* as the model of *formulation* has it: see :mod:`mtpp_dsl.solvers.mip.own_rows`."""
-    read = registry.built_in("mtpp_dsl.solvers.mip.own_rows:read_through")
+    """Return *plan* as the model of *formulation* has it: see :mod:`mtpp_dsl.solvers.methods.mip.plugin_rows`."""
+    read = registry.built_in("mtpp_dsl.solvers.methods.mip.plugin_rows:read_through")
     backend = registry.load(registry.BACKENDS, solver)()
     return read(formulation, backend, problem, plan, Limits(threads=1), Progress())
 

@@ -121,7 +121,7 @@ def _method(name: str, limits: Limits) -> tuple[Method, str]:
             engine: Any = registry.load(registry.ENGINES, limits.solver)()
             return engine.method(name), limits.solver
         formulation: Formulation = registry.load(registry.FORMULATIONS, name)()
-        mip: Method = registry.built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, limits.solver)
+        mip: Method = registry.built_in("mtpp_dsl.solvers.methods.mip.mip_method:MipMethod")(formulation, limits.solver)
         if method_traits(mip).own_rows:
             raise Refused(f"{name} solves no modules: what rows of its own ask of a graph may not hold of its parts")
         return mip, f"{name} with {limits.solver}"

@@ -11,7 +11,7 @@ from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, 
 from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.mip.model_files import member_path
-from mtpp_dsl.solvers.mip.one import Proven, Solved, solve_one
+from mtpp_dsl.solvers.methods.mip.one_model import Proven, Solved, solve_one
 
 __all__ = ["FamilySolved", "solve_family"]
 

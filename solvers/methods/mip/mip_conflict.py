@@ -13,7 +13,7 @@ from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.mip.one import solve_one
+from mtpp_dsl.solvers.methods.mip.one_model import solve_one
 
 __all__ = ["explain", "items"]
 

@@ -11,8 +11,8 @@ from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
-from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
@@ -103,7 +103,7 @@ class ScheduleRun(Steps):
             yield built_in("mtpp_dsl.solvers.methods.cp_sat:Scheduling")("moirai")
         if self.limits.solver != "cp-sat":
             formulation = load(FORMULATIONS, "moirai")()
-            yield built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+            yield built_in("mtpp_dsl.solvers.methods.mip.mip_method:MipMethod")(formulation, self.limits.solver)
 
     @cached_property
     def whole(self) -> list[Method]:

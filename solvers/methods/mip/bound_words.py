@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.plans.result import Bound
-from mtpp_dsl.solvers.mip.one import Proven
+from mtpp_dsl.solvers.methods.mip.one_model import Proven
 
 __all__ = ["bound_of"]
 

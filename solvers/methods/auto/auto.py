@@ -11,7 +11,7 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.registry import BACKENDS, load
 
 if TYPE_CHECKING:
-    from mtpp_dsl.solvers.auto.steps import Steps
+    from mtpp_dsl.solvers.methods.auto.steps import Steps
 
 __all__ = ["Auto"]
 
@@ -38,7 +38,7 @@ class Auto(MethodBase):
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why none of the methods behind it can honour the problem, or is installed; None if one can."""
-        from mtpp_dsl.solvers.auto.steps import first_refusal
+        from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 
         return first_refusal(_run_of(problem)(problem, Limits(), Progress()).methods(), problem)
 
@@ -79,17 +79,17 @@ class Auto(MethodBase):
 def _run_of(problem: Problem) -> type[Steps]:
     """Return the steps for the objective of *problem*, and its interconnect; no others are imported."""
     if problem.objective.batch is not None:
-        from mtpp_dsl.solvers.auto.batches import BatchRun
+        from mtpp_dsl.solvers.methods.auto.throughput import BatchRun
 
         return BatchRun
     if problem.objective.quantity != "makespan":
-        from mtpp_dsl.solvers.auto.run import Run
+        from mtpp_dsl.solvers.methods.auto.bottleneck import Run
 
         return Run
     if isinstance(problem.interconnect, Links):
-        from mtpp_dsl.solvers.auto.schedule import ScheduleRun
+        from mtpp_dsl.solvers.methods.auto.makespan import ScheduleRun
 
         return ScheduleRun
-    from mtpp_dsl.solvers.auto.latency import LatencyRun
+    from mtpp_dsl.solvers.methods.auto.latency import LatencyRun
 
     return LatencyRun

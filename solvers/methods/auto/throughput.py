@@ -8,8 +8,8 @@ from functools import cached_property
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
@@ -71,7 +71,7 @@ class BatchRun(Steps):
                 self.notes.append(better)
         if solver != "cp-sat":
             formulation = load(FORMULATIONS, "batched")()
-            yield built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, solver)
+            yield built_in("mtpp_dsl.solvers.methods.mip.mip_method:MipMethod")(formulation, solver)
 
     @cached_property
     def whole(self) -> list[Method]:

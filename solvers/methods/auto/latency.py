@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.solvers.auto.steps import Steps
+from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
@@ -55,7 +55,7 @@ class LatencyRun(Steps):
         """Yield the integer programme with its solver."""
         if self.limits.solver != "cp-sat":
             formulation = load(FORMULATIONS, "latency")()
-            yield built_in("mtpp_dsl.solvers.mip.method:MipMethod")(formulation, self.limits.solver)
+            yield built_in("mtpp_dsl.solvers.methods.mip.mip_method:MipMethod")(formulation, self.limits.solver)
 
     def programme(self) -> list[Method]:
         """Return the integer programme, where it is not too large, or no search accepts the problem."""

@@ -10,8 +10,8 @@ from mtpp_dsl.contracts import Formulation, Method, Progress
 from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.solvers.auto.steps import Steps
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
@@ -40,7 +40,7 @@ def formulation(name: str) -> Formulation:
 
 def mip(asked: Formulation) -> Method:
     """Return the method that solves a formulation; Pyomo takes long to import, and most runs end without it."""
-    method: Method = built_in("mtpp_dsl.solvers.mip.method:MipMethod")(asked, apart=True)
+    method: Method = built_in("mtpp_dsl.solvers.methods.mip.mip_method:MipMethod")(asked, apart=True)
     return method
 
 

@@ -1,0 +1,4 @@
+"""Methods made of a formulation and a MIP solver.
+
+They import every other room.
+"""
