@@ -45,9 +45,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
         "moirai": "mtpp_dsl.models.formulations.moirai:Moirai",
-        "moirai-printed": "mtpp_dsl.models.formulations.moirai_printed:MoiraiPrinted",
+        "moirai-printed": "mtpp_dsl.models.formulations.moirai_as_published:MoiraiPrinted",
         "batched": "mtpp_dsl.models.formulations.batched:Batched",
-        "batched-printed": "mtpp_dsl.models.formulations.batched_printed:BatchedPrinted",
+        "batched-printed": "mtpp_dsl.models.formulations.batched_as_published:BatchedPrinted",
     },
     METHODS: {
         "auto": "mtpp_dsl.solvers.methods.auto.auto:Auto",

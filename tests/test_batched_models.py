@@ -15,9 +15,9 @@ from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, ExclusiveLinks, Memory, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.models.formulations.batched import Batched
-from mtpp_dsl.models.formulations.batched_printed import BatchedPrinted
+from mtpp_dsl.models.formulations.batched_as_published import BatchedPrinted
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.models.formulations.moirai_printed import MoiraiPrinted
+from mtpp_dsl.models.formulations.moirai_as_published import MoiraiPrinted
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plugins.samples import small

@@ -14,12 +14,12 @@ from mtpp_dsl.constraints import Acyclic, Pin
 from mtpp_dsl.contracts import Limits, Progress, Strengthened, formulation_traits, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError
 from mtpp_dsl.models.formulations.batched import Batched
-from mtpp_dsl.models.formulations.batched_printed import BatchedPrinted
+from mtpp_dsl.models.formulations.batched_as_published import BatchedPrinted
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
 from mtpp_dsl.models.formulations.latency import Latency
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.models.formulations.moirai_printed import MoiraiPrinted
+from mtpp_dsl.models.formulations.moirai_as_published import MoiraiPrinted
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.plans.evaluation import evaluate

@@ -15,12 +15,12 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.models.blocks.windows import steps_of
 from mtpp_dsl.models.facts.network import Network
+from mtpp_dsl.models.facts.scaling import scale_of
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
-from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result

@@ -29,10 +29,10 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.models.blocks.linear import greatest
-from mtpp_dsl.models.blocks.rows import PASSED, Row, rows_of
+from mtpp_dsl.models.facts.scaling import scale_of
+from mtpp_dsl.models.facts.user_rows import PASSED, Row, rows_of
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.relaxations.guess import Guess
-from mtpp_dsl.models.scaling import scale_of
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
@@ -317,7 +317,7 @@ def test_glpk_is_read_where_nothing_is_integer(method: Exact | Guess) -> None:
 @NEEDS_GLPSOL
 def test_glpk_is_not_believed_beyond_its_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """Law: where GLPK has called feasible models infeasible, it is an error and no answer."""
-    monkeypatch.setattr("mtpp_dsl.models.scaling.COARSE", 1e-6)  # as wide as models may not be
+    monkeypatch.setattr("mtpp_dsl.models.facts.scaling.COARSE", 1e-6)  # as wide as models may not be
     graph = Graph.create("ab", [], work=[0.0, 5e-9], output=[1, 1], params=[2e-9, 2e-9])
     fast = [Device(f"d{d}", memory=1e-9, speed=1000.0) for d in range(4)]
     together = [row("==", 0.0, (On(0, d), 1.0), (On(1, d), -1.0)) for d in range(4)]

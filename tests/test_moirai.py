@@ -29,9 +29,9 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats import read
-from mtpp_dsl.models.earliest import Order, earliest
+from mtpp_dsl.models.extract.earliest import Order, earliest
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.models.formulations.moirai_printed import MoiraiPrinted
+from mtpp_dsl.models.formulations.moirai_as_published import MoiraiPrinted
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result

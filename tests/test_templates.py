@@ -7,7 +7,7 @@ import threading
 
 import pyomo.environ as pyo
 
-from mtpp_dsl.models import components
+from mtpp_dsl.models.blocks import components
 
 
 def test_templates_leave_other_threads_alone() -> None:

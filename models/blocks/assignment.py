@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.models.components import constrain, impossible
+from mtpp_dsl.models.blocks.components import constrain, impossible
 from mtpp_dsl.problem.graph import Bools
 
 __all__ = ["On", "assigned", "prefixes"]

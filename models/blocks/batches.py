@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.batches import BatchTimes
 from mtpp_dsl.views.merged import Merged
 

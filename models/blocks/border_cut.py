@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mtpp_dsl.base.lazy import pyo
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut
-from mtpp_dsl.models.components import constrain
 
 __all__ = ["border_cut"]
 

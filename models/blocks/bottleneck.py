@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.blocks.components import constrain
 
 __all__ = ["Loads", "bottleneck", "bottlenecks", "exactly", "load_variables"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import convex_edges
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.clashes import Clashes
 
 __all__ = ["disjunction"]

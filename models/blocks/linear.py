@@ -12,9 +12,9 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Bottleneck, Decision, Linear, Load, On
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
-from mtpp_dsl.models.blocks.rows import Row, rows_of
-from mtpp_dsl.models.components import impossible
-from mtpp_dsl.models.scaling import Scale
+from mtpp_dsl.models.blocks.components import impossible
+from mtpp_dsl.models.facts.scaling import Scale
+from mtpp_dsl.models.facts.user_rows import Row, rows_of
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Floats
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.blocks.components import constrain
 
 __all__ = ["Before", "Step", "device_order", "prefix_order"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 

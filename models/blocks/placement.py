@@ -8,7 +8,7 @@ from typing import Any
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Separate
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain, impossible
+from mtpp_dsl.models.blocks.components import constrain, impossible
 from mtpp_dsl.problem import Problem
 
 __all__ = ["by_first_use", "separate"]

@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Separate
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain, impossible
+from mtpp_dsl.models.blocks.components import constrain, impossible
 from mtpp_dsl.plans.subgraphs import most_subgraphs, paying
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import Split, split_cut
-from mtpp_dsl.models.components import constrain
 
 __all__ = ["Cut", "indicators", "tensor_cut"]
 

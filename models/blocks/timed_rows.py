@@ -10,9 +10,9 @@ import numpy as np
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Linear, Load, Makespan, On, Start
 from mtpp_dsl.models.blocks.bottleneck import exactly
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.linear import add_rows, pushed_up
-from mtpp_dsl.models.blocks.rows import Row, rows_of
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.facts.user_rows import Row, rows_of
 from mtpp_dsl.problem import Problem
 
 __all__ = ["limits_of", "timed_rows", "unreadable_times"]

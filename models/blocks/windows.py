@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.order import Step
-from mtpp_dsl.models.components import impossible
 from mtpp_dsl.models.facts.within import Facts
 
 __all__ = ["steps_of", "windows"]

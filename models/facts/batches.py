@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.constraints import PinChunks, Separate
-from mtpp_dsl.models.blocks.rows import PASSED
 from mtpp_dsl.models.facts.clashes import Items
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import ABOVE, Times, carries, heads_of, tails_of
+from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.batching import Batching
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints

@@ -10,15 +10,15 @@ import numpy as np
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
-from mtpp_dsl.models.batch_plan import batch_plan, chunk_classes, sorted_chunks
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers
+from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.disjunction import disjunction
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.symmetry import chunks_in_order, devices_in_order
 from mtpp_dsl.models.blocks.transfer import routed_edges, transfer
-from mtpp_dsl.models.components import impossible
+from mtpp_dsl.models.extract.batch_plan import batch_plan, chunk_classes, sorted_chunks
 from mtpp_dsl.models.facts.batches import (
     BatchTimes,
     batch_horizon,
@@ -29,8 +29,8 @@ from mtpp_dsl.models.facts.batches import (
     pinned,
 )
 from mtpp_dsl.models.facts.clashes import clashes
-from mtpp_dsl.models.own_rows import extended, keeps_symmetry
-from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
+from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
+from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints

@@ -26,7 +26,6 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
-from mtpp_dsl.models import relabel
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.border_cut import border_cut
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, load_variables
@@ -40,9 +39,10 @@ from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
+from mtpp_dsl.models.extract import relabel
+from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.within import Facts, facts_below
-from mtpp_dsl.models.own_rows import extended, keeps_symmetry
-from mtpp_dsl.models.scaling import Scale, floor_of, scale_of
+from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem, Shared

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.blocks.printed_cut import printed_cut
+from mtpp_dsl.models.blocks.cut_as_published import printed_cut
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut
+from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
-from mtpp_dsl.models.own_rows import keeps_symmetry
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.views.merged import merged
 

@@ -16,8 +16,8 @@ from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_of
-from mtpp_dsl.models.own_rows import extended, keeps_symmetry
-from mtpp_dsl.models.scaling import TARGET
+from mtpp_dsl.models.facts.scaling import TARGET
+from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.subgraphs import paying, scheduled, undefined
 from mtpp_dsl.problem import Problem

@@ -22,6 +22,7 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
+from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.disjunction import disjunction
 from mtpp_dsl.models.blocks.memory import memory
@@ -31,14 +32,13 @@ from mtpp_dsl.models.blocks.schedule import schedule
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.blocks.timed_rows import timed_rows, unreadable_times
 from mtpp_dsl.models.blocks.transfer import ends, routed_edges, transfer
-from mtpp_dsl.models.components import impossible
+from mtpp_dsl.models.extract.retiming import Solution, retimed
 from mtpp_dsl.models.facts.clashes import clashes, node_items, transfer_items
 from mtpp_dsl.models.facts.lags import without_horizon
 from mtpp_dsl.models.facts.reach import reach
+from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.models.facts.times import Times, horizon, times_of
-from mtpp_dsl.models.own_rows import extended, keeps_symmetry
-from mtpp_dsl.models.retiming import Solution, retimed
-from mtpp_dsl.models.scaling import FEASIBILITY, Scale, scheduled
+from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import ordered_edges

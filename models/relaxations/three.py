@@ -15,15 +15,15 @@ from mtpp_dsl.contracts import FormulationBase, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.models.blocks.assignment import On, prefixes
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.order import prefix_order
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.facts.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.within import Facts, facts_below
-from mtpp_dsl.models.scaling import TARGET, Scale, floor_of, scale_of
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats

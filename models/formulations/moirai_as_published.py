@@ -12,7 +12,7 @@ from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
-from mtpp_dsl.models.blocks.printed_schedule import (
+from mtpp_dsl.models.blocks.schedule_as_published import (
     BIG,
     printed_congestion,
     printed_overlap,
@@ -20,11 +20,11 @@ from mtpp_dsl.models.blocks.printed_schedule import (
     printed_transfers,
 )
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
+from mtpp_dsl.models.extract.retiming import Solution, retimed
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries, horizon
+from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.moirai import too_many_pairs
-from mtpp_dsl.models.own_rows import keeps_symmetry
-from mtpp_dsl.models.retiming import Solution, retimed
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated

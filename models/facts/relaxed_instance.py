@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.models.blocks.rows import PASSED
+from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.views.merged import Merged, Net

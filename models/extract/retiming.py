@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.constraints import Bottleneck, Decision, ExclusiveLinks, Finish, Load, On
-from mtpp_dsl.models.earliest import Arc, Order, earliest, order_of
+from mtpp_dsl.models.extract.earliest import Arc, Order, earliest, order_of
 from mtpp_dsl.models.facts.lags import lags
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule

@@ -8,18 +8,18 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.contracts import FormulationBase, Role, Scoped
-from mtpp_dsl.models.batch_plan import batch_plan
 from mtpp_dsl.models.blocks import assignment
+from mtpp_dsl.models.blocks.batches_as_published import printed_barrier, printed_sizes, printed_turns
+from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
-from mtpp_dsl.models.blocks.printed_batches import printed_barrier, printed_sizes, printed_turns
 from mtpp_dsl.models.blocks.symmetry import devices_in_order
-from mtpp_dsl.models.components import impossible
+from mtpp_dsl.models.extract.batch_plan import batch_plan
 from mtpp_dsl.models.facts.batches import pinned
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.times import carries
 from mtpp_dsl.models.formulations.batched import SCOPE, chunks_of, scale_of, too_large
-from mtpp_dsl.models.own_rows import extended, keeps_symmetry
+from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated

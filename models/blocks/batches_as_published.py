@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.components import constrain
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
 __all__ = ["printed_barrier", "printed_sizes", "printed_turns", "takes_of"]

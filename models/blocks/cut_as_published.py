@@ -8,9 +8,9 @@ from typing import Any
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.models.blocks.assignment import On
+from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut, indicators
-from mtpp_dsl.models.components import constrain
 
 __all__ = ["printed_cut"]
 

@@ -1,0 +1,4 @@
+"""Plans from what a solver decided: where and in which order; the times are worked out again.
+
+It imports facts.
+"""
