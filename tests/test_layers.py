@@ -14,62 +14,106 @@ import pytest
 from tests.tree import ROOT, files
 
 MODULES = {name: path for path, name in files().items()}
-DATA = {
-    "batches",
-    "batching",
-    "constraints",
-    "contracts",
-    "errors",
-    "evaluation",
-    "files",
-    "from_networkx",
-    "graph",
-    "limits",
-    "near_units",
-    "pickling",
-    "plan",
-    "preparation",
-    "problem",
-    "replicas",
-    "replication",
-    "result",
-    "schedule",
-    "scopes",
-    "soundness",
-    "source",
-    "split",
-    "subgraphs",
-    "symmetry",
-    "together",
-    "traits",
-    "transfers",
-    "units",
-    "visible",
-    "writing",
-    "unread",
+DATA = {"base", "constraints", "errors", "problem", "plans", "text"}
+"""The packages of data: any part above them may import them."""
+CORE = {  # what a part of the core may import beside itself
+    "text": set(),
+    "errors": {"text"},
+    "constraints": set(),
+    "base": {"errors", "text"},
+    "problem": {"base", "constraints", "errors"},
+    "plans": {"base", "constraints", "errors", "problem"},
+    "checks": DATA,
+    "views": DATA,
+    "contracts": DATA,
+    "registry": {"errors"},
+    "report": DATA,
+    "formats": DATA | {"contracts", "registry"},
+    "generators": DATA | {"registry"},
+    "language": DATA | {"formats", "generators", "registry"},
+    "plugins": DATA | {"checks", "contracts", "generators", "registry"},
+    "answers": DATA | {"checks", "report"},
+    "checkpoint": DATA | {"checks", "contracts", "report"},
+    "testing": DATA | {"checks", "contracts", "formats", "generators", "plugins", "registry"},
+    "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},
+    "builder": DATA | {"formats", "language"},
+    "": DATA | {"api", "builder", "checks", "contracts", "formats"},
+    "cli": DATA | {"", "answers", "api", "checks", "contracts", "language", "registry", "report"},
+    "__main__": {"cli"},
 }
-BELOW = {  # what a part of the core may import beside the data and itself
-    "registry": set(),
-    "batch_check": {"schedule_check"},
-    "schedule_check": set(),
-    "subgraph_check": set(),
-    "verification": {"batch_check", "schedule_check", "subgraph_check"},
-    "infeasible": {"verification"},
-    "answers": {"batch_check", "report", "schedule_check", "subgraph_check", "verification"},
-    "lazy": set(),
-    "report": {"registry", "verification"},
-    "formats": {"registry"},
-    "generators": {"registry"},
-    "brute_force": {"batch_check", "schedule_check", "verification"},
-    "samples": {"brute_force", "generators", "verification"},
-    "supervision": set(),
-    "testing": {"registry", "formats", "generators", "own_optimum", "samples", "verification"},
-    "own_optimum": {"registry", "brute_force", "samples", "verification"},
-    "language": {"registry", "formats", "generators"},
-    "honoured": {"registry"},
+BELOW_MODELS = DATA | {"contracts", "registry", "views"}
+MODELS = {
+    "models": set(),
+    "models.facts": BELOW_MODELS,
+    "models.blocks": BELOW_MODELS | {"models.facts"},
+    "models.extract": BELOW_MODELS | {"models.facts"},
+    "models.formulations": BELOW_MODELS | {"models.blocks", "models.extract", "models.facts"},
+    "models.relaxations": BELOW_MODELS | {"models.blocks", "models.facts"},
 }
-TOP = {"", "__main__", "api", "builder", "checkpoint", "cli"}  # may import all of the core; nothing below imports them
-CP_SAT = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "model", "worker")}
+BELOW_SOLVERS = DATA | {"checks", "contracts", "registry", "views"}
+RUNTIME = {"solvers.runtime", "solvers.runtime.portfolio"}
+ALGORITHMS = {
+    "solvers.algorithms",
+    "solvers.algorithms.ideals",
+    "solvers.algorithms.slicing",
+    "solvers.algorithms.windows",
+}
+GROUND = BELOW_SOLVERS | RUNTIME | ALGORITHMS
+BACKENDS = {"solvers.backends.cpsat", "solvers.backends.mip"}
+SEARCHES = GROUND | BACKENDS | {"solvers.reductions"}
+"""What every search and every bound may import."""
+SOLVERS = {
+    "solvers": set(),
+    "solvers.proofs": DATA | {"checks", "contracts"},
+    "solvers.runtime": BELOW_SOLVERS,
+    "solvers.runtime.portfolio": BELOW_SOLVERS | {"solvers.runtime"},
+    **dict.fromkeys(ALGORITHMS, BELOW_SOLVERS | RUNTIME),
+    "solvers.reductions": GROUND,
+    "solvers.backends": set(),
+    **dict.fromkeys(BACKENDS, GROUND),
+    "solvers.bounds": SEARCHES,
+    "solvers.bounds.partition": SEARCHES,
+    "solvers.bounds.configuration": SEARCHES | {"solvers.bounds.partition"},
+    "solvers.bounds.schedule": SEARCHES,
+    "solvers.bounds.modules": SEARCHES | {"solvers.bounds.schedule"},
+    "solvers.partition": set(),
+    "solvers.partition.annealing": SEARCHES,
+    "solvers.partition.branching": SEARCHES,
+    "solvers.partition.classical": SEARCHES,
+    "solvers.partition.genetic": SEARCHES,
+    "solvers.partition.ideals": SEARCHES,
+    "solvers.partition.slicing": SEARCHES,
+    "solvers.schedule": set(),
+    "solvers.schedule.state": SEARCHES,
+    "solvers.schedule.modules": SEARCHES,
+    "solvers.schedule.list": SEARCHES | {"solvers.schedule.state"},
+    "solvers.schedule.search": SEARCHES | {"solvers.schedule.list", "solvers.schedule.state"},
+    "solvers.schedule.lns": SEARCHES,
+    "solvers.schedule.decomposition": SEARCHES | {"solvers.schedule.modules"},
+    "solvers.schedule.splitting": SEARCHES
+    | {"solvers.schedule.lns", "solvers.schedule.modules", "solvers.schedule.search"},
+    "solvers.latency": SEARCHES,
+}
+for methods in ("solvers.methods.mip", "solvers.methods", "solvers.methods.auto"):  # each may import those before it
+    SOLVERS[methods] = SEARCHES | set(SOLVERS)
+MAY: dict[str, set[str]] = {**CORE, **MODELS, **SOLVERS, "grammars": set()}
+"""What each package may import beside itself; one of the core that is a single file stands as a package."""
+NOT_YET = {  # imports that the floor plan does not allow and that still have to go
+    ("solvers.bounds", "solvers.bounds.schedule"),
+    ("solvers.bounds.configuration", "solvers.bounds"),
+    ("solvers.bounds.partition", "solvers.bounds"),
+    ("solvers.latency", "solvers.proofs"),
+    ("solvers.partition.annealing", "solvers.bounds"),
+    ("solvers.partition.annealing", "solvers.partition.ideals"),
+    ("solvers.partition.annealing", "solvers.partition.slicing"),
+    ("solvers.partition.branching", "solvers.bounds"),
+    ("solvers.partition.branching", "solvers.methods"),
+    ("solvers.partition.ideals", "solvers.partition.slicing"),
+    ("solvers.schedule.search", "solvers.bounds"),
+    ("solvers.schedule.search", "solvers.bounds.schedule"),
+}
+LIBRARIES = {"mtpp_dsl.base.lazy", "mtpp_dsl.solvers.backends.mip.lazy_highs"}
+CP_SAT = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "sample_model", "cpsat_worker")}
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 
 
@@ -98,65 +142,75 @@ def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
 IMPORTS = {name: sorted(set(imports(path))) for name, path in MODULES.items()}
 
 
-def part(name: str) -> str:
-    """Return the part of mtpp_dsl a module belongs to, "" for mtpp_dsl itself."""
-    return name.split(".")[1] if "." in name else ""
+def package(name: str) -> str:
+    """Return the package of a module, less ``mtpp_dsl.``: "" for mtpp_dsl itself, and the module of a single file."""
+    path = MODULES[name]
+    whole = name if path.name == "__init__.py" or name.count(".") == 1 else name.rpartition(".")[0]
+    return whole.partition(".")[2]
 
 
-def ours(name: str) -> list[str]:
-    """Return the parts of mtpp_dsl that a module imports."""
-    return [part(other) for other in IMPORTS[name] if other.split(".")[0] == "mtpp_dsl"]
+def ours(name: str) -> set[str]:
+    """Return the packages of ours that a module imports, beside its own."""
+    return {package(other) for other in IMPORTS[name] if other in MODULES} - {package(name)}
 
 
 def of(*parts: str) -> list[str]:
-    return [name for name in MODULES if part(name) in parts]
+    """Return the modules of these packages, and of those within them."""
+    return [name for name in MODULES if any(f"{package(name)}.".startswith(f"{part}.") for part in parts)]
 
 
-@pytest.mark.parametrize("name", of(*DATA))
-def test_data_imports_data(name: str) -> None:
-    """Data and contracts know nothing of the language, of plug-ins or of reports."""
-    assert set(ours(name)) <= DATA
+@pytest.mark.parametrize("where", sorted({package(name) for name in MODULES}))
+def test_packages_import_what_they_may(where: str) -> None:
+    """Each package imports only what the floor plan allows it; a new one is given its place in it."""
+    found = set().union(*(ours(name) for name in MODULES if package(name) == where))
+    late = {other for here, other in NOT_YET if here == where}
+    assert found - late <= MAY[where]
+    assert late <= found, "strike out what has been mended"
 
 
-@pytest.mark.parametrize("name", of(*BELOW))
-def test_core_imports_downward(name: str) -> None:
-    """Each part of the core imports only what stands below it."""
-    assert set(ours(name)) <= DATA | BELOW[part(name)] | {part(name)}
+def test_floor_plan_has_no_cycle() -> None:
+    """No two packages may import each other, not by way of others either."""
+    list(TopologicalSorter({where: others - {where} for where, others in MAY.items()}).static_order())
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if part(name) not in ("models", "solvers")])
-def test_core_reaches_models_and_solvers_by_name_only(name: str) -> None:
-    """The core and the command line import no model, no solver, no Pyomo: the registry does, when asked."""
-    assert not {"models", "solvers", "lazy"} & (set(ours(name)) - {part(name)})
-    packages = SOLVER_PACKAGES if name == "mtpp_dsl.base.lazy" else {"pyomo"} | SOLVER_PACKAGES
-    assert not packages & {other.split(".")[0] for other in IMPORTS[name]}
+def test_rooms_of_solvers_are_apart() -> None:
+    """Bounds, searches for splits and for schedules, and latencies import nothing of each other."""
+    rooms = ("bounds", "partition", "schedule", "latency")
+    for where, others in MAY.items():
+        here = [room for room in rooms if f"{where}.".startswith(f"solvers.{room}.")]
+        there = [room for room in rooms if any(f"{other}.".startswith(f"solvers.{room}.") for other in others)]
+        assert not here or there in ([], here)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not package(name).startswith(("models", "solvers"))])
+def test_core_reaches_solver_packages_by_name_only(name: str) -> None:
+    """The core and the command line import neither Pyomo nor a solver: the registry does, when asked."""
+    if name not in LIBRARIES:
+        assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
 
 
 @pytest.mark.parametrize("name", of("models"))
 def test_models_import_no_solver(name: str) -> None:
     """Models are built from the core and Pyomo; no solver is in sight."""
-    assert set(ours(name)) <= DATA | {"models", "registry", "lazy"}
     assert not SOLVER_PACKAGES & {other.split(".")[0] for other in IMPORTS[name]}
 
 
 @pytest.mark.parametrize("name", of("solvers"))
-def test_solvers_import_no_model(name: str) -> None:
-    """Solvers take any formulation by contract; Pyomo and MIP packages appear in solvers/mip alone."""
-    assert set(ours(name)) <= DATA | {"solvers", "registry", "verification", "infeasible", "lazy"}
-    if not name.startswith("mtpp_dsl.solvers.backends.mip") and name not in CP_SAT:
-        assert "pyo" not in MODULES[name].read_text(encoding="utf-8").split()
-        assert not ({"pyomo"} | SOLVER_PACKAGES) & {other.split(".")[0] for other in IMPORTS[name]}
+def test_solver_packages_stay_in_back_ends(name: str) -> None:
+    """Solvers take any formulation by contract: Pyomo appears in back ends and MIP methods alone."""
+    packages = {other.split(".")[0] for other in IMPORTS[name]}
+    text = set(MODULES[name].read_text(encoding="utf-8").split())
+    if package(name) != "solvers.backends.mip" and name not in CP_SAT:
+        assert not SOLVER_PACKAGES & packages
+    if package(name) not in ("solvers.backends.mip", "solvers.methods.mip"):
+        assert "pyomo" not in packages
+        assert "pyo" not in text
 
 
 def test_ortools_stays_in_its_process() -> None:
     """What imports ortools, which cannot be in one process with highspy, is imported by CP-SAT's own process alone."""
     assert {name for name in MODULES if any(other.split(".")[0] == "ortools" for other in IMPORTS[name])} == CP_SAT
     assert {name for name in MODULES if CP_SAT & set(IMPORTS[name])} <= CP_SAT
-
-
-def test_every_part_has_a_layer() -> None:
-    """A new top-level module of mtpp_dsl is given its place here."""
-    assert {part(name) for name in MODULES} <= DATA | set(BELOW) | TOP | {"grammars", "models", "solvers"}
 
 
 def test_modules_do_not_need_each_other() -> None:
@@ -167,7 +221,7 @@ def test_modules_do_not_need_each_other() -> None:
 
 def test_core_starts_light() -> None:
     """Reading a spec and checking a plan loads neither Pyomo, a solver, numba, scipy nor networkx."""
-    names = of(*DATA, *BELOW)
+    names = of(*(part for part in CORE if part not in ("", "__main__", "cli")))
     code = (
         f"import importlib, sys\nfor name in {names!r}: importlib.import_module(name)\n"
         "heavy = {'pyomo', 'highspy', 'numba', 'scipy', 'networkx', 'pyscipopt', 'gurobipy'} & set(sys.modules)\n"

@@ -12,7 +12,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.registry import FORMULATIONS, load
-from mtpp_dsl.solvers.backends.mip import apart
+from mtpp_dsl.solvers.methods.mip import mip_process as apart
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.test_portfolio import problem_of
 

@@ -13,7 +13,7 @@ import pytest
 from mtpp_dsl import registry
 from tests.tree import ROOT, files, packages, setuptools
 
-APART = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "model", "worker")}
+APART = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "sample_model", "cpsat_worker")}
 """What imports OR-tools, which cannot be in one process with highspy."""
 LEFT_OUT = (".*", "build", "dist", "*.egg-info", "__pycache__", "tests")
 

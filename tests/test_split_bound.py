@@ -32,12 +32,13 @@ from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
+from mtpp_dsl.solvers.bounds.modules import part_work as bound_work
+from mtpp_dsl.solvers.bounds.modules import side as bound_side
+from mtpp_dsl.solvers.bounds.modules import split_bound as bounding
 from mtpp_dsl.solvers.bounds.modules.part_work import monotone
 from mtpp_dsl.solvers.bounds.modules.rounds import joined
 from mtpp_dsl.solvers.bounds.modules.split_bound import SplitBound, bound
 from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
-from mtpp_dsl.solvers.schedule.splitting import bound as bounding
-from mtpp_dsl.solvers.schedule.splitting import bound_side, bound_work
 from tests.batch_problems import random_batches
 
 OVER = 1 + 1e-9

@@ -1,7 +1,7 @@
 """Third-party modules that take long to import, imported when something of them is first used.
 
-Import them from here by name: ``from mtpp_dsl.base.lazy import pyo`` in place of ``import pyomo.environ as pyo``. Whether a
-method accepts a problem is then known without them; most problems are solved without Pyomo.
+Import them from here by name: ``from mtpp_dsl.base.lazy import pyo`` in place of ``import pyomo.environ as pyo``.
+Whether a method accepts a problem is then known without them; most problems are solved without Pyomo.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class FormulationBase:
             Its plan is then the best of those that keep them, and its bound is one on those alone.
         symmetric: rows of its own treat devices that can be swapped alike, and so the chunks of a batch. A built-in
             formulation breaks such symmetries in a class derived from it only if that class itself says so.
-        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is listed with
+        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is
+        listed with
             no objective, and ``accepts`` alone says what it refuses.
     """
 
@@ -61,7 +62,8 @@ class MethodBase:
         options: names of the arguments of its class that the command line offers.
         own_rows: its answers keep rows that the problem does not state. A plan from elsewhere is then no answer of it,
             unless it says so itself, and it is not put on a graph other than the one asked about.
-        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is listed with
+        scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is
+        listed with
             no objective, and ``accepts`` alone says what it refuses.
     """
 

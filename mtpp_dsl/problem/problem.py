@@ -239,7 +239,8 @@ class Problem(Picklable):
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
                 that names a node or device that is not there, or that speaks of the bottleneck where there are two;
-                and see :mod:`mtpp_dsl.problem.replication`, :mod:`mtpp_dsl.problem.soundness` and :mod:`mtpp_dsl.problem.batching`.
+                and see :mod:`mtpp_dsl.problem.replication`, :mod:`mtpp_dsl.problem.soundness` and
+                :mod:`mtpp_dsl.problem.batching`.
         """
         devices = tuple(devices)
         channel = None if isinstance(interconnect, Links) else interconnect

@@ -26,8 +26,10 @@ class Annealing:
     Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
     that changes as the moves ask for it, and anneals once in each round, on one processor.
 
-    For a makespan on links moves also change the order in which nodes run; see :mod:`mtpp_dsl.solvers.makespan`. For
-    the throughput of a batch they move chunks of nodes between devices; see :mod:`mtpp_dsl.solvers.schedule.search.batch_annealing`.
+    For a makespan on links moves also change the order in which nodes run; see
+    :mod:`mtpp_dsl.solvers.schedule.search`. For
+    the throughput of a batch they move chunks of nodes between devices; see
+    :mod:`mtpp_dsl.solvers.schedule.search.batch_annealing`.
 
     Args:
         patience: it ends after so many rounds without a better plan.

@@ -56,7 +56,8 @@ class Gcof:
 
     A rule is matched along edges from a node with one successor, the paper's direct and multi-inputs connections: a
     path v1 -> v2 -> … in which each but the last is read by the next alone. No path then leaves a group but from its
-    last node, so none returns to it: the coarse graph has no cycle, and :class:`~mtpp_dsl.problem.graph.Graph` checks that
+    last node, so none returns to it: the coarse graph has no cycle, and :class:`~mtpp_dsl.problem.graph.Graph` checks
+    that
     again. Every node, in topological order, begins the longest rule that the nodes after it spell and that no other
     group has taken a part of: what Algorithm 1 fuses, and binds and keeps. What it binds and releases in the end
     is not fused here either, down to the longest rule that is complete.

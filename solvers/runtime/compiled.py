@@ -2,8 +2,8 @@
 
 A kernel is a function of numbers and numpy arrays that calls no other function of ours. numba is imported, and the
 kernel compiled, when an input is first large enough; the machine code is kept on disk. The time that this takes is
-charged to no share of a time limit (:mod:`mtpp_dsl.base.preparation`). Where the whole of the limit leaves no time for it,
-the function runs as it stands. A compiled kernel lets other threads run: they must
+charged to no share of a time limit (:mod:`mtpp_dsl.base.preparation`). Where the whole of the limit leaves no time for
+it, the function runs as it stands. A compiled kernel lets other threads run: they must
 not touch its arrays.
 """
 

@@ -39,7 +39,8 @@ class Side:
 
     Attributes:
         times: [n, k].
-        since, weight: of :func:`mtpp_dsl.solvers.algorithms.windows.earliest_starts.earliest`; nan where a path is behind a time.
+        since, weight: of :func:`mtpp_dsl.solvers.algorithms.windows.earliest_starts.earliest`; nan where a path is
+        behind a time.
             Of a node that can never start, 0.0 and no weights.
     """
 

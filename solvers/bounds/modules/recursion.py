@@ -12,7 +12,8 @@ some t in S, and all of D(t) runs that chunk later still. So every one of n - b 
 D(t) runs those counted for it after the b-th chunk has passed.
 
 Fewer chunks must take no longer. So times are replaced by the least of any larger batch, and all smaller sizes allowed
-(:func:`mtpp_dsl.solvers.bounds.modules.part_work.monotone`), which takes no schedule away. With b = n = 1 this is the first
+(:func:`mtpp_dsl.solvers.bounds.modules.part_work.monotone`), which takes no schedule away. With b = n = 1 this is the
+first
 inequality of the thesis, which has all nodes before the boundary in place of A, and is wrong where some of them lead
 nowhere; with |S| = 1 it is its refinement by b, which is wrong with more channels. The second inequality is the first
 one of the reversed problem. Only lower bounds are put in place of optima.

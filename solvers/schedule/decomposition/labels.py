@@ -20,7 +20,8 @@ class Best:
     """A way whose larger length no way is below.
 
     Attributes:
-        one, other: its lengths. states: as of :class:`mtpp_dsl.solvers.schedule.decomposition.shortest_chain.Way`; a way where labels
+        one, other: its lengths. states: as of :class:`mtpp_dsl.solvers.schedule.decomposition.shortest_chain.Way`; a
+        way where labels
             have been made one may be longer than its lengths say, which are bounds all the same.
     """
 

@@ -40,7 +40,8 @@ class Desk(NamedTuple):
         home: [classes, chunks] devices; -1 while a class has none. used: [k] memory taken.
         least: [classes] memory that any spread of a class takes at least. rest: [1] of those without devices together.
         start, end: [n, k] of batches.
-        offsets, menu: the spreads of every kind of class; see :func:`mtpp_dsl.solvers.schedule.list.chunk_splits.menus`.
+        offsets, menu: the spreads of every kind of class; see
+        :func:`mtpp_dsl.solvers.schedule.list.chunk_splits.menus`.
         arrival: [chunks, k] when the inputs of a chunk can be on a device. pairs: [k, k] of zeros. ready: [k].
         row, best: [chunks] a spread that is tried, and the best one. size: [k].
         failed: [1] the node for which no spread was found, -1 while there is none.

@@ -40,8 +40,8 @@ def _evolve(values: Floats, steps: int, charge: float, field: Field, state: Stat
 
     In a child every class gets, with probability 1 / classes, another spread at random. It takes the place of its
     parent if its schedule, with nodes along a fixed *order*, is no longer; what may not be is charged as in
-    :mod:`mtpp_dsl.solvers.schedule.search.batch_moves`. ``state.cost[0]`` is that of the parent, ``inf`` if it has not been timed;
-    then the first step times it.
+    :mod:`mtpp_dsl.solvers.schedule.search.batch_moves`. ``state.cost[0]`` is that of the parent, ``inf`` if it has not
+    been timed; then the first step times it.
     """
     classes, chunks = state.home.shape
     k = field.time.shape[1]

@@ -16,7 +16,7 @@ __all__ = ["Holding"]
 
 
 class Holding(holding.Holding):
-    """The best plan of a run for a makespan on links; see :class:`mtpp_dsl.solvers.runtime.schedule_incumbent.Holding`."""
+    """The best plan of a run for a makespan on links."""
 
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
         proved = Simple().solve(problem, Limits(), Progress()).bound

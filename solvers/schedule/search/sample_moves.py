@@ -58,7 +58,8 @@ def _search(
 
     A move takes a node to another place of the order, or classes to another device; nodes then start, in the order, as
     soon as what they read has arrived and their device is free (the rule of
-    :func:`mtpp_dsl.solvers.algorithms.timing_kernel.sweep`). One that makes the schedule longer by x is kept with probability
+    :func:`mtpp_dsl.solvers.algorithms.timing_kernel.sweep`). One that makes the schedule longer by x is kept with
+    probability
     ``exp(-x / heat)``, where a device over its limit counts as a time: *charge* times the excess, as a share of the
     limit, and a tenth; timing ends as soon as the least time from a node to the end says that it will not be.
 

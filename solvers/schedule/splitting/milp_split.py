@@ -29,7 +29,8 @@ SECONDS = 10.0
 class MilpSplit(MethodBase):
     """Method ``milp-split``: the graph in modules, which are solved one by one (ghannane2023, 3.3).
 
-    See :mod:`mtpp_dsl.solvers.algorithms.module_rows` for the modules and :mod:`mtpp_dsl.solvers.schedule.splitting.boundary_states` for the
+    See :mod:`mtpp_dsl.solvers.algorithms.module_rows` for the modules and
+    :mod:`mtpp_dsl.solvers.schedule.splitting.boundary_states` for the
     dynamic programme. Between cut nodes its value is exact when all modules are solved to the end; else modules that
     wait for all of those before are a restriction, from which the plan is freed afterwards: everything starts as early
     as its order allows, and the time that is left goes into a search that knows of no modules.

@@ -79,7 +79,8 @@ def timing(field: Field, state: State, trial: Trial, begin: int, length: int, al
     """Time ``trial.source[begin:length]`` behind the first *begin* batches of the state; return whether it is allowed.
 
     Each batch starts as soon as its inputs have arrived and its device is free, as in
-    :func:`mtpp_dsl.plans.batches.timed`; one that takes no time waits for no device. A batch whose inputs are not there yet
+    :func:`mtpp_dsl.plans.batches.timed`; one that takes no time waits for no device. A batch whose inputs are not
+    there yet
     is preceded by those that make them. *begin* is a multiple of ``STRIDE``; a batch that gets inputs where no link
     leads costs *toll*. It ends as soon as the least time from a batch to the end is more than *allowed*.
     """
