@@ -216,7 +216,9 @@ def _check_given(problem: Problem, method: Method, start: Plan | None) -> None:
         raise Refused(f"method {method.name!r} works on a given plan: give it one with --start (start = … in Python)")
     broken = verify(problem, start)
     if broken:
-        raise UsageError(f"the plan given to method {method.name!r} is none:\n" + "\n".join(f"  {b}" for b in broken))
+        raise UsageError(
+            f"the plan given to method {method.name!r} is infeasible:\n" + "\n".join(f"  {b}" for b in broken)
+        )
 
 
 def _take_start(problem: Problem, start: Plan | None, progress: Progress | None) -> tuple[Plan | None, tuple[str, ...]]:
@@ -228,7 +230,7 @@ def _take_start(problem: Problem, start: Plan | None, progress: Progress | None)
         return None, ()
     broken = verify(problem, start)
     if broken:
-        return None, (f"the start was dropped, it is no plan: {broken[0]}",)
+        return None, (f"the start was dropped, as it is no plan: {broken[0]}",)
     if progress is not None:
         progress.report_plan(start, evaluate(problem, start).cost)
     return start, ()

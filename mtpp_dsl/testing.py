@@ -223,7 +223,7 @@ def _check_answer(name: str, problem: Problem, result: Result, best: float | Non
     _law(isinstance(result, Result), f"{name}: returned a {type(result).__name__}, not a Result")
     _law(result.termination in set(get_args(Termination)) - {"running"}, f"{name}: termination {result.termination!r}")
     broken = [] if result.plan is None else verify(problem, result.plan)
-    _law(not broken, f"{name}: the plan is none: {'; '.join(map(str, broken))}")
+    _law(not broken, f"{name}: the plan is infeasible: {'; '.join(map(str, broken))}")
     try:
         check_result(problem, result)
     except VerificationError as error:
@@ -254,7 +254,7 @@ def _check_limits(method: Method, *, adds: bool = False) -> None:
             result = method.solve(problem, limits, progress)
             took = monotonic() - began
             _law(took <= PROMPT, f"{what}: came back after {took:.1f} s")
-            _law(result.plan is None or not verify(problem, result.plan), f"{what}: the plan is none")
+            _law(result.plan is None or not verify(problem, result.plan), f"{what}: the plan is infeasible")
             check_result(problem, result)
             _law(adds or result.status != "infeasible", f"{what}: called infeasible; all on one device is a plan")
 

@@ -355,7 +355,11 @@ def test_what_is_proved_and_what_is_claimed(tmp_path: Path, capsys: pytest.Captu
     for name, words in [
         (
             "claimed",
-            ["only claimed, not proved here", "optimal: only claimed", "not checked, as no spec tells: method"],
+            [
+                "only claimed, not proved here",
+                "optimal: only claimed",
+                "not checked, as a spec does not determine it: method",
+            ],
         ),
         ("computed again", ["computed again here, and proved"]),
         ("bound", ["proved again here", "an answer without a plan"]),

@@ -212,7 +212,7 @@ def test_expert_evaluates_what_it_is_given() -> None:
     assert result.verified
     with pytest.raises(Refused, match="--start"):
         mtpp_dsl.solve(problem, "expert")
-    with pytest.raises(UsageError, match=r"is none:\n  acyclic: the quotient graph has the cycle d0 -> d1 -> d0"):
+    with pytest.raises(UsageError, match=r"is infeasible:\n  acyclic: the quotient graph has the cycle d0 -> d1 -> d0"):
         mtpp_dsl.solve(problem, "expert", start=Plan.create(problem, [0, 1, 0]))
     direct = find_method("expert").solve(problem, Limits(start=Plan.create(problem, [0, 1, 0])), Progress())
     assert direct.plan is None

@@ -210,7 +210,7 @@ def test_an_assignment_beside_another_schedule_is_refused(said: object) -> None:
 def test_what_is_about_batches_needs_one() -> None:
     """Chunks, and transfers by input, mean nothing of one sample, and are not ignored."""
     for objective in (Objective("makespan", chunk=2), Objective("throughput", transfer="per-input")):
-        with pytest.raises(UsageError, match="about batches"):
+        with pytest.raises(UsageError, match="need a batch"):
             Problem.create(CHAIN, worked().devices, LINKS, objective)
 
 

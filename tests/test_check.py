@@ -112,11 +112,11 @@ def test_nothing_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("param k: int = 3\n" + WORKS + REST, "1:7: ", "nothing reads the param 'k'"),
-        ("let heavy = { v in nodes }\n" + WORKS + REST, "1:5-9: ", "nothing reads the let 'heavy'"),
-        ("# k is 3\nparam k = 3\n" + WORKS + REST, "2:7: ", "nothing reads the param 'k'"),
+        ("param k: int = 3\n" + WORKS + REST, "1:7: ", "param 'k' is never used"),
+        ("let heavy = { v in nodes }\n" + WORKS + REST, "1:5-9: ", "let 'heavy' is never used"),
+        ("# k is 3\nparam k = 3\n" + WORKS + REST, "2:7: ", "param 'k' is never used"),
         ("graph { node a (output = 1 MB) }\n" + REST, "1:1", "there is no work to split"),
-        (WORKS + LIMITED, "2:23-26: ", "nothing keeps to it: say 'constraint memory'"),
+        (WORKS + LIMITED, "2:23-26: ", "no constraint uses it: say 'constraint memory'"),
         (WORKS + LIMITED + "constraint memory", "5:1-17: ", "no node takes any memory"),
         (WORKS + LIMITED.replace("GB/s", "GB/s, overflow = stream"), "3:1", "no node takes any memory"),
     ],

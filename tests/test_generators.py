@@ -284,7 +284,7 @@ def test_rwnn_units() -> None:
         ("regal", {"model": "sbm", "nodes": 3}, "nodes (sbm has 4 blocks) must be at least 4"),
         ("regal", {"model": 3}, "model must be a string, not 3"),
         ("rwnn", {"nodes": 1000, "modules": 1001}, "this would make 1,001,000 nodes"),
-        ("rwnn", {"model": "ba", "p": 0.2}, "p means nothing to the model ba"),
+        ("rwnn", {"model": "ba", "p": 0.2}, "model ba has no parameter p"),
         ("rwnn", {"model": "ba", "nodes": 5}, "nodes (ba joins every node to 5) must be at least 6"),
         ("rwnn", {"model": "ws", "nodes": 4}, "nodes (ws joins 4 neighbours) must be at least 5"),
         ("rwnn", {"channels": 11}, "channels must be at most nodes (10), not 11"),

@@ -176,7 +176,7 @@ def test_what_is_no_plan(
 
 def test_groups_and_networks_go_together() -> None:
     """Groups need a bandwidth between them, no larger than inside, and every device a group."""
-    with pytest.raises(UsageError, match="'d00' is in a group, which means nothing here"):
+    with pytest.raises(UsageError, match="'d00' is in a group, which has no effect here"):
         Problem.create(CHAIN, grouped(1), Shared(1.0))
     with pytest.raises(UsageError, match="device 'alone' is in none"):
         Problem.create(CHAIN, [*grouped(1), Device("alone")], Shared(1.0, between=0.5))

@@ -180,7 +180,7 @@ def test_free_devices_stream_for_nothing() -> None:
 def test_idle_memory_is_a_warning() -> None:
     """A device's memory that nothing keeps to is pointed out."""
     problem = load("graph { node a (work = 1 s) }" + REST)
-    assert "nothing keeps to it" in problem.warnings[0]
+    assert "no constraint uses it" in problem.warnings[0]
     assert not load("graph { node a (work = 1 s, params = 1 B) }" + REST + "constraint memory").warnings
 
 

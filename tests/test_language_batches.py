@@ -173,8 +173,8 @@ def test_what_is_wrong_has_a_place(added: str, place: str, message: str) -> None
 
 
 OBJECTIVES = [
-    ("(chunk = 2)", "2", "chunk is about batches"),
-    ("(transfer = per-input)", "per-input", "transfer is about batches"),
+    ("(chunk = 2)", "2", "chunk needs a batch"),
+    ("(transfer = per-input)", "per-input", "transfer needs a batch"),
     ("(batch = 4, chunk = 3)", "3", "chunks of 3 inputs do not make a batch of 4"),
     ("(batch = 4, chunk = 0)", "0", "a chunk has one input or more; this has 0"),
     ("(batch = 4, transfer = per-inputs)", "per-inputs", "did you mean 'per-input'?"),
@@ -216,10 +216,10 @@ def test_batches_without_a_batch() -> None:
         "device x (overhead = 1 us)",
     ):
         warnings = load(HEAD + "minimize makespan\n" + text).warnings
-        assert any("times of batches mean something only for" in warning for warning in warnings), text
+        assert any("times of batches have a meaning only for" in warning for warning in warnings), text
         assert not any("times of batches" in warning for warning in load(BATCHED + text).warnings)
     (found,) = errors(HEAD + "minimize makespan\nconstraint batch in [1]")
-    assert "to minimize makespan is about one input" in found.message
+    assert "to minimize makespan runs one input" in found.message
 
 
 def test_a_device_without_a_size() -> None:
@@ -406,8 +406,8 @@ def test_times_that_nothing_reads_are_told() -> None:
     """A time that a plan cannot use is named, with the remedy; what a spec can use is not."""
     spec = BATCHED.replace("node a (", 'node a (kind = "conv", ').replace("gpu[2]", 'gpu[2] (unsupported = "conv")')
     for text, words in [
-        ("time a on gpu at batch p = p * 1 ms for p in 1..4", "times of batches of a on gpu[0] mean nothing"),
-        ("time b[0] on cpu at batch p = p * 1 ms for p in 1..6", "times of batches of 5 and 6 on cpu mean nothing"),
+        ("time a on gpu at batch p = p * 1 ms for p in 1..4", "times of batches of a on gpu[0] have no effect"),
+        ("time b[0] on cpu at batch p = p * 1 ms for p in 1..6", "times of batches of 5 and 6 on cpu have no effect"),
         ("time b on cpu at batch p = 1 ms for p in [3, 4] constraint batch on cpu in [4]", "of batches of 3 on cpu"),
     ]:
         assert any(words in warning for warning in load(spec + text).warnings), text
@@ -416,13 +416,13 @@ def test_times_that_nothing_reads_are_told() -> None:
     slow = spec.replace('(unsupported = "conv")', '(unsupported = "conv", overhead = 1 ms)')
     assert not load(slow + "time b[0] on gpu at batch p = p * 1 ms for p in 1..4").warnings
     law = load(slow + "time b on gpu at batch p = p * 1 ms for p in 1..4").warnings
-    assert [warning.partition(":")[0] for warning in law] == ["overhead of device gpu[0] means nothing"]
+    assert [warning.partition(":")[0] for warning in law] == ["overhead of device gpu[0] has no effect"]
     (typo,) = load(spec.replace('= "conv")\ni', '= "cnov")\ni')).warnings
     assert "did you mean 'conv'?" in typo
     (size,) = load(
         HEAD.replace("b[1]", "b[1] (size = 1 B)").replace("links", "shared") + "minimize bottleneck"
     ).warnings
-    assert "the size of the edge a -> b[0] means nothing on interconnect shared" in size
+    assert "the size of the edge a -> b[0] has no effect on interconnect shared" in size
 
 
 def test_who_cannot_run_a_node_is_told() -> None:
@@ -479,7 +479,7 @@ def test_every_time_is_honoured_or_told(drawn: tuple[str, dict[tuple[str, str, i
         assert duration(problem, index[v], device, p) == pytest.approx(time)
     words = {
         "sizes": "it runs batches of",
-        "kind": "out of 'unsupported'",
+        "kind": "from 'unsupported'",
         "law": "into those times",
         "no kind": "no node",
     }

@@ -87,7 +87,7 @@ def test_a_unit_alone_is_no_name() -> None:
     """GB/ms divides by a name: the error says where a unit stands."""
     (found,) = errors(SPEC + "let x = 3 GB/ms")
     assert found.message == "nothing is called 'ms'"
-    assert "a unit stands behind a number" in found.notes[0]
+    assert "write a unit after a number" in found.notes[0]
 
 
 WORDS = [
@@ -237,9 +237,7 @@ def test_inequalities_that_say_the_same(
 def test_what_no_inequality_says(text: str) -> None:
     """That one of several is large is not linear, and nothing else is offered for it."""
     (found,) = errors(f"{SPEC}constraint c: {text}")
-    assert found.notes == (
-        "that one of several keeps to it is not linear; that each of them does is: forall d in …: …",
-    )
+    assert found.notes == ("'at least one satisfies it' is not linear; 'each satisfies it' is: forall d in …: …",)
 
 
 def test_terms_that_stand_elsewhere() -> None:

@@ -125,7 +125,7 @@ def test_what_a_signal_does(
             listener.hear(number)
     assert stops == [True]
     said = capfd.readouterr().err
-    assert "finishing with what there is" in said
+    assert "stopping, with the best plan and bound so far" in said
     assert "is being written" in said
 
 
@@ -161,7 +161,7 @@ def test_a_second_signal_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (len(stopped), left) == (1, [])
         now[0] += 2 * TWICE
         heard.hear(signal.SIGTERM)
-    assert (len(stopped), left) == (1, [(signal.SIGTERM, "terminated: left at once")])
+    assert (len(stopped), left) == (1, [(signal.SIGTERM, "terminated: quit at once")])
 
 
 @pytest.mark.slow
@@ -178,7 +178,7 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
     child.send_signal(signal.SIGTERM)
     out, err = child.communicate(timeout=30)
     printed = "method" in out  # it was quicker than we are
-    assert ended or printed or "left at once" in err
+    assert ended or printed or "quit at once" in err
     assert child.returncode == 143
     assert "Traceback" not in err
     assert left(started, 5.0) == []

@@ -97,7 +97,7 @@ CASES = [
     ("device x (memory = 3)", "3", "memory of x is a number without a unit, but memory of gpu[0] is a size"),
     ("device x (speed = 0)", "0", "the speed of x must be more than zero"),
     ("device x (speed = 3 TFLOP/s)", "3 TFLOP/s", "the speed of x must be a factor without a unit"),
-    ("device x (io = free)", None, "x has io = free, which means something on interconnect host only"),
+    ("device x (io = free)", None, "x has io = free, which has a meaning only on interconnect host"),
     ("device x (io = never)", "never", "io is one of paid, free"),
     ("interconnect shard (bandwidth = 1)", "shard", "there is no interconnect 'shard'; did you mean 'shared'?"),
     ("link gpu[0] <-> gpu[1] (latency = 1 us)", None, "'link' goes with interconnect links, not shared"),
@@ -308,7 +308,7 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "place", "message"),
     [
-        ("device d[2] (group = 1)", "4", "device 'd[0]' is in a group, which means nothing here"),
+        ("device d[2] (group = 1)", "4", "device 'd[0]' is in a group, which has no effect here"),
         ("device d[2] (memory = 1, reserve = 2)", "4", "device 'd[0]' reserves 2 of a memory of 1"),
         ("device d[2]\nconstraint replicate d up to 2", "5", "loads of replicas are defined for both parts"),
     ],

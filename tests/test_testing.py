@@ -100,7 +100,7 @@ def test_a_good_method_passes() -> None:
         (changed(with_bound), "is above the optimum"),
         (changed(lambda _, r: replace(r, log=(LogEntry(0.0, None, 1e9),))), "1000000000.0 is above the optimum"),
         (changed(elsewhere), "the plan costs"),
-        (changed(scattered), "the plan is none: acyclic"),
+        (changed(scattered), "the plan is infeasible: acyclic"),
         (changed(fickle), "two runs with one seed, two answers"),
         (changed(lambda _, r: replace(r, plan=None, evaluation=None, infeasibility=Infeasibility("no"))), "infeasible"),
         (changed(lambda _, r: replace(r, termination="done")), "termination 'done'"),
@@ -113,7 +113,7 @@ def test_a_good_method_passes() -> None:
         (changed(lambda _, r: r, accepts=lambda _: ""), "accepts gave ''"),
         (changed(lambda _, r: r, accepts=lambda _: False), "accepts gave False"),
         (changed(lambda _, r: r, accepts=lambda _: "no"), "refuses every sample"),
-        (changed(lambda _, r: r, accepts=lambda _: None), "the plan is none|nothing can verify"),
+        (changed(lambda _, r: r, accepts=lambda _: None), "the plan is infeasible|nothing can verify"),
         (object(), "lacks a part of the contract Method"),
     ],
 )

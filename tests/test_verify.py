@@ -120,7 +120,7 @@ def test_what_cannot_be_checked_is_refused() -> None:
 
 
 def test_results_are_held_to_account() -> None:
-    """A plan that is none, a cost that is not the plan's and a bound above it are bugs, and said to be."""
+    """A plan infeasible plan, a cost that is not the plan's and a bound above it are bugs, and said to be."""
     problem = Problem.create(CHAIN, [Device("x"), Device("y")], Shared(1.0), constraints=[c.Acyclic()])
     plan = Plan.create(problem, [0, 0, 1, 1])
     good = Result("complete", plan=plan, evaluation=evaluate(problem, plan), bound=Bound(8.0, "m", "trusted", "b"))
@@ -130,7 +130,7 @@ def test_results_are_held_to_account() -> None:
     other = Plan.create(problem, [0, 0, 0, 1])
     with pytest.raises(VerificationError, match="the plan costs"):
         check_result(problem, replace(good, plan=other))
-    with pytest.raises(VerificationError, match="that is none"):
+    with pytest.raises(VerificationError, match="infeasible plan"):
         check_result(problem, replace(good, plan=Plan.create(problem, [0, 1, 0, 1])))
 
 

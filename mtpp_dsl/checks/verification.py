@@ -144,7 +144,7 @@ def check_result(problem: Problem, result: Result) -> None:
     broken = verify(problem, result.plan)
     if broken:
         raise VerificationError(
-            f"method {result.method!r} returned a plan that is none:\n"
+            f"method {result.method!r} returned an infeasible plan:\n"
             + "\n".join(f"  {violation}" for violation in broken)
         )
     cost = cost_of(problem, result.plan)

@@ -13,7 +13,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="mtpp",
-    help="Split neural networks over devices: a plan, a proven bound on how good it is, verified.",
+    help="Split neural networks over devices: a verified plan, and a proven bound on how good any plan can be.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -22,14 +22,14 @@ app = typer.Typer(
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="A .mtpp file.", show_default=False)]
 Define = Annotated[
-    list[str], typer.Option("-D", metavar="NAME=VALUE", help="Value of a param; may be repeated.", show_default=False)
+    list[str], typer.Option("-D", metavar="NAME=VALUE", help="Set a param; may be repeated.", show_default=False)
 ]
 Include = Annotated[
     list[Path],
-    typer.Option("-I", metavar="DIR", help="Folder where include looks; may be repeated.", show_default=False),
+    typer.Option("-I", metavar="DIR", help="Also look here for included files; may be repeated.", show_default=False),
 ]
-Names = Annotated[bool, typer.Option("--quiet", "-q", help="Print names alone, one a line.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what is wrong.")]
+Names = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the names, one a line.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
 
 
 def command(function: Callable[..., int]) -> Callable[..., int]:
@@ -57,7 +57,7 @@ def complete_solver(incomplete: str) -> list[str]:
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
-    """Split neural networks over devices: a plan, a proven bound on how good it is, verified."""
+    """Split neural networks over devices: a verified plan, and a proven bound on how good any plan can be."""
     if version:
         from mtpp_dsl import __version__
 
@@ -69,25 +69,31 @@ def root(
 def solve(
     spec: Spec,
     define: Define = [],  # noqa: B006  typer copies defaults
-    method: Annotated[str, typer.Option(help="How: see mtpp methods.", autocompletion=complete_method)] = "auto",
+    method: Annotated[
+        str, typer.Option(help="Method; mtpp methods lists them.", autocompletion=complete_method)
+    ] = "auto",
     solver: Annotated[
-        str, typer.Option(help="MIP solver: see mtpp solvers.", autocompletion=complete_solver)
+        str, typer.Option(help="Solver; mtpp solvers lists them.", autocompletion=complete_solver)
     ] = "highs",
     time_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Stop after this long: 60s, 500ms, 2min, 1h, or none.")
+        str, typer.Option(metavar="TIME", help="Stop after this time: 60s, 500ms, 2min, 1h, or none.")
     ] = "60s",
-    gap: Annotated[str, typer.Option(metavar="SHARE", help="Stop within this of the bound: 1% or 0.01.")] = "0",
+    gap: Annotated[
+        str, typer.Option(metavar="SHARE", help="Stop when plan and bound are this close: 1% or 0.01.")
+    ] = "0",
     threads: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Threads of the solver; processes of auto.", show_default=False),
+        typer.Option(
+            min=1, metavar="N", help="Number of threads of the solver, or of processes of auto.", show_default=False
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")] = 0,
     start: Annotated[
         Path | None, typer.Option(metavar="PLAN.json", help="Start from this plan.", show_default=False)
     ] = None,
     solver_option: Annotated[
         list[str],
-        typer.Option(metavar="KEY=VALUE", help="Passed to the solver; may be repeated.", show_default=False),
+        typer.Option(metavar="KEY=VALUE", help="Option for the solver; may be repeated.", show_default=False),
     ] = [],  # noqa: B006
     coarsen: Annotated[
         str | None,
@@ -97,21 +103,23 @@ def solve(
     ] = None,
     channels: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="milp-split, split-bound: channels at most.", show_default=False),
+        typer.Option(
+            min=1, metavar="N", help="milp-split, split-bound: at most N tensors between modules.", show_default=False
+        ),
     ] = None,
     module_time_limit: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="milp-split: for one module between given ends.", show_default=False),
+        typer.Option(metavar="TIME", help="milp-split: time limit for one module.", show_default=False),
     ] = None,
     module_method: Annotated[
-        str | None, typer.Option(metavar="NAME", help="milp-split: what solves the modules.", show_default=False)
+        str | None, typer.Option(metavar="NAME", help="milp-split: method that solves the modules.", show_default=False)
     ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="Write the answer as JSON; - is stdout.", show_default=False)
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep the best answer so far here, for --start.", show_default=False),
+        typer.Option(metavar="FILE", help="Keep the best answer so far in this file.", show_default=False),
     ] = None,
     write_model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the MIP as .lp or .mps.", show_default=False)
@@ -124,10 +132,8 @@ def solve(
         Path | None, typer.Option(metavar="FILE", help="Draw the schedule: .svg, .png or .pdf.", show_default=False)
     ] = None,
     include: Include = [],  # noqa: B006
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say what is being done; show the solver's log.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each step, and the solver's log.")] = False,
 ) -> int:
     """Find a plan and a bound.
 
@@ -172,9 +178,11 @@ def check(
     define: Define = [],  # noqa: B006
     include: Include = [],  # noqa: B006
     quiet: Quiet = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name every method, and why others cannot.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="List every method that can solve it, and why the others cannot.")
+    ] = False,
 ) -> int:
-    """Read and check a spec; solve nothing. Says what it is, what is odd about it, and which methods fit."""
+    """Check a spec without solving it: what it contains, what looks wrong, and which methods can solve it."""
     from mtpp_dsl.cli.check import check_spec
 
     return check_spec(spec, define, include, quiet=quiet, verbose=verbose)
@@ -187,17 +195,17 @@ def verify(
     define: Define = [],  # noqa: B006
     include: Include = [],  # noqa: B006
     time_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Give up checking the bound's certificate after this long, or none.")
+        str, typer.Option(metavar="TIME", help="Stop checking the bound's certificate after this time, or none.")
     ] = "10min",
     quiet: Quiet = False,
 ) -> int:
-    """Check an answer, or a plan alone, against a spec, independently of everything that could have made it.
+    """Check an answer, or a plan alone, against a spec, with code that shares nothing with what made it.
 
-    Every field of an answer is checked, or named as not checked; a bound is proved again from its certificate, or said
-    to be only claimed. The params are those of the answer.
+    Every field of an answer is checked, or listed as not checked. The bound is proved again from its certificate;
+    without one, the output says that it is only claimed. Params have the values that the answer names.
 
-    Exit codes: 0 all that could be checked is so · 2 the file is no answer and no plan, or the time was too short ·
-    7 something that it says is not so.
+    Exit codes: 0 all that could be checked is true · 2 the file is neither an answer nor a plan, or the time was too
+    short · 7 something in it is wrong.
     """
     from mtpp_dsl.cli.arguments import seconds
     from mtpp_dsl.cli.verify import verify_plan
@@ -211,7 +219,7 @@ def fmt(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")] = False,
     quiet: Quiet = False,
 ) -> int:
-    """Format specs in place; no comment is lost."""
+    """Format specs in place; comments are kept."""
     from mtpp_dsl.cli.fmt import format_files
 
     return format_files(specs, check, quiet=quiet)
@@ -219,7 +227,7 @@ def fmt(
 
 @command
 def methods(quiet: Names = False) -> int:
-    """List the methods, built in and plugged in."""
+    """List the methods, built in and from plug-ins."""
     from mtpp_dsl.cli.listing import list_methods
 
     return list_methods(quiet=quiet)
@@ -227,7 +235,7 @@ def methods(quiet: Names = False) -> int:
 
 @command
 def solvers(quiet: Names = False) -> int:
-    """List the MIP solvers: what is installed, and how to install the others."""
+    """List the solvers: which are installed, and how to install the others."""
     from mtpp_dsl.cli.listing import list_solvers
 
     return list_solvers(quiet=quiet)

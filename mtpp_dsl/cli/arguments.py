@@ -28,7 +28,7 @@ def seconds(text: str) -> float | None:
         return None
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _SECONDS:
-        raise UsageError(f"{text!r} is no duration: write 60s, 500ms, 2min, 1h, or none")
+        raise UsageError(f"{text!r} is not a duration: write 60s, 500ms, 2min, 1h, or none")
     return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -42,7 +42,7 @@ def fraction(text: str) -> float:
     try:
         value = float(text.strip().rstrip("%")) / (100 if percent else 1)
     except ValueError:
-        raise UsageError(f"{text!r} is no share: write 1% or 0.01") from None
+        raise UsageError(f"{text!r} is not a share: write 1% or 0.01") from None
     if not 0 <= value < 1:
         raise UsageError(f"{text!r}: a gap is between 0 and 100 %")
     return value

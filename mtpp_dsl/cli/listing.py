@@ -69,8 +69,8 @@ def list_solvers(*, quiet: bool = False) -> int:
         found = backend.available()
         installed = found.version or "yes" if found.ok else "no"
         note = found.note if found.ok else f"install: {found.install}"
-        honours = "honours " + ", ".join(sorted(backend.features)).replace("_", " ")
+        supports = "supports " + ", ".join(sorted(backend.features)).replace("_", " ")
         solves = f"models of its own for {', '.join(backend.formulations)}" if isinstance(backend, Engine) else ""
-        rows.append((name, installed, "; ".join(part for part in (note, solves, honours) if part)))
+        rows.append((name, installed, "; ".join(part for part in (note, solves, supports) if part)))
     shown = [row for row in rows if row[1] not in ("no", "broken")] if quiet else rows
     return _print(("solver", "installed", "notes"), shown, quiet=quiet)

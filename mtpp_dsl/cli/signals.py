@@ -92,13 +92,13 @@ class Listener:
         elif not self._asked:
             self._asked = True
             if self._writing:
-                _say(f"{HEARD[number]}: the answer is found and is being written (again to leave at once)")
+                _say(f"{HEARD[number]}: the answer is being written (signal again to quit at once)")
                 return
             self.stopped_by = number
             stop()
-            _say(f"{HEARD[number]}: finishing with what there is (again to leave at once)")
+            _say(f"{HEARD[number]}: stopping, with the best plan and bound so far (signal again to quit at once)")
         elif now - before >= TWICE:
-            self._leave(number, f"{HEARD[number]}: left at once")
+            self._leave(number, f"{HEARD[number]}: quit at once")
 
     def _leave(self, number: int, message: str) -> None:
         """End the process now; the processes it has started end with it."""

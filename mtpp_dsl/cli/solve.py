@@ -130,8 +130,8 @@ def _with_options(method: Method, call: SolveCall) -> Method:
     given = {name: value for name, value in asked.items() if value is not None}
     for name in given:
         if name not in method_traits(method).options:
-            takers = "milp-split and split-bound take it" if name == "channels" else "milp-split takes it"
-            raise UsageError(f"--{name.replace('_', '-')} means nothing to method {method.name!r}; {takers}")
+            takers = "milp-split and split-bound have it" if name == "channels" else "milp-split has it"
+            raise UsageError(f"--{name.replace('_', '-')} is not an option of method {method.name!r}; {takers}")
     return type(method)(**given) if given else method
 
 
@@ -147,7 +147,7 @@ def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
         if path is not None and problem.objective.quantity != "makespan":
             raise UsageError(f"{option} shows a schedule, and a plan to {problem.objective} has none")
         if path is not None and method.gives == "bound":
-            raise UsageError(f"{option} shows a schedule, and method {method.name!r} only bounds")
+            raise UsageError(f"{option} shows a schedule, and method {method.name!r} gives only bounds")
     if call.gantt is not None:
         from mtpp_dsl.report.picture import check_picture
 

@@ -49,14 +49,14 @@ def verify_plan(
     except UsageError as error:
         if not wrong:
             raise
-        _print_wrong(f"{plan_file}: what it says does not follow from {spec}", [*wrong, str(error)])
+        _print_wrong(f"{plan_file}: it contradicts {spec}", [*wrong, str(error)])
         return VerificationError.exit_code
     cost = None if plan is None else cost_of(problem, plan)
     broken = [] if plan is None else [str(violation) for violation in verify(problem, plan)]
     if answer is not None:
         wrong += false_claims(problem, answer, cost)
         wrong += _false_plan(problem, plan, answer) if not broken else ()
-    head = f"{plan_file}: not a plan for {spec}" if broken else f"{plan_file}: what it says does not follow from {spec}"
+    head = f"{plan_file}: not a plan for {spec}" if broken else f"{plan_file}: it contradicts {spec}"
     findings: list[Finding] = []
     if not broken and not wrong and answer is not None:
         try:
@@ -122,7 +122,7 @@ def _false_plan(problem: Problem, plan: Plan | None, answer: Mapping[str, Any]) 
     """Yield what an answer says of its plan, which breaks nothing, that is not so."""
     if plan is None:
         if answer["devices"]:
-            yield "devices: there is no plan, and the answer says what devices do in it"
+            yield "devices: the answer lists what devices do, but has no plan"
         return
     yield from false_order(problem, plan, answer["plan"]["order"])
     yield from false_rows(problem, plan, answer["plan"])
@@ -164,13 +164,13 @@ def _print_right(
     if answer["status"] == "optimal":
         proved = all(finding.proved for finding in findings)
         say("optimal: proved again here" if proved else "optimal: only claimed, as its bound is not proved here")
-    say("what the answer says of plan, devices, objective, gap, status and spec was counted again, and is so")
+    say("plan, devices, objective, gap, status and spec were computed again, and are correct")
     skipped = [name + (f" ({how})" if how else "") for name, how in NOT_CHECKED.items() if _given(answer, name)]
     if answer["spec"].get("files") is None:
         skipped.append("the files that the spec reads (the answer does not name them)")
     say(
         fill(
-            f"not checked, as no spec tells: {', '.join(skipped)}",
+            f"not checked, as a spec does not determine it: {', '.join(skipped)}",
             min(screen_width() or 100, 120),
             subsequent_indent="  ",
         )

@@ -121,7 +121,7 @@ def _check(model: str, p: float | None, nodes: int, modules: int, channels: int,
     ):
         at_least(name, value, least)
     if p is not None and model == "ba":
-        raise UsageError("p means nothing to the model ba; leave it out")
+        raise UsageError("model ba has no parameter p; leave it out")
     if p is not None:
         share("p", p)
     if channels > nodes:

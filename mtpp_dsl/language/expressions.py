@@ -27,7 +27,7 @@ _MAX_RANGE = 1_000_000
 MAX_LETS = 100
 """Lets that wait for each other's values; in their order, any number may refer to those before."""
 
-_UNIT_NOTE = "a unit stands behind a number, as 1 ms does; rates are per second, such as GB/s"
+_UNIT_NOTE = "write a unit after a number, as in 1 ms; rates are per second, such as GB/s"
 
 
 def evaluate(node: tree.Expression, scope: Scope, local: Locals | None = None) -> Value:
@@ -175,7 +175,7 @@ class _Evaluator:
     def name(self, node: tree.Name, local: Locals) -> Value:
         if node.subscripts:
             if (node.name in FUNCTIONS or node.name in AGGREGATES) and self.scope.member(node.name, node.span) is None:
-                raise Complaint(f"a function's arguments stand in '(' and ')': write {node.name}(…)", node.span)
+                raise Complaint(f"write a function's arguments in '(' and ')': {node.name}(…)", node.span)
             inside = ",".join(str(whole(s, self.scope, local, "a subscript")) for s in node.subscripts)
             full = f"{node.name}[{inside}]"
             member = self.scope.member(full, node.span)

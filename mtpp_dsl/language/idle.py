@@ -34,7 +34,7 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
         name = statement.name.text
         if named[name] <= declared[name]:
             what = "param" if isinstance(statement, tree.ParamStatement) else "let"
-            yield _warning(f"nothing reads the {what} {name!r}: use it, or take it away", statement.name.span)
+            yield _warning(f"{what} {name!r} is never used: use it, or remove it", statement.name.span)
 
 
 def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Diagnostic]:
@@ -43,7 +43,7 @@ def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Di
         return
     kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
     span = next((s.span for s in reversed(statements) if isinstance(s, kinds)), None)
-    yield _warning("there is no work to split, as every node takes no time: give nodes (work = …)", span)
+    yield _warning("there is no work to split, as all nodes take no time: give nodes (work = …)", span)
 
 
 def idle_memory(
@@ -71,7 +71,7 @@ def idle_memory(
     places = [s.span for s in statements if isinstance(s, tree.ConstraintStatement) and s.rule.text == "memory"]
     if first[0] and not rules and not streams and not called["memory"]:
         yield _warning(
-            f"{first[0]} is given, but nothing keeps to it: say 'constraint memory', "
+            f"{first[0]} is given, but no constraint uses it: say 'constraint memory', "
             "or 'overflow = stream' on the interconnect",
             first[1],
         )

@@ -52,7 +52,7 @@ def condition_remedy(body: tree.Expression) -> str:
         ]
         if all(map(_is_on, placed)):
             return f"write: {' + '.join(term.span.text for term in placed)} >= 1"
-        return "a plan keeps to every inequality: one of several cannot be asked for"
+        return "a plan must satisfy every inequality: 'one of several' cannot be asked for"
     return ""
 
 
@@ -141,5 +141,5 @@ def _impossible(body: tree.Compare, at: Span) -> str:
     for side in (body.left, body.right):
         found = _found(side, at)
         if found is not None and found[0].function.text in ("max", "min"):
-            return "that one of several keeps to it is not linear; that each of them does is: forall d in …: …"
+            return "'at least one satisfies it' is not linear; 'each satisfies it' is: forall d in …: …"
     return ""

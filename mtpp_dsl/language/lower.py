@@ -320,8 +320,8 @@ class _Lowering:
         free = [device.name for device in self.scope.devices if not device.pays_io]
         if free and not isinstance(joined, Host):
             raise Complaint(
-                f"{free[0]} has io = free, which means something on interconnect host only, not on {joined.keyword}; "
-                f"declare it anew with (io = paid)",
+                f"{free[0]} has io = free, which has a meaning only on interconnect host, not on {joined.keyword}; "
+                f"declare it again with (io = paid)",
                 span,
             )
 
@@ -339,9 +339,7 @@ class _Lowering:
                 new = self.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
                 found.update(dict.fromkeys(new or ()))
                 if objective.batch is None and statement.rule.text == "batch":
-                    message = (
-                        f"batch sizes are about 'maximize throughput (batch = …)'; to {objective} is about one input"
-                    )
+                    message = f"batch sizes need 'maximize throughput (batch = …)'; to {objective} runs one input"
                     self.wrong.append(Diagnostic(message, statement.span))
             elif isinstance(statement, tree.LabelledConstraint):
                 label = statement.label.text
@@ -374,7 +372,7 @@ class _Lowering:
             limited = any(devices is None or d in devices for devices in held)
             if streams and device.memory is not None and not device.pays_io and not limited:
                 self.notes.append(
-                    f"memory of {device.name} is given, but nothing keeps to it: with io = free it pays nothing for "
+                    f"memory of {device.name} has no effect: with io = free the device pays nothing for "
                     f"the parameters that 'overflow = stream' streams; say 'constraint memory on {device.name}'"
                 )
                 return
@@ -384,7 +382,7 @@ class _Lowering:
         named = [device.name for device in self.left_out if device.name in graph.times]
         if named and not any({device.name, device.type} & set(graph.times) for device in devices):
             self.notes.append(
-                f"the graph has times for {', '.join(named)}, and no device of the spec is called so: all run by those "
+                f"the graph has times for {', '.join(named)}, but no device of the spec has such a name: all use those "
                 f"of {named[0]}; declare devices of these names, or take the file's with 'import'"
             )
 
@@ -396,8 +394,8 @@ class _Lowering:
         given += [device.name for device in self.scope.devices if device.fixed or device.overhead]
         if given:
             self.notes.append(
-                f"{given[0]}: times of batches mean something only for 'maximize throughput (batch = …)'; "
-                f"to {objective} goes by the work of the nodes"
+                f"{given[0]}: times of batches have a meaning only for 'maximize throughput (batch = …)'; "
+                f"to {objective} uses the work of the nodes"
             )
 
     def origin(self) -> Origin:

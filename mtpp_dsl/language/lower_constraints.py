@@ -141,7 +141,7 @@ def _check_decisions(row: Affine, span: Span, objective: Objective) -> None:
         word = type(timed[0]).__name__.lower()
         raise Complaint(f"{word} has no meaning where {objective.name} is the objective: a plan has no schedule", span)
     if objective.parts == "separate" and c.Bottleneck() in row.terms:
-        raise Complaint("with parts = separate there are two bottlenecks, and no word for either; write load(d)", span)
+        raise Complaint("with parts = separate there are two bottlenecks, and neither has a name; write load(d)", span)
 
 
 def _holds(row: c.Linear) -> bool:
@@ -169,7 +169,7 @@ def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options
     chosen = [scope.devices[d] for d in (range(len(scope.devices)) if devices is None else devices)]
     without = [device.name for device in chosen if device.memory is None]
     if len(without) == len(chosen) or (devices is not None and without):
-        raise Complaint(f"device {without[0]!r} has no memory to keep to; give it (memory = …)", s.span)
+        raise Complaint(f"device {without[0]!r} has no memory limit; give it (memory = …)", s.span)
     yield c.Memory(devices=devices, origin=s.span.place)
 
 

@@ -49,14 +49,14 @@ def _throughput(options: Options, parts: Literal["together", "separate"]) -> Obj
     if batch is None:
         for word in ("chunk", "transfer"):
             if word in options:
-                raise Complaint(
-                    f"{word} is about batches: give the size of the whole, too (batch = …)", options.span(word)
-                )
+                raise Complaint(f"{word} needs a batch: give its size, too (batch = …)", options.span(word))
         return Objective("throughput", parts=parts)
     if batch < 1:
         raise Complaint(f"a batch has one input or more; this has {batch}", options.span("batch"))
     if parts == "separate":
-        raise Complaint("a batch has a schedule, and its parts no bottlenecks to be added", options.span("parts"))
+        raise Complaint(
+            "parts = separate adds up two bottlenecks, and a batch has a makespan instead", options.span("parts")
+        )
     if chunk is not None and chunk < 1:
         raise Complaint(f"a chunk has one input or more; this has {chunk}", options.span("chunk"))
     if chunk is not None and batch % chunk:

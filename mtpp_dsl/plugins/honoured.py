@@ -84,11 +84,11 @@ def refuse_options(
     for what, given in asked.items():
         if given:
             instead = "" if what == "threads" else _instead(problem)
-            raise UsageError(f"method {method.name!r} uses no MIP solver: {what} would mean nothing to it{instead}")
+            raise UsageError(f"method {method.name!r} uses no MIP solver, and so has no use for {what}{instead}")
     if options and traits.may_need_none:
         raise UsageError(
-            f"method {method.name!r} may use several solvers, or none: {_names(options)} would mean nothing, or not to "
-            f"all of them{_instead(problem)}"
+            f"method {method.name!r} may use several solvers, or none, so it takes no solver options such as "
+            f"{', '.join(options)}{_instead(problem)}"
         )
     if write_model is None:
         return
@@ -107,10 +107,6 @@ def _check_file(path: Path) -> None:
         raise UsageError(f"cannot write a model as {path.name!r}: use the suffix .lp or .mps")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"cannot write the model to {path}: there is no folder {path.parent}")
-
-
-def _names(options: Mapping[str, Any]) -> str:
-    return "option " + ", ".join(options) if len(options) == 1 else "options " + ", ".join(options)
 
 
 def _instead(problem: Problem) -> str:

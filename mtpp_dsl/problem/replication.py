@@ -31,7 +31,7 @@ def check_groups(devices: Sequence[Device], interconnect: Interconnect) -> None:
         grouped = next((device for device in devices if device.group is not None), None)
         if grouped is not None:
             raise DeviceError(
-                f"device {grouped.name!r} is in a group, which means nothing here: give interconnect shared or host "
+                f"device {grouped.name!r} is in a group, which has no effect here: give interconnect shared or host "
                 "the bandwidth between groups, (between = …)",
                 grouped.name,
             )

@@ -85,7 +85,7 @@ def settled_objective(
             batches where there is none.
     """
     if objective.batch is None and (objective.chunk is not None or objective.transfer != "per-batch"):
-        raise UsageError("chunk and transfer are about batches: give the size of the whole, too")
+        raise UsageError("chunk and transfer need a batch: give its size, too")
     if objective.parts == "together":
         return objective, ()
     if objective.quantity == "makespan":
@@ -102,7 +102,7 @@ def settled_objective(
             )
     if graph.backward.any():
         return objective, ()
-    note = "no node belongs to a backward part: with parts = separate the objective is what it is without"
+    note = "no node belongs to a backward part, so parts = separate changes nothing"
     return replace(objective, parts="together"), (note,)
 
 

@@ -34,7 +34,7 @@ def unread(
         e = int(np.flatnonzero(graph.sizes != graph.output[graph.tails])[0])
         one, two = graph.names[graph.tails[e]], graph.names[graph.heads[e]]
         yield (
-            f"the size of the edge {one} -> {two} means nothing on interconnect {interconnect.keyword}, which carries "
+            f"the size of the edge {one} -> {two} has no effect on interconnect {interconnect.keyword}, which carries "
             f"tensors: give the output of {one}"
         )
     if objective.batch is not None:
@@ -88,8 +88,8 @@ def _unsupported(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
         v, device = found[0]
         more = f" ({len(found) - 1} more such nodes)" if found[1:] else ""
         yield (
-            f"the times of batches of {graph.names[v]} on {device.name} mean nothing{more}: {device.name} does not "
-            f"support the kind {graph.kinds[v]!r}; take that kind out of 'unsupported', or the times away"
+            f"the times of batches of {graph.names[v]} on {device.name} have no effect{more}: {device.name} does not "
+            f"support the kind {graph.kinds[v]!r}; remove that kind from 'unsupported', or remove the times"
         )
 
 
@@ -106,7 +106,7 @@ def _sizes(graph: Graph, devices: Sequence[Device], sizes: Sequence[Sequence[int
         more = f" (nor on {len(found) - 1} more devices)" if found[1:] else ""
         runs = f"runs batches of {_listed(menu)}" if menu else "runs none"
         yield (
-            f"the times of batches of {_listed(idle)} on {device.name} mean nothing{more}: it {runs}; see "
+            f"the times of batches of {_listed(idle)} on {device.name} have no effect{more}: it {runs}; see "
             "'constraint batch', and the batch of the objective"
         )
 
@@ -121,8 +121,8 @@ def _laws(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
         if (measured | _barred(graph, device)).all():
             what = " and ".join(word for word in ("fixed", "overhead") if getattr(device, word))
             yield (
-                f"{what} of device {device.name} means nothing: every node has times of batches of its own there; put "
-                "it into those times, or take it away"
+                f"{what} of device {device.name} has no effect: every node has its own times of batches there; put "
+                "it into those times, or remove it"
             )
             return
 

@@ -101,7 +101,7 @@ def _solve(problem: Any, method: str, seconds: float) -> Any:
         try:
             return mtpp_dsl.solve(problem, name, time_limit=seconds, threads=1, **options)
         except MtppError as error:
-            if "threads would mean nothing" not in str(error):
+            if "no use for threads" not in str(error):
                 raise
             _NO_THREADS.add(method)
     return mtpp_dsl.solve(problem, name, time_limit=seconds, **options)
