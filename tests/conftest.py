@@ -26,8 +26,8 @@ EXAMPLES = {"quick": 0.1, "usual": 1.0, "all": 10.0}
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
 LONGEST = (
-    "test_conformance", "test_listing", "test_cpsat", "test_ideals", "test_docs", "test_decomposition", "test_auto",
-    "test_auto_batches", "test_auto_schedule", "test_baselines", "test_latency", "test_branching", "test_annealing",
+    "test_conformance", "test_list", "test_cpsat", "test_ideals", "test_docs", "test_decomposition", "test_auto",
+    "test_auto_batches", "test_auto_schedule", "test_classical", "test_latency", "test_branching", "test_annealing",
 )  # fmt: skip
 """Files that take longest begin first, so that no process is left alone with one of them."""
 

@@ -1,0 +1,182 @@
+"""What has no plan is said to have none, in the same words by every method, with exit code 3."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from mtpp_dsl.api import load
+from mtpp_dsl.checks.infeasible import forced_together, quick
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import cycle, together
+from tests.oracle import optimum, plans
+from tests.problem.test_objective_parts import training_problems
+
+SPEC = """
+graph {
+  node a1 (work = 1, memory = 3, output = 0.01)
+  node a2 (work = 1, memory = 3, output = 0.01)
+  node b1 (work = 1, memory = 3, output = 0.01)
+  node b2 (work = 1, memory = 3, output = 0.01)
+  node c (work = 1, memory = 1)
+  edge a1 -> b1
+  edge b2 -> a2
+}
+device d[2] (memory = MEMORY)
+interconnect host (bandwidth = 1)
+minimize bottleneck
+RULES
+"""
+PAIRS = "constraint colocate a1, a2\nconstraint colocate b1, b2\n"
+CYCLE = "a1 -> b1 -> b2 -> a2 -> a1"
+METHODS = ["auto", "exact", "ideals"]
+
+
+def spec(memory: float, rules: str, folder: Path) -> Path:
+    """Write a spec with devices of this memory, and constraints."""
+    path = folder / "toy.mtpp"
+    path.write_text(SPEC.replace("MEMORY", f"{memory:g}").replace("RULES", rules))
+    return path
+
+
+CASES = {
+    "a node": (2, "constraint acyclic\nconstraint memory", "a1 takes 3; the largest device for it, d[0], has 2"),
+    "a class": (
+        5,
+        "constraint colocate a1, a2\nconstraint acyclic\nconstraint memory",
+        "a1 and a2 take 6 together; the largest device",
+    ),
+    "a cycle": (
+        7,
+        PAIRS + "constraint acyclic\nconstraint memory",
+        f"a1, a2, b1 and b2 take 12 together, as colocation closes the cycle {CYCLE}; the largest device for them",
+    ),
+    "a cycle and pins": (
+        20,
+        PAIRS + "constraint acyclic\nconstraint memory\nconstraint pin a1 on d[0]\nconstraint pin b1 on d[1]",
+        f"no device is left for a1 and b1 together, as colocation closes the cycle {CYCLE}",
+    ),
+    "pins": (
+        20,
+        PAIRS + "constraint acyclic\nconstraint memory\nconstraint pin a1 on d[0]\nconstraint pin a2 on d[1]",
+        "no device is left for a1 and a2 together",
+    ),
+    "pins of one node": (
+        20,
+        "constraint acyclic\nconstraint memory\nconstraint pin c on d[0]\nconstraint forbid c on d[0]",
+        "no device is left for c",
+    ),
+    "all memory": (6, "constraint acyclic\nconstraint memory", "all nodes take 13; all devices together have 12"),
+    "memory of some": (
+        7,
+        "constraint acyclic\nconstraint memory\nconstraint forbid a1, a2, b1 on d[1]",
+        "a1, a2 and b1 take 9; the devices they may be on, d[0], have 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", CASES)
+def test_every_method_says_the_same(case: str, method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 3, and the node, class, cycle or devices by name, whoever was asked."""
+    memory, rules, reason = CASES[case]
+    path, answer = spec(memory, rules, tmp_path), tmp_path / "answer.json"
+    assert run(["solve", str(path), "--method", method, "--json", str(answer)]) == 3
+    found = json.loads(answer.read_text())
+    assert found["status"] == "infeasible"
+    assert found["infeasible"]["reason"].startswith(reason)
+    assert found["infeasible"]["clash"]
+    assert "No plan exists" in capsys.readouterr().out
+    assert optimum(load(path)) is None
+
+
+def test_the_clash_is_all_and_only_what_takes_part(tmp_path: Path) -> None:
+    """A cycle is closed by acyclic and both colocations; the pins are what forbids it."""
+    memory, rules, _ = CASES["a cycle and pins"]
+    found = quick(load(spec(memory, rules, tmp_path)))
+    assert found is not None
+    assert [word.split(" (")[0] for word in found.clash] == ["acyclic", "colocate", "colocate", "pin", "pin"]
+
+
+def test_a_cycle_that_does_no_harm_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where one device holds the cycle there is a plan, and the reader is told why the four nodes are together."""
+    path = spec(20, PAIRS + "constraint acyclic\nconstraint memory", tmp_path)
+    assert run(["solve", str(path)]) == 0
+    assert CYCLE in " ".join(capsys.readouterr().out.split())
+    assert run(["check", str(path)]) == 0
+    assert CYCLE in capsys.readouterr().out
+    assert forced_together(load(spec(20, PAIRS + "constraint memory", tmp_path))) is None
+
+
+@settings(max_examples=100)
+@given(training_problems())
+def test_classes_are_together_in_every_plan(problem: Problem) -> None:
+    """No plan has two nodes of a class apart, and a class beyond colocation has a cycle to show."""
+    classes = together(problem)
+    for plan in plans(problem):
+        for v in range(problem.graph.n):
+            assert plan.assignment[v] == plan.assignment[classes.tolist().index(classes[v])]
+    if forced_together(problem) is not None:
+        assert any(cycle(problem, (classes == c).nonzero()[0].tolist()) for c in set(classes.tolist()))
+    if quick(problem) is not None:
+        assert optimum(problem) is None
+
+
+TOY = """
+graph {
+  node a1 (work = 1, output = 0.01)
+  node a2 (work = 1, output = 0.01)
+  node b1 (work = 1, output = 0.01)
+  node b2 (work = 1, output = 0.01)
+  edge a1 -> b1
+  edge b2 -> a2
+}
+device d[2]
+interconnect host (bandwidth = 1)
+minimize bottleneck
+constraint colocate a1, a2
+constraint colocate b1, b2
+"""
+BACKWARD = """
+graph {
+  node f1 (work = 1)
+  node f2 (work = 1)
+  node f3 (work = 1)
+  node b1 (work = 4, part = backward)
+  node b3 (work = 4, part = backward)
+  node b2 (work = 1, part = backward)
+  edge f1 -> f2 -> f3
+  edge b1 -> b2 -> b3
+}
+device d[2]
+interconnect host (bandwidth = 1)
+minimize bottleneck
+constraint colocate b1, b3
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "value"),
+    [
+        (TOY, "constraint contiguous", 2.02),
+        (TOY, "constraint acyclic", 4.0),
+        (TOY, "", 2.02),
+        (BACKWARD, "constraint contiguous (parts = forward)", 8.0),
+        (BACKWARD, "constraint contiguous", 9.0),
+        (BACKWARD, "constraint acyclic (parts = forward)", 8.0),
+        (BACKWARD, "constraint acyclic", 9.0),
+    ],
+)
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_published_toys(text: str, rule: str, value: float, method: str, tmp_path: Path) -> None:
+    """Convex sets with a cyclic quotient, and a backward part that is convex only when asked (MATH, sections 2, 8)."""
+    path, answer = tmp_path / "toy.mtpp", tmp_path / "answer.json"
+    path.write_text(text + rule + "\n")
+    assert run(["solve", str(path), "--method", method, "--json", str(answer)]) == 0
+    found = json.loads(answer.read_text())
+    assert found["status"] == "optimal"
+    assert found["objective"]["value"] == pytest.approx(value)

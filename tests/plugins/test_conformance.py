@@ -1,0 +1,59 @@
+"""Every plug-in in the registry, ours or installed, keeps to its contract."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl import registry, testing
+from mtpp_dsl.registry import BACKENDS, FORMATS, FORMULATIONS, GENERATORS, METHODS
+from tests.formats.test_formats import MOIRAI, MSR
+
+SAMPLES = {"msr": MSR, "moirai": MOIRAI}
+
+
+def names(group: str) -> list[str]:
+    return list(registry.available(group))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names(FORMULATIONS))
+def test_formulations(name: str) -> None:
+    """A formulation's plans are plans, its bounds bounds, and an exact one is exact."""
+    testing.check_formulation(registry.load(FORMULATIONS, name)())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names(METHODS))
+def test_methods(name: str) -> None:
+    """A method's plans are plans and its bounds bounds; it stops when it should."""
+    method = registry.load(METHODS, name)()
+    testing.check_method(method)
+    if hasattr(method, "available") and not method.available().ok:
+        pytest.skip(f"{name} is not installed ({method.available().install}): only its messages were checked")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names(BACKENDS))
+def test_backends(name: str) -> None:
+    """A solver's incumbents and bounds are right; one that is not here says how to install it."""
+    backend = registry.load(BACKENDS, name)()
+    testing.check_backend(backend)
+    if not backend.available().ok:
+        pytest.skip(f"{name} is not installed ({backend.available().install}): only its messages were checked")
+
+
+@pytest.mark.parametrize("name", names(FORMATS))
+def test_formats(name: str, tmp_path: Path) -> None:
+    """A format reads its sample, and refuses what is none."""
+    sample = tmp_path / "sample.json"
+    sample.write_text(json.dumps(SAMPLES[name]))
+    testing.check_format(registry.load(FORMATS, name)(), [sample])
+
+
+@pytest.mark.parametrize("name", names(GENERATORS))
+def test_generators(name: str) -> None:
+    """A generator makes the same graph of the same parameters."""
+    testing.check_generator(name, registry.load(GENERATORS, name))
