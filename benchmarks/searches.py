@@ -28,7 +28,7 @@ from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.bounds.simple import simple_bound
+from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.partition.genetic.arrangement import Mla, MlaWeighted
 from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph

@@ -25,9 +25,9 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.bounds.simple import simple_bound
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.views.device_types import classify
 

@@ -25,7 +25,7 @@ from mtpp_dsl.contracts.protocols import (
     Strengthened,
     refusal,
 )
-from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped
+from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped, outside
 from mtpp_dsl.contracts.traits import (
     BackendBase,
     FormulationBase,
@@ -68,5 +68,6 @@ __all__ = [
     "formulation_traits",
     "method_traits",
     "model_traits",
+    "outside",
     "refusal",
 ]

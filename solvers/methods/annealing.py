@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.constraints import Acyclic, Contiguous
+from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
-from mtpp_dsl.views.tasks import why_not
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE
 
 __all__ = ["Annealing"]
 
-HONOURS = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate)
 PATIENCE = 10
 MOVES = 200
 
 
-class Annealing:
+class Annealing(Scoped, MethodBase):
     """Method ``annealing``: moves of classes of nodes between devices, and a sum of powers of the loads as the energy.
 
     For splits that need not be contiguous (tarnawski2020, 5.2, by another way than the integer programme) it starts
@@ -39,26 +37,16 @@ class Annealing:
     name = "annealing"
     gives: Gives = "plan"
     summary = "simulated annealing for partitions and schedules"
+    scopes = (BY_MOVES, ONE_SAMPLE, BATCH)
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
         self.patience = patience
         self.moves = moves
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why the annealing cannot honour the problem, or None."""
-        if problem.objective.batch is not None:
-            return why_no_batches(problem, self.name)
-        if problem.objective.quantity == "makespan":
-            return why_not(problem, self.name)
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why sets would have to be convex that no order of the devices makes so, or None."""
         if problem.objective.quantity != "bottleneck":
-            return f"annealing minimises one bottleneck, not a {problem.objective.quantity}"
-        if isinstance(problem.interconnect, Links):
-            return "annealing knows the shared and host interconnects, not links"
-        if problem.hierarchical:
-            return "annealing has one bandwidth, not another between groups of devices"
-        other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
-        if other is not None:
-            return f"annealing cannot honour constraint {other}"
+            return None
         convex = next((c for c in problem.of(Contiguous) if not _implied(c, problem)), None)
         return (
             None if convex is None else f"annealing keeps no set convex, as constraint {convex} asks, without acyclic"

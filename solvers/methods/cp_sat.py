@@ -13,8 +13,8 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.call import Run
-from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.backends.cpsat.first_plans import behind, known
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check
 from mtpp_dsl.views.batch_tasks import why_not as why_no_batches

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mtpp_dsl.contracts import Availability, Feature, Method
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling
 
 __all__ = ["CpSat"]

@@ -29,8 +29,8 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMULATIONS, load
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
+from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.reductions.coarsened import coarsened
-from mtpp_dsl.solvers.schedule.splitting.milp_split import MilpSplit
 from tests.extensions import best_of_all, capped, counts, everything
 from tests.latency_cases import latency_problem
 from tests.makespans import makespan_problem

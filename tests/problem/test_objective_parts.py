@@ -35,7 +35,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
-from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.oracle import optimum
 

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
-from mtpp_dsl.solvers.backends.cpsat.process import Process, availability
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
+from mtpp_dsl.solvers.backends.cpsat.process import Process
 from mtpp_dsl.solvers.backends.cpsat.request import Asked, Effort, Reply
 
 __all__ = ["Engine", "Pool", "availability", "by"]

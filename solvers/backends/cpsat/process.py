@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from importlib.metadata import PackageNotFoundError, version
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
 from threading import Thread
 from typing import IO, Any
 
-from mtpp_dsl.contracts import Availability
 from mtpp_dsl.errors import SolverError
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.runtime.portfolio.early_ends import last_words
 from mtpp_dsl.solvers.runtime.portfolio.spawn import module
 from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
-__all__ = ["Process", "availability"]
+__all__ = ["Process"]
 
-INSTALL = "pip install ortools"
 MODULE = "mtpp_dsl.solvers.backends.cpsat.cpsat_worker"
-
-
-def availability() -> Availability:
-    """Return whether ortools is installed, without importing it."""
-    try:
-        return Availability(ok=True, version=version("ortools"), install=INSTALL)
-    except PackageNotFoundError:
-        return Availability(ok=False, install=INSTALL)
 
 
 class Process:
@@ -38,7 +28,7 @@ class Process:
 
     def __init__(self) -> None:
         if not availability().ok:
-            raise SolverError(f"solver 'cp-sat' is not installed; install it with: {INSTALL}")
+            raise SolverError(f"solver 'cp-sat' is not installed; install it with: {availability().install}")
         self._inbox: SimpleQueue[Any] = SimpleQueue()
         self._outbox: SimpleQueue[Any] = SimpleQueue()
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)

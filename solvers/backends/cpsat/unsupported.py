@@ -6,7 +6,7 @@ from math import inf
 
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, SolverError, UsageError
-from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 
 __all__ = ["check", "effort"]

@@ -8,22 +8,23 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.columns import Columns
 from mtpp_dsl.solvers.bounds.configuration.pipeline import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt, Proof
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.groups import Groups, dearest_plan, groups_of, sizes_at
-from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
-__all__ = ["Configuration"]
+__all__ = ["configuration"]
 
+NAME = "configuration"
 BELOW = 1.5e-5
 """Relative: so far below a plan's cost the first target lies, where rounding leaves the cost itself out of reach."""
 CLOSE = 1e-4
@@ -41,56 +42,33 @@ DETAIL = (
 )
 
 
-class Configuration:
-    """Method ``configuration``: weights of the nodes of which no devices below the bound can hold all.
-
-    For weights ``pi >= 0`` and a target T: if the devices, each with the heaviest set whose load is below T, hold less
-    than all nodes weigh, no plan is below T. The best weights are dual values of a covering programme over such sets.
-
-    Args:
-        step: for equal devices in an order: how far from what is proved to what failed, or to the cost of a plan, the
-            next target lies; small steps are sure, large ones fast.
-        share: there, of the time left, for one target.
-    """
-
-    name = "configuration"
-    gives: Gives = "bound"
-    summary = "weights of the nodes that rule out every plan below a target, by column generation with exact pricing"
-
-    def __init__(self, step: float = 0.4, share: float = 0.5) -> None:
-        self.step, self.share = step, share
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why there is no bound for the problem, or None."""
-        return refusal(self.name, problem)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best bound proved within the limits."""
-        simple = Simple().solve(problem, limits, progress)
-        if simple.infeasibility is not None or simple.bound is None:
-            return replace(simple, method=self.name)
-        groups = groups_of(problem)
-        if not np.isfinite(groups.time).any(axis=1).all():
-            return replace(simple, termination="infeasible", method=self.name, infeasibility=_misfit(problem, groups))
-        bound, dearest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
-        termination: Termination = "limit"
-        if is_pipeline(problem, groups):
-            known = bound or simple.bound
-            pipeline = Pipeline(problem, groups, known, limits, progress, step=self.step, share=self.share)
-            termination, bound = pipeline.search(), pipeline.bound
-        elif groups.n <= MOST_GROUPS:
-            run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)
-            termination = run.search()
-            bound = run.bound
-        return Result(
-            termination=termination,
-            bound=bound,
-            method=self.name,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
-            notes=() if groups.n <= MOST_GROUPS else (f"{groups.n} nodes are too many: no more than anchor was done",),
-        )
+def configuration(problem: Problem, limits: Limits, progress: Progress, step: float, share: float) -> Result:
+    """Return the best bound proved within the limits; *step* and *share* are those of the method."""
+    simple = least_load(problem, limits, progress)
+    if simple.infeasibility is not None or simple.bound is None:
+        return replace(simple, method=NAME)
+    groups = groups_of(problem)
+    if not np.isfinite(groups.time).any(axis=1).all():
+        return replace(simple, termination="infeasible", method=NAME, infeasibility=_misfit(problem, groups))
+    bound, dearest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
+    termination: Termination = "limit"
+    if is_pipeline(problem, groups):
+        known = bound or simple.bound
+        pipeline = Pipeline(problem, groups, known, limits, progress, step=step, share=share)
+        termination, bound = pipeline.search(), pipeline.bound
+    elif groups.n <= MOST_GROUPS:
+        run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)
+        termination = run.search()
+        bound = run.bound
+    return Result(
+        termination=termination,
+        bound=bound,
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+        notes=() if groups.n <= MOST_GROUPS else (f"{groups.n} nodes are too many: no more than anchor was done",),
+    )
 
 
 def _misfit(problem: Problem, groups: Groups) -> Infeasibility:

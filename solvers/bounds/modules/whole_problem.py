@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import BreakSymmetry
+from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, PinChunks, Separate
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
@@ -15,10 +15,11 @@ from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
 from mtpp_dsl.solvers.bounds.modules.side import apart_of, within
-from mtpp_dsl.views.batch_tasks import HONOURS as BATCHED
-from mtpp_dsl.views.tasks import HONOURS
 
 __all__ = ["Wanted", "wanted"]
+
+KEPT = (BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, PinChunks, Separate)
+"""Constraints that are in the arrays of a schedule; rows and the breaking of symmetry are not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +72,7 @@ class Wanted:
 
 def wanted(problem: Problem) -> Wanted:
     """Return a makespan on links, or a batched throughput, in whole numbers; without rows and breaking of symmetry."""
-    kinds = tuple(kind for kind in (*HONOURS, *BATCHED) if kind is not BreakSymmetry)
-    bare = problem.with_constraints([c for c in problem.constraints if isinstance(c, kinds)])
+    bare = problem.with_constraints([c for c in problem.constraints if isinstance(c, KEPT)])
     if problem.objective.batch is None:
         whole = lower(bare)
         return Wanted(whole.scale, whole.request, None)

@@ -10,46 +10,36 @@ from math import floor, inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats
+from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, Around, arcs_of, scale_for
 from mtpp_dsl.solvers.bounds.partition.cheapest_sets import CutNetwork
 from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of, sizes_at
-from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
-__all__ = ["Anchor", "anchor_bound", "anchored", "best_share"]
+__all__ = ["anchor", "anchor_bound", "anchored", "best_share"]
 
+NAME = "anchor"
 ROUNDING = 1e-12
 
 
-class Anchor:
-    """Method ``anchor``: minimum cuts, and the share of each kind of device in what it cannot leave to others."""
-
-    name = "anchor"
-    gives: Gives = "bound"
-    summary = "cheapest set that contains each node, by minimum cuts, and shares of the work that is left"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why there is no bound for the problem, or None."""
-        return refusal(self.name, problem)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the bound; stopped early, the best of the cuts made so far."""
-        simple = Simple().solve(problem, limits, progress)
-        if simple.infeasibility is not None:
-            return replace(simple, method=self.name)
-        bound, _, complete = anchor_bound(problem, groups_of(problem), simple.bound, limits, progress)
-        stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-        return Result(
-            termination="complete" if complete else stopped,
-            bound=bound,
-            method=self.name,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
-        )
+def anchor(problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the bound by minimum cuts and shares of what is left; stopped early, the best of the cuts made so far."""
+    simple = least_load(problem, limits, progress)
+    if simple.infeasibility is not None:
+        return replace(simple, method=NAME)
+    bound, _, complete = anchor_bound(problem, groups_of(problem), simple.bound, limits, progress)
+    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
+    return Result(
+        termination="complete" if complete else stopped,
+        bound=bound,
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+    )
 
 
 def anchor_bound(

@@ -7,18 +7,19 @@ from math import inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.around import scale_for
 from mtpp_dsl.solvers.bounds.partition.conflicts import Apart
 from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of
-from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
-__all__ = ["Count"]
+__all__ = ["count"]
 
+NAME = "count"
 ROUNDING = 1e-11
 MOST_CHECKED = 4_000
 """With more groups of nodes a certificate would take too long to check."""
@@ -26,51 +27,37 @@ CLOSE = 1e-3
 """Relative: targets closer to one that failed are not tried."""
 
 
-class Count:
-    """Method ``count``: what all devices pay together, with every tensor that they must share counted for each.
-
-    It starts from the bound of ``anchor``, and shows that where it finds none above it.
-    """
-
-    name = "count"
-    gives: Gives = "bound"
-    summary = "all work, and each tensor once for every device that must pay it, by minimum cuts and cliques"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why there is no bound for the problem, or None."""
-        return refusal(self.name, problem)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the bound; stopped early, what the cuts made so far prove."""
-        simple = Simple().solve(problem, limits, progress)
-        if simple.infeasibility is not None or simple.bound is None:
-            return replace(simple, method=self.name)
-        groups = groups_of(problem)
-        bound = anchor_bound(problem, groups, simple.bound, limits, progress)[0] or simple.bound
-        found = None
-        if groups.tensors and np.isfinite(groups.time).any(axis=1).all():
-            found = _Counting(problem, groups, bound.cost, limits, progress).run()
-        if found is not None:
-            bound = Bound(
-                found.target,
-                method=self.name,
-                proof="checked",
-                by="mtpp",
-                detail=f"{len(found.shared)} tensors are on several devices each below this, by minimum cuts in whole "
-                "units, rounded down; with them the devices cost more together than they may",
-                certificate=_certificate(problem, groups, found) if groups.n <= MOST_CHECKED else None,
-            )
-            progress.report_bound(bound)
-        ended = progress.stopped or limits.remaining <= 0
-        stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-        return Result(
-            termination=stopped if ended else "complete",
-            bound=bound,
-            method=self.name,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
+def count(problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the bound by counting tensors; stopped early, what the cuts made so far prove."""
+    simple = least_load(problem, limits, progress)
+    if simple.infeasibility is not None or simple.bound is None:
+        return replace(simple, method=NAME)
+    groups = groups_of(problem)
+    bound = anchor_bound(problem, groups, simple.bound, limits, progress)[0] or simple.bound
+    found = None
+    if groups.tensors and np.isfinite(groups.time).any(axis=1).all():
+        found = _Counting(problem, groups, bound.cost, limits, progress).run()
+    if found is not None:
+        bound = Bound(
+            found.target,
+            method=NAME,
+            proof="checked",
+            by="mtpp",
+            detail=f"{len(found.shared)} tensors are on several devices each below this, by minimum cuts in whole "
+            "units, rounded down; with them the devices cost more together than they may",
+            certificate=_certificate(problem, groups, found) if groups.n <= MOST_CHECKED else None,
         )
+        progress.report_bound(bound)
+    ended = progress.stopped or limits.remaining <= 0
+    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
+    return Result(
+        termination=stopped if ended else "complete",
+        bound=bound,
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+    )
 
 
 @dataclass(frozen=True)

@@ -7,58 +7,48 @@ from math import floor, inf
 
 import numpy as np
 
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, scale_for
 from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of
-from mtpp_dsl.solvers.bounds.simple import Simple, refusal
 
-__all__ = ["Node", "node_bound"]
+__all__ = ["node", "node_bound"]
 
+NAME = "node"
 ULPS, NEARLY = 1e-15, 1e-12
 MOST_PINS = 1_000
 """Tensors with more are taken to be kept together for nothing."""
 
 
-class Node:
-    """Method ``node``: no search, no solver, only a bound; one line for each node."""
-
-    name = "node"
-    gives: Gives = "bound"
-    summary = "each node's work, and for each of its tensors the transfer or the work at its other end"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why there is no bound for the problem, or None."""
-        return refusal(self.name, problem)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the bound; stopped early, that of the nodes looked at so far."""
-        simple = Simple().solve(problem, limits, progress)
-        if simple.infeasibility is not None or simple.bound is None:
-            return replace(simple, method=self.name)
-        bound, groups = simple.bound, groups_of(problem)
-        cost, dearest, complete = node_bound(groups, bound.cost, limits, progress)
-        if dearest is not None:
-            name = problem.graph.names[groups.members[dearest][0]]
-            bound = Bound(
-                cost,
-                method=self.name,
-                proof="checked",
-                by="mtpp",
-                detail=f"wherever {name!r} is, each of its tensors is paid, or nodes that take as long are there too",
-                certificate=Certificate("cuts", {"target": cost, "nodes": [name], "shares": {}}),
-            )
-            progress.report_bound(bound)
-        stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-        return Result(
-            termination="complete" if complete else stopped,
-            bound=bound,
-            method=self.name,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
+def node(problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the bound of the costliest node; stopped early, that of the nodes looked at so far."""
+    simple = least_load(problem, limits, progress)
+    if simple.infeasibility is not None or simple.bound is None:
+        return replace(simple, method=NAME)
+    bound, groups = simple.bound, groups_of(problem)
+    cost, dearest, complete = node_bound(groups, bound.cost, limits, progress)
+    if dearest is not None:
+        name = problem.graph.names[groups.members[dearest][0]]
+        bound = Bound(
+            cost,
+            method=NAME,
+            proof="checked",
+            by="mtpp",
+            detail=f"wherever {name!r} is, each of its tensors is paid, or nodes that take as long are there too",
+            certificate=Certificate("cuts", {"target": cost, "nodes": [name], "shares": {}}),
         )
+        progress.report_bound(bound)
+    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
+    return Result(
+        termination="complete" if complete else stopped,
+        bound=bound,
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+    )
 
 
 def node_bound(groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[float, int | None, bool]:

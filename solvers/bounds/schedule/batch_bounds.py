@@ -12,16 +12,10 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
 from mtpp_dsl.solvers.bounds.schedule.batch_work import Work, most_work
 from mtpp_dsl.solvers.bounds.schedule.climbing import ROUNDING, Search, climb, no_way
-from mtpp_dsl.views.batch_tasks import HONOURS, BatchInstance
+from mtpp_dsl.views.batch_tasks import BatchInstance
 from mtpp_dsl.views.one_input import one_input
 
-__all__ = ["batch_bound", "batch_refusal"]
-
-
-def batch_refusal(name: str, problem: Problem) -> str | None:
-    """Return why bounds on batches mean nothing for the problem, or None."""
-    other = next((c for c in problem.constraints if not isinstance(c, HONOURS)), None)
-    return None if other is None else f"{name} cannot read constraint {other} of a batch"
+__all__ = ["batch_bound"]
 
 
 def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, progress: Progress) -> Result:

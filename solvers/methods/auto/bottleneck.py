@@ -7,14 +7,11 @@ from dataclasses import replace
 
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
-from mtpp_dsl.solvers.bounds.partition.anchor import Anchor
-from mtpp_dsl.solvers.bounds.partition.count import Count
-from mtpp_dsl.solvers.bounds.partition.node import Node
-from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
+from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
 from mtpp_dsl.solvers.methods.single_device import SingleDevice
 from mtpp_dsl.solvers.partition.branching.branching import Branching
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals

@@ -6,8 +6,8 @@ from collections.abc import Container
 
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.configuration.configuration import Configuration
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.bounds import Configuration
 from mtpp_dsl.solvers.partition.branching.branching import Branching
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph

@@ -11,7 +11,7 @@ from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules
 from mtpp_dsl.solvers.algorithms.module_rows import split
-from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores

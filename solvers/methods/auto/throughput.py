@@ -8,7 +8,7 @@ from functools import cached_property
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import FORMULATIONS, METHODS, built_in, load
-from mtpp_dsl.solvers.backends.cpsat.engine import availability
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores

@@ -7,11 +7,12 @@ from math import floor, frexp, ldexp
 import numpy as np
 
 from mtpp_dsl.constraints import Replicate
-from mtpp_dsl.contracts import Limits
+from mtpp_dsl.contracts import Limits, outside
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.result import Certificate
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.simple import refusal, simple_bound
+from mtpp_dsl.solvers.algorithms.least_load import simple_bound
+from mtpp_dsl.solvers.methods.shared_scopes import LOADS
 from mtpp_dsl.solvers.proofs.chain import Chain
 
 __all__ = ["certificate_of"]
@@ -32,7 +33,7 @@ def certificate_of(problem: Problem, cost: float, *, pipeline: bool, seconds: fl
         pipeline: whether it is of a relaxation by superblocks.
         seconds: for the proof.
     """
-    if not cost > 0 or not problem.allowed.any(axis=1).all() or refusal("simple", problem) is not None:
+    if not cost > 0 or not problem.allowed.any(axis=1).all() or outside("simple", [LOADS], problem) is not None:
         return None
     share, _, data = simple_bound(problem)
     if cost <= share and data and not any(problem.of(Replicate)):

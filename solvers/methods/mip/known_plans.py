@@ -9,10 +9,10 @@ from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.methods.list_schedules import Etf, Greedy, Heft
 from mtpp_dsl.solvers.methods.mip.plugin_rows import read_through
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside
-from mtpp_dsl.solvers.schedule.list.list_methods import Etf, Greedy, Heft
 
 __all__ = ["Known"]
 

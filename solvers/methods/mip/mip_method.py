@@ -30,7 +30,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import BACKENDS, is_built_in, load
 from mtpp_dsl.solvers.backends.mip.model_files import member_path, write_model
 from mtpp_dsl.solvers.backends.mip.unsupported import check
-from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.methods.bounds import Simple
 from mtpp_dsl.solvers.methods.mip.bound_words import bound_of
 from mtpp_dsl.solvers.methods.mip.certificates import certificate_of
 from mtpp_dsl.solvers.methods.mip.family import solve_family

@@ -11,7 +11,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.algorithms.least_load import least_load
 
 __all__ = ["FEWEST", "NO_LOAD", "Holding"]
 
@@ -40,8 +40,7 @@ class Holding:
         self._plan: Plan | None = None
         self._cost = float("inf")
         self._notes: list[str] = []
-        simple = Simple()
-        proved = simple.solve(problem, Limits(), Progress()).bound if simple.accepts(problem) is None else None
+        proved = least_load(problem, Limits(), Progress()).bound
         self._simple = 0.0 if proved is None else proved.cost
 
     def _answer(self) -> Result:

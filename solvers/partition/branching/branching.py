@@ -77,9 +77,9 @@ class Branching:
                 time={"total": progress.elapsed},
                 infeasibility=infeasibility,
             )
-        from mtpp_dsl.solvers.bounds.simple import Simple
+        from mtpp_dsl.solvers.algorithms.least_load import least_load
 
-        known = Simple().solve(problem, limits, progress).bound
+        known = least_load(problem, limits, progress).bound
         small, lift = _reduced(problem)
         if lift is identity:
             return _run(problem, limits, progress, known)

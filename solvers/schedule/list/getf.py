@@ -8,12 +8,12 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.schedule.list.list_methods import ListScheduler, upward_ranks
+from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.relaxation import Rows, minimum
 from mtpp_dsl.views.tasks import Instance
 
-__all__ = ["Getf"]
+__all__ = ["getf"]
 
 DROPPED = -1
 """Group of the devices that are too slow to be of use."""
@@ -22,31 +22,17 @@ DROPPED = -1
 PLAIN = "with all devices in one group this is etf"
 
 
-class Getf(ListScheduler):
-    """Method ``getf``: as ``etf``, within the group of about equally fast devices that a linear programme gives a node.
-
-    Su, Ren, Vardi, Wierman: Communication-aware scheduling of precedence-constrained tasks on related machines (2020);
-    groups and rounding as in Chudak and Shmoys (1999). Their devices are related: each has one speed. Here times may be
-    any: the programme has the times themselves; the speed of a device is the total time of the nodes that it can run,
-    each on its best device, over their total time on it; groups count only with the devices that can run a node. A node
-    leaves its group only if no device of it leaves room for the others.
-    """
-
-    name = "getf"
-    summary = "list scheduler: earliest start first, in the group of devices that a linear programme gives each node"
-    baseline = True
-
-    def schedule(self, lister: Lister) -> Plan:
-        """Solve the programme, round it to groups, then place nodes by their starts."""
-        instance = lister.instance
-        speed = speeds(instance)
-        group = speed_groups(speed)
-        share = shares(lister, group != DROPPED)
-        if share is None:
-            return lister.earliest(upward_ranks(instance))
-        chosen = rounded(instance, share, group, speed)
-        tier = np.where(group == chosen[:, None], 0.0, np.where(group == DROPPED, 2.0, 1.0))
-        return lister.earliest(upward_ranks(instance), tier=tier)
+def getf(lister: Lister) -> Plan:
+    """Solve the programme, round it to groups, then place nodes by their starts."""
+    instance = lister.instance
+    speed = speeds(instance)
+    group = speed_groups(speed)
+    share = shares(lister, group != DROPPED)
+    if share is None:
+        return lister.earliest(upward_ranks(instance))
+    chosen = rounded(instance, share, group, speed)
+    tier = np.where(group == chosen[:, None], 0.0, np.where(group == DROPPED, 2.0, 1.0))
+    return lister.earliest(upward_ranks(instance), tier=tier)
 
 
 def speeds(instance: Instance) -> Floats:

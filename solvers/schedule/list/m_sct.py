@@ -6,33 +6,20 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.schedule.list.list_methods import ListScheduler, upward_ranks
+from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import mean_carry, mean_time
 from mtpp_dsl.solvers.schedule.list.relaxation import Rows, minimum
 
-__all__ = ["Sct"]
+__all__ = ["m_sct"]
 
 
 PLAIN = "without favourite children this is etf"
 
 
-class Sct(ListScheduler):
-    """Method ``m-sct``: as ``etf``, but a device waits for the favourite child of the node that it ran last.
-
-    Jeon, Cai, Srivastava, Jiang, Ke, Meng, Xie, Gupta: Baechi: fast device placement of machine learning graphs (2020),
-    after Hanen and Munier (1995). A linear programme says which edges should stay on one device. A device whose last
-    node has a ready favourite that could start nowhere earlier waits for it, and runs others only when they could
-    start on any device by then ("urgent"). On unequal devices and links the programme sees mean times.
-    """
-
-    name = "m-sct"
-    summary = "list scheduler: earliest start first, but a device may wait for the favourite child of its last node"
-    baseline = True
-
-    def schedule(self, lister: Lister) -> Plan:
-        """Solve the programme, then place nodes by their starts."""
-        return lister.earliest(upward_ranks(lister.instance), favourite=favourites(lister))
+def m_sct(lister: Lister) -> Plan:
+    """Solve the programme, then place nodes by their starts."""
+    return lister.earliest(upward_ranks(lister.instance), favourite=favourites(lister))
 
 
 def favourites(lister: Lister) -> Ints | None:

@@ -1,4 +1,4 @@
-"""Method ``lns``: large neighbourhoods of a schedule, re-optimised by CP-SAT."""
+"""Large neighbourhoods of a schedule, re-optimised by CP-SAT."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from mtpp_dsl import registry
-from mtpp_dsl.contracts import Availability, Gives, Limits, Method, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.call import Lower
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
-from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
+from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
@@ -21,70 +21,47 @@ from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.results import Ended, Taker
 from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
 from mtpp_dsl.solvers.schedule.lns.sample_search import search
-from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
-from mtpp_dsl.views.tasks import why_not
 
-__all__ = ["Lns"]
+__all__ = ["lns"]
 
+NAME = "lns"
 ANNEALING, SECONDS = 0.3, 30.0
 """Of the time, and at most, for annealing: it comes near in no time, and needs long for the rest."""
 FIRST = 0.5
 """Of the time, at most, for a first plan where no list scheduler finds one."""
 
 
-class Lns:
-    """Method ``lns``: parts of a schedule, of one sample or of batches, made anew by CP-SAT as long as that helps.
+def lns(problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the best schedule found by large neighbourhoods, re-optimised by CP-SAT.
 
-    Starts from the plan that is given, or from the best of some list schedulers; where these find none, as memory is
-    short, from the first that CP-SAT finds; and from what a short annealing makes of it. Shaw: Using constraint
-    programming and local search methods to solve vehicle routing problems (1998).
+    Raises:
+        Refused: a model is to be written.
+        SolverError: ortools is missing, or its process died.
+        UsageError: an option that CP-SAT does not have.
     """
-
-    name = "lns"
-    summary = "large-neighbourhood search for schedules: CP-SAT re-optimises one part of the plan after another"
-    gives: Gives = "plan"
-    uses_solver = True
-    engines = ("cp-sat",)
-
-    def available(self) -> Availability:
-        """Return whether ortools is installed."""
-        return availability()
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why the problem is not one that this schedules, or None."""
-        return why_not(problem, self.name) if problem.objective.batch is None else why_no_batches(problem, self.name)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best schedule found.
-
-        Raises:
-            Refused: a model is to be written.
-            SolverError: ortools is missing, or its process died.
-            UsageError: an option that CP-SAT does not have.
-        """
-        check(limits)
-        taker = Taker(self.name, problem, limits, progress)
-        termination: Termination = "complete"
-        try:
-            taker.pause()
-            plan = known(problem, limits, progress)
-            if plan is None:
-                plan, impossible = _first(problem, limits, progress, taker)
-                if impossible:
-                    infeasibility = clash(problem, limits, progress, _lower(problem))
-                    return replace(taker.result("infeasible", "cp-sat"), infeasibility=infeasibility)
-            if plan is not None:
-                plan = _annealed(problem, plan, limits, progress)
-                taker.take(plan)
-                with Pool(cores(limits)) as pool:
-                    if problem.objective.batch is None:
-                        search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
-                    else:
-                        whole = lower_batches(problem, plan, strict=True)
-                        search_batches(whole, plan, pool, taker, limits, progress)
-        except Ended:
-            pass
-        return taker.result(termination, "cp-sat")
+    check(limits)
+    taker = Taker(NAME, problem, limits, progress)
+    termination: Termination = "complete"
+    try:
+        taker.pause()
+        plan = known(problem, limits, progress)
+        if plan is None:
+            plan, impossible = _first(problem, limits, progress, taker)
+            if impossible:
+                infeasibility = clash(problem, limits, progress, _lower(problem))
+                return replace(taker.result("infeasible", "cp-sat"), infeasibility=infeasibility)
+        if plan is not None:
+            plan = _annealed(problem, plan, limits, progress)
+            taker.take(plan)
+            with Pool(cores(limits)) as pool:
+                if problem.objective.batch is None:
+                    search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
+                else:
+                    whole = lower_batches(problem, plan, strict=True)
+                    search_batches(whole, plan, pool, taker, limits, progress)
+    except Ended:
+        pass
+    return taker.result(termination, "cp-sat")
 
 
 def _lower(problem: Problem) -> Lower[Any]:

@@ -9,7 +9,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
-from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound
 from mtpp_dsl.solvers.runtime import schedule_incumbent as holding
 from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, field_of
 from mtpp_dsl.views.batch_tasks import BatchInstance
@@ -24,8 +24,8 @@ class Holding(holding.Holding):
     """The best plan of a run for a batch; see :class:`mtpp_dsl.solvers.runtime.schedule_incumbent.Holding`."""
 
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
-        simple, brief = Simple(), limits.within(SHARE * limits.remaining)
-        proved = None if simple.accepts(problem) else simple.solve(problem, brief, Progress()).bound
+        brief = limits.within(SHARE * limits.remaining)
+        proved = batch_bound(problem, "simple", "none", brief, Progress()).bound
         super().__init__(name, problem, limits, progress, 0.0 if proved is None else proved.cost)
         self._instance = BatchInstance.of(problem)
         self._field = field_of(self._instance)

@@ -13,7 +13,7 @@ from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
-from mtpp_dsl.solvers.bounds.schedule.interval import Interval
+from mtpp_dsl.solvers.bounds.schedule.interval import interval
 from mtpp_dsl.solvers.bounds.schedule.shortest import share_of
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.search.sample_annealing import Schedules
@@ -44,7 +44,7 @@ class Run(Holding):
     def result(self) -> Result:
         """Search until done or stopped."""
         self.begin()
-        found = Interval().solve(self._problem, self._part(), Aside(self._progress))
+        found = interval(self._problem, self._part(), Aside(self._progress))
         if found.infeasibility is not None:
             return replace(found, method=NAME)
         self._raise(found.bound)

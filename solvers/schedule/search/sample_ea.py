@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.schedule.list.list_methods import Met, upward_ranks
+from mtpp_dsl.solvers.schedule.list.list_rules import met, upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import in_order
 from mtpp_dsl.solvers.schedule.search.sample_held import Holding
@@ -61,5 +60,5 @@ class Run(Holding):
         if lister is None:
             self._taker.note("no way was found to give every node a device within memory, links and the constraints")
             return None
-        plan: Plan = Met().schedule(lister)
+        plan = met(lister)
         return np.array(plan.assignment) if self.keep(plan) else None

@@ -7,7 +7,8 @@ import numpy as np
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.algorithms.least_load import nowhere
+from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
 from mtpp_dsl.solvers.runtime import schedule_incumbent as holding
 from mtpp_dsl.solvers.schedule.search.sample_state import field_of, starts
 from mtpp_dsl.views.tasks import Instance
@@ -19,7 +20,8 @@ class Holding(holding.Holding):
     """The best plan of a run for a makespan on links."""
 
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
-        proved = Simple().solve(problem, Limits(), Progress()).bound
+        impossible = nowhere(problem, Limits(), Progress())
+        proved = (impossible or shortest(problem, "simple", Limits(), Progress())).bound
         super().__init__(name, problem, limits, progress, 0.0 if proved is None else proved.cost)
         self._instance = Instance.of(problem)
         self._field = field_of(self._instance)

@@ -12,7 +12,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
-from mtpp_dsl.solvers.schedule.list.list_methods import Greedy, Heft, ListScheduler, Peft
+from mtpp_dsl.solvers.schedule.list.list_rules import greedy, heft, peft
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.views.tasks import Instance
 
@@ -138,11 +138,10 @@ def starts(instance: Instance, limits: Limits, progress: Progress) -> list[Plan]
     """Return schedules of list schedulers, and of single devices; they may break a constraint."""
     found: list[Plan] = []
     lister = Lister.of(instance)
-    schedulers: tuple[ListScheduler, ...] = (Heft(), Greedy(), Peft())
-    for scheduler in schedulers if lister is not None else ():
+    for scheduler in (heft, greedy, peft) if lister is not None else ():
         if found and (progress.stopped or limits.remaining <= 0):
             break
         assert lister is not None
-        found.append(scheduler.schedule(lister))
+        found.append(scheduler(lister))
     able = np.flatnonzero(np.isfinite(instance.time).all(axis=0)).tolist()
     return [*found, *(timed(instance, np.full(instance.n, d), np.zeros(instance.n)) for d in able)]

@@ -16,7 +16,6 @@ from mtpp_dsl.solvers.runtime.results import Ended, Taker
 from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
 from mtpp_dsl.solvers.schedule.lns.sample_search import search
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
-from mtpp_dsl.views.tasks import why_not
 
 __all__ = ["polish"]
 
@@ -46,9 +45,9 @@ def polish(
         with suppress(Ended):
             search_batches(lower_batches(problem, found, strict=True), found, pool, taker, limits, progress)
         return ["annealing", "large neighbourhoods"]
-    if why_not(problem, "lns") is not None:
-        return []
     method: Method = registry.load(registry.METHODS, "annealing")()
+    if method.accepts(problem) is not None:
+        return []
     share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
     own = replace(limits.within(share), start=plan, solver="highs", solver_options={}, threads=None)
     better = method.solve(problem, own, progress).plan

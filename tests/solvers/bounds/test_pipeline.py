@@ -16,13 +16,13 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Graph, Ints
-from mtpp_dsl.solvers.bounds.configuration.configuration import Configuration
 from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
 from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
 from mtpp_dsl.solvers.bounds.configuration.pipeline import is_pipeline
 from mtpp_dsl.solvers.bounds.partition.groups import groups_of
+from mtpp_dsl.solvers.methods.bounds import Configuration
 from tests.oracle import optimum
 
 FEW = st.integers(0, 3).map(float)  # ties are where proofs go wrong

@@ -10,7 +10,7 @@ from mtpp_dsl.constraints import Acyclic, Forbid, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.bounds.simple import Simple
+from mtpp_dsl.solvers.methods.bounds import Simple
 from tests.oracle import optimum
 from tests.strategies import WEIGHTS, memory_problems, plain_problems
 

@@ -37,8 +37,9 @@ from mtpp_dsl.solvers.bounds.modules import side as bound_side
 from mtpp_dsl.solvers.bounds.modules import split_bound as bounding
 from mtpp_dsl.solvers.bounds.modules.part_work import monotone
 from mtpp_dsl.solvers.bounds.modules.rounds import joined
-from mtpp_dsl.solvers.bounds.modules.split_bound import SplitBound, bound
+from mtpp_dsl.solvers.bounds.modules.split_bound import bound
 from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
+from mtpp_dsl.solvers.methods.modules import SplitBound
 from tests.batch_problems import random_batches
 
 OVER = 1 + 1e-9

@@ -9,9 +9,8 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Bound
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.solvers.bounds.configuration.configuration import Configuration
-from mtpp_dsl.solvers.bounds.simple import Simple
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
+from mtpp_dsl.solvers.methods.bounds import Configuration, Simple
 
 
 def names(problem: Problem, cores: int) -> list[list[str]]:

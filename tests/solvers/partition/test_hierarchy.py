@@ -23,7 +23,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.bounds.simple import simple_bound
+from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.partition.ideals import hierarchy_run as nested_run
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE

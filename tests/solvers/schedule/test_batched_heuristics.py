@@ -19,9 +19,9 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.evolutionary import Ea
+from mtpp_dsl.solvers.methods.list_schedules import Heft
+from mtpp_dsl.solvers.methods.schedules import Ea
 from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, menus
-from mtpp_dsl.solvers.schedule.list.list_methods import Heft
 from mtpp_dsl.solvers.schedule.list.uniform_split import parted
 from mtpp_dsl.solvers.schedule.search.batch_annealing import MOVES, improve
 from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, most_draws

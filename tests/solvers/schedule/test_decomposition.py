@@ -22,11 +22,11 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module, modules
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
+from mtpp_dsl.solvers.methods.modules import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.schedule.decomposition.anchors import chain_of
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange, on_one_device, urgency
 from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
 from mtpp_dsl.solvers.schedule.decomposition.beside import beside
-from mtpp_dsl.solvers.schedule.decomposition.decomposition import ChainRelaxation, Decomposition
 from mtpp_dsl.solvers.schedule.decomposition.equal_modules import grouped
 from mtpp_dsl.solvers.schedule.decomposition.labels import least_larger
 from mtpp_dsl.solvers.schedule.decomposition.module_paths import path_bounds

@@ -26,11 +26,12 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.timing import compressed, timed
+from mtpp_dsl.solvers.methods.list_schedules import Cpop, Etf, Getf, Greedy, Heft, ListScheduler, Met, Peft, Sct
 from mtpp_dsl.solvers.schedule.list.complete import complete, scheduled
-from mtpp_dsl.solvers.schedule.list.getf import Getf, rounded, shares, speed_groups, speeds
-from mtpp_dsl.solvers.schedule.list.list_methods import Cpop, Etf, Greedy, Heft, ListScheduler, Met, Peft, upward_ranks
+from mtpp_dsl.solvers.schedule.list.getf import rounded, shares, speed_groups, speeds
+from mtpp_dsl.solvers.schedule.list.list_rules import upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
-from mtpp_dsl.solvers.schedule.list.m_sct import Sct, favourites
+from mtpp_dsl.solvers.schedule.list.m_sct import favourites
 from mtpp_dsl.solvers.schedule.list.packing import FILL, SEARCH, settle
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, rules
 from mtpp_dsl.solvers.schedule.list.placing import IN_TURN, IN_TURN_FREELY

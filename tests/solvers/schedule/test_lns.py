@@ -18,8 +18,8 @@ from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower, timetable
+from mtpp_dsl.solvers.methods.schedules import Lns
 from mtpp_dsl.solvers.schedule.lns.choice import Kind
-from mtpp_dsl.solvers.schedule.lns.lns import Lns
 from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
 from mtpp_dsl.solvers.schedule.lns.sample_window import Window
 from mtpp_dsl.views.tasks import Instance

@@ -16,8 +16,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.branch_and_bound import BranchAndBound
-from mtpp_dsl.solvers.methods.evolutionary import Ea
+from mtpp_dsl.solvers.methods.schedules import BranchAndBound, Ea
 from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
 from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, starts, state_of
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, Found, tree_of

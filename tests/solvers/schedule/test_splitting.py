@@ -18,9 +18,9 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
+from mtpp_dsl.solvers.methods.modules import MilpSplit
 from mtpp_dsl.solvers.schedule.modules.part import parts
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import Walk
-from mtpp_dsl.solvers.schedule.splitting.milp_split import MilpSplit
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
 from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
 from tests.makespans import best_of, makespan_problem

@@ -7,90 +7,57 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.constraints import BatchSizes, Forbid, Pin, Replicate
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.constraints import Forbid, Pin, Replicate
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound, batch_refusal
-from mtpp_dsl.solvers.bounds.schedule.critical_path import makespan_refusal
-from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
 
-__all__ = ["Simple", "simple_bound"]
+__all__ = ["least_load", "nowhere", "simple_bound"]
 
+NAME = "simple"
 ROUNDING = 1e-12
 
 
-class Simple:
-    """Method ``simple``: no search, no solver, only a bound; constraints that take plans away cannot lower it.
-
-    For a makespan on links, and for the throughput of a batch, it is the longest path, or the share of the work that
-    some device must take.
-    """
-
-    name = "simple"
-    gives: Gives = "bound"
-    summary = "the largest node, or longest path on links, and each device's share of the work (archer2024, Lemma 3.3)"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why there is no bound for the problem, or None."""
-        if problem.objective.batch is not None:
-            return batch_refusal(self.name, problem)
-        if problem.objective.quantity == "makespan":
-            return makespan_refusal(self.name, problem)
-        return refusal(self.name, problem, replicas=True)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the bound, or the node that no device may take."""
-        if problem.objective.batch is not None:
-            return batch_bound(problem, self.name, "none", limits, progress)
-        nowhere = np.flatnonzero(~problem.allowed.any(axis=1))
-        if nowhere.size:
-            name = problem.graph.names[nowhere[0]]
-            clash = tuple(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid)) and nowhere[0] in c.nodes)
-            return Result(
-                termination="infeasible",
-                method=self.name,
-                seed=limits.seed,
-                time={"total": progress.elapsed},
-                infeasibility=Infeasibility(f"no device may take node {name!r}", clash),
-            )
-        if problem.objective.quantity == "makespan":
-            return shortest(problem, self.name, limits, progress)
-        cost, why, data = simple_bound(problem)
-        bound = Bound(
-            cost,
-            method=self.name,
-            proof="checked",
-            by="mtpp",
-            detail=f"archer2024, Lemma 3.3: {why}",
-            certificate=Certificate("shares", data) if data and not any(problem.of(Replicate)) else None,
-        )
-        progress.report_bound(bound)
-        return Result(
-            termination="complete",
-            bound=bound,
-            method=self.name,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
-        )
+def least_load(problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the bound ``simple`` on a bottleneck, or a sum of them; or the node that no device may take."""
+    impossible = nowhere(problem, limits, progress)
+    if impossible is not None:
+        return impossible
+    cost, why, data = simple_bound(problem)
+    bound = Bound(
+        cost,
+        method=NAME,
+        proof="checked",
+        by="mtpp",
+        detail=f"archer2024, Lemma 3.3: {why}",
+        certificate=Certificate("shares", data) if data and not any(problem.of(Replicate)) else None,
+    )
+    progress.report_bound(bound)
+    return Result(
+        termination="complete",
+        bound=bound,
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+    )
 
 
-def refusal(name: str, problem: Problem, *, replicas: bool = False) -> str | None:
-    """Return why a bound on what a device's nodes cost means nothing for the problem, or None.
-
-    With *replicas* it knows that replicas share what their nodes cost.
-    """
-    if problem.objective.quantity == "makespan":
-        return f"{name} bounds a bottleneck, not a {problem.objective.quantity}"
-    if isinstance(problem.interconnect, Links):
-        return f"{name} knows the shared and host interconnects, not links"
-    kinds = (BatchSizes,) if replicas else (Replicate, BatchSizes)
-    other = next((c for c in problem.constraints if isinstance(c, kinds)), None)
-    if other is not None:
-        return f"{name} counts every node once, on one device; 'constraint {other.keyword}' changes that"
-    return None
+def nowhere(problem: Problem, limits: Limits, progress: Progress) -> Result | None:
+    """Return that there is no plan, as some node may be on no device, or None."""
+    lost = np.flatnonzero(~problem.allowed.any(axis=1))
+    if not lost.size:
+        return None
+    name = problem.graph.names[lost[0]]
+    clash = tuple(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid)) and lost[0] in c.nodes)
+    return Result(
+        termination="infeasible",
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        infeasibility=Infeasibility(f"no device may take node {name!r}", clash),
+    )
 
 
 def simple_bound(problem: Problem) -> tuple[float, str, dict[str, Any]]:

@@ -1,0 +1,160 @@
+"""Methods that bound a bottleneck or a makespan, and find no plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mtpp_dsl.constraints import BatchSizes
+from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, LOADS, PATHS
+
+__all__ = ["Anchor", "Configuration", "Count", "CriticalPath", "Interval", "Node", "Simple"]
+
+WHY = "the longest path on links, every node on its best device, with the transfers that this takes"
+
+
+class Simple(Scoped, MethodBase):
+    """Method ``simple``: no search, no solver, only a bound; constraints that take plans away cannot lower it.
+
+    For a makespan on links, and for the throughput of a batch, it is the longest path, or the share of the work that
+    some device must take.
+    """
+
+    name = "simple"
+    gives: Gives = "bound"
+    summary = "the largest node, or longest path on links, and each device's share of the work (archer2024, Lemma 3.3)"
+    scopes = (replace(LOADS, without=(BatchSizes,)), PATHS, BATCH)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound, or the node that no device may take."""
+        from mtpp_dsl.solvers.algorithms.least_load import least_load, nowhere
+        from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound
+        from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
+
+        if problem.objective.batch is not None:
+            return batch_bound(problem, self.name, "none", limits, progress)
+        if problem.objective.quantity == "makespan":
+            return nowhere(problem, limits, progress) or shortest(problem, self.name, limits, progress)
+        return least_load(problem, limits, progress)
+
+
+class Anchor(Scoped, MethodBase):
+    """Method ``anchor``: minimum cuts, and the share of each kind of device in what it cannot leave to others."""
+
+    name = "anchor"
+    gives: Gives = "bound"
+    summary = "cheapest set that contains each node, by minimum cuts, and shares of the work that is left"
+    scopes = (LOADS,)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, the best of the cuts made so far."""
+        from mtpp_dsl.solvers.bounds.partition.anchor import anchor
+
+        return anchor(problem, limits, progress)
+
+
+class Node(Scoped, MethodBase):
+    """Method ``node``: no search, no solver, only a bound; one line for each node."""
+
+    name = "node"
+    gives: Gives = "bound"
+    summary = "each node's work, and for each of its tensors the transfer or the work at its other end"
+    scopes = (LOADS,)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, that of the nodes looked at so far."""
+        from mtpp_dsl.solvers.bounds.partition.node import node
+
+        return node(problem, limits, progress)
+
+
+class Count(Scoped, MethodBase):
+    """Method ``count``: what all devices pay together, with every tensor that they must share counted for each.
+
+    It starts from the bound of ``anchor``, and shows that where it finds none above it.
+    """
+
+    name = "count"
+    gives: Gives = "bound"
+    summary = "all work, and each tensor once for every device that must pay it, by minimum cuts and cliques"
+    scopes = (LOADS,)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, what the cuts made so far prove."""
+        from mtpp_dsl.solvers.bounds.partition.count import count
+
+        return count(problem, limits, progress)
+
+
+class Configuration(Scoped, MethodBase):
+    """Method ``configuration``: weights of the nodes of which no devices below the bound can hold all.
+
+    For weights ``pi >= 0`` and a target T: if the devices, each with the heaviest set whose load is below T, hold less
+    than all nodes weigh, no plan is below T. The best weights are dual values of a covering programme over such sets.
+
+    Args:
+        step: for equal devices in an order: how far from what is proved to what failed, or to the cost of a plan, the
+            next target lies; small steps are sure, large ones fast.
+        share: there, of the time left, for one target.
+    """
+
+    name = "configuration"
+    gives: Gives = "bound"
+    summary = "weights of the nodes that rule out every plan below a target, by column generation with exact pricing"
+    scopes = (LOADS,)
+
+    def __init__(self, step: float = 0.4, share: float = 0.5) -> None:
+        self.step, self.share = step, share
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best bound proved within the limits."""
+        from mtpp_dsl.solvers.bounds.configuration.configuration import configuration
+
+        return configuration(problem, limits, progress, self.step, self.share)
+
+
+class Interval(Scoped, MethodBase):
+    """Method ``interval``: no search for a plan, no solver; constraints that take plans away cannot lower it.
+
+    A target is refuted by windows: heads and tails from longest paths with unavoidable transfers, raised where edges
+    meet by what has to share devices before the node, and narrowed by the target in turn; then by intervals in which
+    more has to run than devices can. Larger and larger targets are tried.
+    """
+
+    name = "interval"
+    gives: Gives = "bound"
+    summary = "work that must run within time intervals of a schedule on links (Fernandez, Bussell 1973)"
+    scopes = (PATHS,)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, the best so far."""
+        from mtpp_dsl.solvers.bounds.schedule.interval import interval
+
+        return interval(problem, limits, progress)
+
+
+class CriticalPath(Scoped, MethodBase):
+    """Method ``critical-path``: no search for a plan, no solver; constraints that take plans away cannot lower it.
+
+    The longest path, every node on its best device, with the transfers that this takes: not on the best device of each
+    node alone, but on the best choice for all nodes of the path. Nodes too late for a target on some device leave it.
+
+    For the throughput of a batch it is the path of one input, or the work of all batches between two ends of paths; see
+    :mod:`mtpp_dsl.solvers.bounds.schedule.batch_bounds`.
+    """
+
+    name = "critical-path"
+    gives: Gives = "bound"
+    summary = "longest path on links, with every node on its best device and the transfers this takes"
+    scopes = (PATHS, BATCH)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the bound; stopped early, the best so far."""
+        from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound
+        from mtpp_dsl.solvers.bounds.schedule.climbing import climb
+
+        if problem.objective.batch is not None:
+            return batch_bound(problem, self.name, "paths", limits, progress)
+        return climb(problem, self.name, WHY, [(0, "paths")], limits, progress)

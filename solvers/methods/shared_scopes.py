@@ -1,0 +1,74 @@
+"""What several methods accept alike: the scopes that they share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mtpp_dsl.constraints import (
+    Acyclic,
+    BatchSizes,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    ExclusiveLinks,
+    Forbid,
+    Memory,
+    Pin,
+    PinChunks,
+    Replicate,
+    Separate,
+    Subgraphs,
+)
+from mtpp_dsl.contracts import EVERY, Scope
+
+__all__ = ["BATCH", "BY_MOVES", "CHAINS", "CHANNELS", "LOADS", "ONE_SAMPLE", "PATHS", "SLICES", "SUBGRAPHS"]
+
+CHANNELS = ("shared", "host")
+
+SLICES = Scope(
+    objectives=("bottleneck",),
+    interconnects=CHANNELS,
+    constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin),
+)
+"""Splits that are slices of an order of the nodes."""
+
+CHAINS = replace(SLICES, constraints=(*SLICES.constraints, Replicate))
+"""The same, with stages that may run on several devices."""
+
+BY_MOVES = replace(SLICES, constraints=(*SLICES.constraints, Separate))
+"""Splits that are found by moving nodes between devices."""
+
+ONE_SAMPLE = Scope(
+    objectives=("makespan",),
+    interconnects=("links",),
+    constraints=(BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate),
+)
+"""Schedules of one sample: what :class:`mtpp_dsl.views.tasks.Instance` carries."""
+
+BATCH = Scope(
+    objectives=("batch",),
+    interconnects=("links",),
+    constraints=(BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate),
+)
+"""Schedules of a batch: what :class:`mtpp_dsl.views.batch_tasks.BatchInstance` carries."""
+
+SUBGRAPHS = Scope(
+    objectives=("makespan",),
+    interconnects=CHANNELS,
+    constraints=(BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs),
+    streams=False,
+    backward=False,
+)
+"""The latency of one sample by subgraphs: what :class:`mtpp_dsl.solvers.latency.subgraph_arrays.Instance` carries."""
+
+LOADS = Scope(
+    objectives=("bottleneck", "sum of bottlenecks"),
+    interconnects=CHANNELS,
+    constraints=EVERY,
+    without=(Replicate, BatchSizes),
+    groups=True,
+)
+"""Bounds on loads, which count every node once, on one device; constraints that take plans away cannot lower them."""
+
+PATHS = replace(LOADS, objectives=("makespan",), interconnects=("links",))
+"""Bounds on the makespan of one sample on links, which do so too."""

@@ -1,0 +1,47 @@
+"""One list schedule, by the name of its scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.schedule.list.getf import getf
+from mtpp_dsl.solvers.schedule.list.list_rules import cpop, etf, greedy, heft, met, peft
+from mtpp_dsl.solvers.schedule.list.list_run import Lister
+from mtpp_dsl.solvers.schedule.list.m_sct import m_sct
+from mtpp_dsl.views.tasks import Instance
+
+__all__ = ["SCHEDULERS", "list_schedule"]
+
+SCHEDULERS: dict[str, Callable[[Lister], Plan]] = {
+    "met": met,
+    "greedy": greedy,
+    "heft": heft,
+    "cpop": cpop,
+    "peft": peft,
+    "etf": etf,
+    "m-sct": m_sct,
+    "getf": getf,
+}
+
+
+def list_schedule(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the schedule of the list scheduler *name*, or none, with a note that says why."""
+    taker = Taker(name, problem, limits, progress)
+    try:
+        taker.pause()
+        lister = Lister.of(Instance.of(problem), taker.pause)
+        if lister is None:
+            taker.note("no way was found to give every node a device within memory, links and the constraints")
+            return taker.result()
+        lister = replace(lister, limits=limits, say=progress.say, note=taker.note)
+        if not taker.take(SCHEDULERS[name](lister)):
+            taker.note(f"the schedule found is none: {taker.broken}")
+    except Ended:
+        taker.note("the time was up, or somebody stopped, before every node was placed")
+    return taker.result()
