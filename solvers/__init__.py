@@ -1,7 +1,8 @@
-"""Everything that solves: MIP back ends, algorithms, bounds; installed as ``mtpp_dsl.solvers``.
+"""Everything that solves, in rooms named for what they solve; installed as ``mtpp_dsl.solvers``.
 
-The modules that the registry names import what is large inside ``solve``, so that the command line can list methods,
-and ask which of them accept a problem, without loading all of it.
+From the ground up: ``runtime`` and ``algorithms``; ``reductions`` and ``backends``; the families ``bounds``,
+``partition``, ``schedule`` and ``latency``, which import nothing of each other; ``methods``, which puts them together.
+``proofs`` checks what they say and imports none of them. tests/test_layers.py holds what each may import.
 """
 
 if __name__ == "solvers":  # a second copy of every class and registry would follow

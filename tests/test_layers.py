@@ -162,6 +162,16 @@ def test_packages_import_what_they_may(where: str) -> None:
     assert late <= found, "strike out what has been mended"
 
 
+@pytest.mark.parametrize("path", [path for path in MODULES.values() if path.name == "__init__.py"], ids=str)
+def test_packages_say_what_they_import(path: Path) -> None:
+    """The docstring of a package says what belongs in it, and what it may import."""
+    if path.parent.name != "mtpp_dsl":  # what a user reads first
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        assert text is not None
+        assert "import" in text
+        assert len(text.splitlines()) <= 8
+
+
 def test_floor_plan_has_no_cycle() -> None:
     """No two packages may import each other, not by way of others either."""
     list(TopologicalSorter({where: others - {where} for where, others in MAY.items()}).static_order())

@@ -1,1 +1,4 @@
-"""Parts of Pyomo models, one idea each."""
+"""Parts of Pyomo models, one idea in each.
+
+Blocks import facts, views and Pyomo.
+"""

@@ -1,4 +1,4 @@
-"""Plans from what a solver decided: where and in which order; the times are worked out again.
+"""Plans from what a solver decided: it says where and in which order, and the times are worked out again.
 
-It imports facts.
+This imports facts, problems and plans.
 """

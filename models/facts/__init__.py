@@ -1,1 +1,4 @@
-"""What is true of every plan that costs no more than a known one: data for stronger models, from no model."""
+"""What is true of every plan that costs no more than a known one: data that makes models stronger.
+
+Facts import views and what is below them, and no Pyomo.
+"""

@@ -1,1 +1,4 @@
-"""Formulations whose optimum is the optimum of the problem."""
+"""Formulations whose optimum is the optimum of the problem.
+
+They put blocks together, and import blocks, facts and extraction.
+"""

@@ -1,1 +1,4 @@
-"""Formulations that only ever give a bound."""
+"""Formulations that give a bound and no plan.
+
+They put blocks together, and import blocks and facts.
+"""

@@ -1,4 +1,7 @@
-"""The command line ``mtpp``."""
+"""The command line ``mtpp``.
+
+It imports all of the core, and reaches models and solvers through the registry.
+"""
 
 from __future__ import annotations
 

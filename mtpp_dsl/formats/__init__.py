@@ -1,7 +1,7 @@
 """File formats of graphs, and reading a file in one of them.
 
 A format is a class with ``name``, ``suffixes`` and ``read`` (:class:`mtpp_dsl.contracts.Format`),
-found through the registry.
+found through the registry. Formats import problems, contracts and the registry.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 A generator is a plain function whose parameters all have a default and an annotation ``int``,
 ``float``, ``str`` or ``bool`` (or one of them ``| None``: chosen by the generator), and which returns
 a :class:`~mtpp_dsl.problem.graph.Graph`; equal parameters give equal graphs.
+Generators import problems and the registry.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Results as text and JSON."""
+"""Results as text, JSON, charts, pictures and traces.
+
+Reports import problems, plans and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""Checkers of certificates of bounds: each derives its bound from the problem again, and imports no other solver."""
+"""Checkers of certificates of bounds: each derives its bound from the problem again.
+
+They import problems, plans and checks, and nothing of what finds bounds: they share no code with it.
+"""

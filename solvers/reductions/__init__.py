@@ -1,1 +1,4 @@
-"""Steps that make a problem smaller and can map a plan back."""
+"""Steps that make a problem smaller and map a plan of it back.
+
+They import algorithms, the runtime and views.
+"""

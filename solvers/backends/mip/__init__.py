@@ -1,4 +1,7 @@
-"""MIP solvers behind one contract."""
+"""MIP solvers behind one contract: HiGHS in this process, others by a package or as programs.
+
+It imports the runtime, and is the only place that imports MIP solvers.
+"""
 
 from mtpp_dsl.base.lazy import before_pyomo
 

@@ -1,1 +1,4 @@
-"""Everything built in, together."""
+"""Method ``auto``: every built-in method that fits, in turns and side by side.
+
+It imports methods, and through them every other room.
+"""

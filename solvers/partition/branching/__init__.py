@@ -1,1 +1,4 @@
-"""Exact search for splits into few or small blocks: branching over blocks, with weights that bound what is left."""
+"""Exact search for splits into few or small blocks, with weights that bound what is left.
+
+It imports reductions, algorithms, linear programmes of HiGHS and the runtime, and no other family.
+"""

@@ -1,1 +1,4 @@
-"""What people compare with: simple methods that give plans, and no bounds."""
+"""What people compare with: simple methods that give plans, and no bounds.
+
+It imports algorithms and the runtime, and no other family.
+"""

@@ -1,1 +1,4 @@
-"""Several methods at once, each lane of them in a process of its own."""
+"""Methods side by side in processes of their own, which tell one another of plans and bounds.
+
+It imports the runtime.
+"""

@@ -1,1 +1,4 @@
-"""Makespans by parts: cut nodes, the modules between them, chains of anchors, and plans made of both."""
+"""Makespans by parts: cut nodes, the modules between them, chains of anchors, and plans made of both.
+
+It imports modules, CP-SAT, algorithms and the runtime.
+"""
