@@ -6,7 +6,7 @@ Group names of the entry points are in :mod:`mtpp_dsl.registry`; the conformance
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, RLock
@@ -26,8 +26,9 @@ from mtpp_dsl.contracts.traits import (
     method_traits,
     model_traits,
 )
+from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, LogEntry, Result, Termination
+from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 
@@ -228,6 +229,58 @@ class Progress:
     def incumbent(self) -> float | None:
         """The least cost known of any plan."""
         return min((cost for cost in (self.cost, self.held) if cost is not None), default=None)
+
+    def ended(self, limits: Limits) -> Literal["interrupted", "time_limit"] | None:
+        """Return why a method has to end now: somebody asked to stop, or its time is up. None while it may go on."""
+        if self.stopped:
+            return "interrupted"
+        return "time_limit" if limits.remaining <= 0 else None
+
+    def result(
+        self,
+        method: str,
+        limits: Limits,
+        termination: Termination,
+        *,
+        plan: Plan | None = None,
+        bound: Bound | None = None,
+        evaluation: Evaluation | None = None,
+        solver: str | None = None,
+        time: Mapping[str, float] | None = None,
+        infeasibility: Infeasibility | None = None,
+        notes: Iterable[str] = (),
+    ) -> Result:
+        """Return the result of method *method*: why it ended, and what it found by itself, with the time and the log.
+
+        Plans and bounds that were reported need not be given again: whoever called the method takes the best of them.
+        With an *infeasibility* the termination is "infeasible", and there is neither plan nor bound.
+
+        Args:
+            method: its name.
+            limits: those that :meth:`Method.solve` was given.
+            termination: why the method ended.
+            plan: the best that the method itself has found.
+            bound: the best that it has proved.
+            evaluation: of the plan.
+            solver: the back end that was used, if any.
+            time: seconds by phase; the total is added.
+            infeasibility: why there is no plan, where that is proven.
+            notes: for the user.
+        """
+        given = infeasibility is None
+        return Result(
+            termination=termination if given else "infeasible",
+            plan=plan if given else None,
+            bound=bound if given else None,
+            evaluation=evaluation if given else None,
+            method=method,
+            solver=solver,
+            seed=limits.seed,
+            time={**(time or {}), "total": self.elapsed},
+            log=tuple(self.log),
+            infeasibility=infeasibility,
+            notes=tuple(dict.fromkeys(notes)),
+        )
 
     def _changed(self) -> None:
         self.log.append(LogEntry(self.elapsed, self.incumbent, None if self.bound is None else self.bound.cost))
