@@ -14,7 +14,17 @@ from mtpp_dsl import registry
 from mtpp_dsl.checkpoint import kept
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.checks.verification import check_result, settled, verify
-from mtpp_dsl.contracts import Engine, Formulation, FormulationFamily, Limits, Method, Progress, method_traits, refusal
+from mtpp_dsl.contracts import (
+    Engine,
+    Formulation,
+    FormulationFamily,
+    Limits,
+    Method,
+    Progress,
+    method_traits,
+    refusal,
+    why_not,
+)
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, plan_of
@@ -135,7 +145,7 @@ def solve(
     traits = method_traits(chosen)
     refuse_options(problem, chosen, solver, solver_options, write_model, threads)
     refuse_solver(chosen, solver)
-    reason = chosen.accepts(problem)
+    reason = why_not(chosen, problem)
     if reason is not None:
         raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()

@@ -20,7 +20,7 @@ def border_cut(model: Any, *, exact: bool, split: Split | None = None) -> Cut:
     Exact while nothing but the objective moves c; with *exact* ``c[u] <= y[p,1]`` and ``c[u] <= sum_v (1 - y[v,1])``
     make it the indicator. Reference: archer2024, eq. 8 to 10, for k = 2.
     """
-    part = model.cut = pyo.Block(concrete=True)
+    part = model.tensors = pyo.Block(concrete=True)
     part.c = pyo.Var(model.U, bounds=(0, 1))
     sure = set() if split is None else set(split.cliques)
     for u in sure:

@@ -31,7 +31,7 @@ def printed_cut(
     """
     if set(parts) != set(parts if paying is None else paying) or split is not None:
         raise UsageError("in Figure 3 all blocks pay, and no net is known to be split")
-    part = model.cut = pyo.Block(concrete=True)
+    part = model.tensors = pyo.Block(concrete=True)
     part.D = pyo.Set(initialize=list(parts))
     part.c = pyo.Var(model.U, part.D, bounds=(0, 1))
     constrain(part, "into", model.EU, part.D, rule=lambda b, u, p, v, d: b.c[u, d] >= model.y[p, d] + on(v, d) - 1)

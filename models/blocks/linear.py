@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Bottleneck, Decision, Linear, Load, On
+from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Linear, Load, On
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.facts.scaling import Scale
 from mtpp_dsl.models.facts.user_rows import Row, rows_of
 from mtpp_dsl.problem import Problem, Shared
+from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Pushed", "add_rows", "greatest", "linear", "names_loads", "pushed_up", "unreadable"]
@@ -33,13 +34,21 @@ class Pushed:
 
 
 def names_loads(problem: Problem) -> bool:
-    """Return whether some row of the user's names a load or the bottleneck."""
-    return any(not isinstance(decision, On) for row in problem.of(Linear) for decision, _ in row.terms)
+    """Return whether some row of the user's, or of a plug-in's constraint, names a load or the bottleneck."""
+    return any(map(_names_loads, problem.constraints))
+
+
+def _names_loads(constraint: Constraint) -> bool:
+    """Return whether rows of *constraint* name a load or the bottleneck."""
+    if isinstance(constraint, Linear):
+        return any(not isinstance(decision, On) for decision, _ in constraint.terms)
+    return isinstance(constraint, CustomConstraint) and "load" in constraint.uses
 
 
 def pushed_up(problem: Problem) -> Pushed:
-    """Return which costs rows push up, against the objective: those must be exact in a model."""
-    loads: set[int] = set()
+    """Return which costs rows may push up, against the objective: those must be exact in a model."""
+    custom = any("load" in custom.uses for custom in problem.of(CustomConstraint))
+    loads: set[int] = set(range(problem.k)) if custom else set()
     largest = False
     for row in problem.of(Linear):
         for decision, a in row.terms:
@@ -76,7 +85,7 @@ def rows(problem: Problem, constraint: Linear, unit: float, most: Floats) -> lis
 def unreadable(problem: Problem, scale: Scale, most: Floats) -> str | None:
     """Return why some row of the user's cannot be told to a solver, or None."""
     if names_loads(problem) and 0 < scale.floor * WIDEST < most.max() * scale.unit:
-        constraint = next(row for row in problem.of(Linear) if any(not isinstance(x, On) for x, _ in row.terms))
+        constraint = next(filter(_names_loads, problem.constraints))
         return (
             f"constraint {constraint} names loads, which may be anything from {scale.floor:.3g} to "
             f"{most.max() * scale.unit:.3g}: too far apart for a MIP solver; pin or forbid what is too slow to be used"

@@ -45,7 +45,7 @@ def tensor_cut(
         split: nets of which no block holds all pins, with rows of their own.
     """
     split = split or Split({})
-    part = model.cut = pyo.Block(concrete=True)
+    part = model.tensors = pyo.Block(concrete=True)
     part.D = pyo.Set(initialize=list(parts))
     part.c = pyo.Var(model.U, part.D, bounds=lambda _, _u, d: (0, None if d in split.several else 1))
     free = set() if paying is None else set(parts) - set(paying)

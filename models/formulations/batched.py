@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers
 from mtpp_dsl.models.blocks.components import impossible
+from mtpp_dsl.models.blocks.custom import SEVERAL_DEVICES, custom_refusal, custom_rows, offer_chunks, start_custom
 from mtpp_dsl.models.blocks.disjunction import disjunction
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
@@ -30,7 +32,7 @@ from mtpp_dsl.models.facts.batches import (
 )
 from mtpp_dsl.models.facts.clashes import clashes
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
-from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
+from mtpp_dsl.models.formulations.derived import chunks_alike, extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
@@ -63,7 +65,7 @@ class Batched(Scoped, FormulationBase):
     role: Role = "exact"
     summary = "optimal throughput of a batch, by mixed-integer programming (ghannane2023, 3.2, corrected)"
     floor = "the longest path of least batches, or all work shared, each batch where its inputs take least"
-    scopes = (SCOPE,)
+    scopes = (replace(SCOPE, families=(CustomConstraint,)),)
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -75,16 +77,17 @@ class Batched(Scoped, FormulationBase):
         return known
 
     def beyond(self, problem: Problem) -> str | None:
-        """Return why the model would be too large, or None."""
-        return too_large(self.name, problem)
+        """Return why the model would be too large, or lacks what a plug-in's constraint asks for, or None."""
+        return too_large(self.name, problem) or custom_refusal(self.name, problem, SEVERAL_DEVICES)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
-        ``model.on(v, d, c)`` is 1 where chunk c of node v is on device d, by the problem's own numbers, else 0.
+        ``model.on(v, d, c)`` is 1 where chunk c of node v is on device d, ``model.on(v, d)`` where some chunk is, and
+        ``model.load(d)`` is the time of the batches of d, all by the problem's own numbers; there is no ``model.cut``.
         """
         view = merged(problem)
-        scale = scale_of(problem, view, self.cost, free=not extended(self))
+        scale = scale_of(problem, view, self.cost, free=not extended(self, problem))
         found = batch_times(problem, view, scale.ceiling, scale.unit)
         count, chunks = view.count, problem.batching.count
         model = pyo.ConcreteModel(name=self.name)
@@ -98,16 +101,17 @@ class Batched(Scoped, FormulationBase):
             impossible(model, "nowhere")
             return model
         on = assignment.assigned(model, np.tile(may, (chunks, 1)))
-        model.on = lambda v, d, c: on(int(view.home[v]) + c * count, d)
         model.symmetric = keeps_symmetry(self)
         for v, c in np.argwhere(model.pins >= 0).tolist():
             _settle(model, int(view.home[v]) + c * count, int(model.pins[v, c]))
         runs = batch_sizes(model, found, view, on)
+        offer_chunks(model, problem, view.home.tolist(), lambda h, d, c: on(h + c * count, d), model.sizes.b)
         batch_schedule(model, found, view, on, runs, scale.floor / scale.unit)
         self._sequence(model, problem, found, on)
         memory(model, problem, *needs_of(model, problem, found, view))
         separate(model, problem, view.home.tolist(), on, [c * count for c in range(chunks)])
         self._sort(model, problem, found, on, runs)
+        custom_rows(model, problem)
         return model
 
     def _sequence(self, model: Any, problem: Problem, found: BatchTimes, on: assignment.On) -> None:
@@ -154,7 +158,7 @@ class Batched(Scoped, FormulationBase):
 
         if model.symmetric:
             devices_in_order(model, problem, does)
-        model.leader = leading(may, model.pins) if model.symmetric else None
+        model.leader = leading(may, model.pins) if chunks_alike(self, problem) else None
         if model.leader is not None:
             first = int(view.home[model.leader])
             devices = np.flatnonzero(may[model.leader]).tolist()
@@ -166,6 +170,7 @@ class Batched(Scoped, FormulationBase):
             return
         view: Merged = model.view
         plan = ordered(problem, plan) if model.symmetric else plan
+        start_custom(model, problem, plan)
         batches = plan.batches
         assert batches is not None
         where = batches.device[:, :: problem.batching.chunk]

@@ -11,6 +11,7 @@ from mtpp_dsl.contracts import FormulationBase, Role, Scoped
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches_as_published import printed_barrier, printed_sizes, printed_turns
 from mtpp_dsl.models.blocks.components import impossible
+from mtpp_dsl.models.blocks.custom import offer_chunks
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.symmetry import devices_in_order
@@ -56,7 +57,7 @@ class BatchedPrinted(Scoped, FormulationBase):
         """Return the model; ``cost_scale`` times its objective is the cost of a plan."""
         graph, batching = problem.graph, problem.batching
         n, chunks = graph.n, batching.count
-        scale = scale_of(problem, merged(problem), None, free=not extended(self))
+        scale = scale_of(problem, merged(problem), None, free=not extended(self, problem))
         takes = np.where(problem.allowed[:, :, None], batching.time, np.inf) / scale.unit
         takes[:, :, 0] = 0.0
         takes[takes > scale.most] = np.inf
@@ -67,9 +68,9 @@ class BatchedPrinted(Scoped, FormulationBase):
         model.V, model.D = pyo.RangeSet(0, n * chunks - 1), pyo.RangeSet(0, problem.k - 1)
         may = np.isfinite(takes[:, :, 1:]).any(axis=2)
         on = assignment.assigned(model, np.tile(may, (chunks, 1)))
-        model.on = lambda v, d, c: on(v + c * n, d)
         model.symmetric = keeps_symmetry(self)
         printed_sizes(model, takes, on)
+        offer_chunks(model, problem, range(n), lambda v, d, c: on(v + c * n, d), model.b)
         printed_barrier(model, graph, takes, carry, on)
         after = reach(n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
         printed_turns(model, takes, after, scale.most)

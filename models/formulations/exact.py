@@ -25,11 +25,12 @@ from mtpp_dsl.constraints import (
     Separate,
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
-from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.border_cut import border_cut
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, load_variables
 from mtpp_dsl.models.blocks.contiguity import contiguity
+from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
@@ -75,6 +76,7 @@ class Exact(Scoped, FormulationBase):
             objectives=("bottleneck", "sum of bottlenecks"),
             interconnects=("shared", "host"),
             constraints=KEPT,
+            families=(CustomConstraint,),
             decisions=(On, Load, LargestLoad),
         ),
     )
@@ -89,9 +91,10 @@ class Exact(Scoped, FormulationBase):
         return known
 
     def beyond(self, problem: Problem) -> str | None:
-        """Return why a solver would not see the labelled constraints as they are meant, or None."""
-        if not any(problem.of(Linear)):
-            return None
+        """Return why a solver would not see labelled constraints, or those of plug-ins, as they are meant, or None."""
+        reason = custom_refusal(self.name, problem)
+        if reason is not None or not (any(problem.of(Linear)) or linear.names_loads(problem)):
+            return reason
         scale = scale_of(problem, merged(problem).least_work)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         return linear.unreadable(problem, scale, most)
@@ -99,10 +102,11 @@ class Exact(Scoped, FormulationBase):
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
-        ``model.on(v, d)`` is 1 where node v is on device d, and 0 elsewhere, by the problem's own numbers.
+        ``model.on(v, d)``, ``model.cut(u, d)`` and ``model.load(d)`` go by the problem's own numbers; see
+        :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
         view = merged(problem)
-        scale = scale_of(problem, view.least_work, self._ceiling())
+        scale = scale_of(problem, view.least_work, self._ceiling(problem))
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale, model.cost_margin = scale.unit, scale.margin
         model.layout = layout = layout_of(problem, view, symmetric=keeps_symmetry(self))
@@ -112,9 +116,9 @@ class Exact(Scoped, FormulationBase):
         graph_data(model, view.count, problem.k, view.edges(graph.tails, graph.heads), nets)
         facts = facts_below(problem, view, nets, scale.unit, self.cost) if layout.in_order else None
         on = self._assign(model, view, facts)
-        model.on = lambda v, d: on(layout.home[v], d)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         load = self._minimise(model, problem, view, nets, on, scale, facts)
+        offer(model, problem, lambda v, d: on(layout.home[v], d), lambda d: scale.unit * load(d))
         memory(model, problem, view.memory, on)
         contiguity(model, problem, layout.home, on)
         separate(model, problem, layout.home, on)
@@ -122,11 +126,12 @@ class Exact(Scoped, FormulationBase):
             if linear.pushed_up(problem).bottleneck:
                 exactly(model, load, float(most.max()))
             linear.linear(model, problem, lambda v, d: on(layout.home[v], d), load, scale.unit, most)
+        custom_rows(model, problem)
         return model
 
-    def _ceiling(self) -> float | None:
+    def _ceiling(self, problem: Problem) -> float | None:
         """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""
-        if not extended(self):
+        if not extended(self, problem):
             return None
         return 1.1 * self.cost if self.cost else inf
 
@@ -210,7 +215,9 @@ class Exact(Scoped, FormulationBase):
         orders = [_order(where, edges, k) for edges in parts]
         if None in orders:
             return
-        _set_indicators(model, evaluate(problem, Plan.create(problem, where[layout.home])))
+        renamed = Plan.create(problem, where[layout.home])
+        _set_indicators(model, evaluate(problem, renamed))
+        start_custom(model, problem, renamed)
         if layout.in_order:
             for (v, b), variable in model.y.items():
                 if not variable.fixed:

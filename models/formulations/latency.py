@@ -10,8 +10,9 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
@@ -25,6 +26,8 @@ from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Latency"]
 
+LACKS = {"load": "what a device takes depends on its subgraphs"}
+"""What the model does not offer to the rows of plug-ins, and why."""
 KEPT = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs)
 ABOVE = 1 + 1e-6
 BELOW = 1 - 1e-9
@@ -45,7 +48,12 @@ class Latency(Scoped, FormulationBase):
     floor = "the longest path, each node where it is fastest"
     scopes = (
         Scope(
-            objectives=("makespan",), interconnects=("shared", "host"), constraints=KEPT, streams=False, backward=False
+            objectives=("makespan",),
+            interconnects=("shared", "host"),
+            constraints=KEPT,
+            families=(CustomConstraint,),
+            streams=False,
+            backward=False,
         ),
     )
 
@@ -68,12 +76,13 @@ class Latency(Scoped, FormulationBase):
             convex = next(iter(problem.of(Contiguous)))
             asked = f"say constraint {several} or constraint {convex}, not both"
             return f"{self.name} does not keep several subgraphs convex together: {asked}"
-        return None
+        return custom_refusal(self.name, problem, LACKS)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
-        ``model.on(v, d)`` is 1 where node v is on device d, and 0 elsewhere, by the problem's own numbers.
+        ``model.on(v, d)`` and ``model.cut(u, d)`` go by the problem's own numbers; there is no ``model.load``. See
+        :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
         graph = problem.graph
         most = (_longest(problem) if self.cost is None else self.cost) * ABOVE
@@ -85,15 +94,16 @@ class Latency(Scoped, FormulationBase):
         least = np.where(np.isfinite(least), least, 0.0)
         model = pyo.ConcreteModel(name="latency")
         model.cost_scale = unit
-        model.slots = slots = slots_of(problem, merge=not extended(self), symmetric=keeps_symmetry(self))
+        model.slots = slots = slots_of(problem, merge=not extended(self, problem), symmetric=keeps_symmetry(self))
         model.V = pyo.RangeSet(0, graph.n - 1)
         on = in_slots(model, problem, slots, may)
-        model.on = on
+        offer(model, problem, on, None, LACKS)
         memory(model, problem, graph.memory, on)
         separate(model, problem, range(graph.n), on)
         convex_subgraphs(model, graph, range(slots.pieces))
         latency(model, graph, slots, time, tensor, _heads(problem, least), most / unit)
         never_in_a_circle(model, graph, slots, least, tensor, most / unit)
+        custom_rows(model, problem)
         return model
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
@@ -116,6 +126,7 @@ class Latency(Scoped, FormulationBase):
         for (v, s), variable in model.x.items():
             if not variable.fixed:
                 variable.set_value(int(place[v] == s))
+        start_custom(model, problem, Plan.create(problem, np.array(slots.home)[place]))
 
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Return the plan that the values of the model's variables mean, with its earliest times."""

@@ -20,10 +20,11 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.contiguity import contiguity
+from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom, work_of
 from mtpp_dsl.models.blocks.disjunction import disjunction
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order
@@ -67,7 +68,9 @@ class Moirai(Scoped, FormulationBase):
     role: Role = "exact"
     summary = "optimal makespan on links, by mixed-integer programming (zhang2023, strengthened)"
     floor = "the longest path, or all work shared, each node where it is fastest"
-    scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT),)
+    scopes = (
+        Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT, families=(CustomConstraint,)),
+    )
 
     def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
@@ -80,7 +83,7 @@ class Moirai(Scoped, FormulationBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the model would be too large, or cannot tell a solver what labelled constraints ask, or None."""
-        reason = too_many_pairs(self.name, problem)
+        reason = too_many_pairs(self.name, problem) or custom_refusal(self.name, problem)
         if reason is not None:
             return reason
         for constraint in problem.of(Linear):
@@ -95,10 +98,11 @@ class Moirai(Scoped, FormulationBase):
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
-        ``model.on(v, d)`` is 1 where node v is on device d, and 0 elsewhere, by the problem's own numbers.
+        ``model.on(v, d)``, ``model.cut(u, d)`` and ``model.load(d)`` go by the problem's own numbers; see
+        :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
         view = merged(problem)
-        scale = scale_of(problem, view, self.cost, free=not extended(self))
+        scale = scale_of(problem, view, self.cost, free=not extended(self, problem))
         times = times_of(problem, view, scale.ceiling, scale.unit)
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
@@ -111,7 +115,7 @@ class Moirai(Scoped, FormulationBase):
             return model
         on = assignment.assigned(model, times.may[view.first])
         home = view.home
-        model.on = lambda v, d: on(int(home[v]), d)
+        offer(model, problem, lambda v, d: on(int(home[v]), d), work_of(problem, lambda v, d: on(int(home[v]), d)))
         model.symmetric = keeps_symmetry(self)
         schedule(model, times, home, on, scale.floor / scale.unit)
         self._sequence(model, problem, times, on)
@@ -124,6 +128,7 @@ class Moirai(Scoped, FormulationBase):
             device_order(model, f"order_{number}", view.edges(tails, heads), on, [(d,) for d in range(problem.k)])
         if any(problem.of(Linear)):
             timed_rows(model, problem, lambda v, d: on(int(home[v]), d), times.most, scale.unit)
+        custom_rows(model, problem)
         return model
 
     def _sequence(self, model: Any, problem: Problem, times: Times, on: assignment.On) -> None:
@@ -152,6 +157,7 @@ class Moirai(Scoped, FormulationBase):
             return
         view: Merged = model.view
         plan = ordered(problem, plan) if model.symmetric else plan
+        start_custom(model, problem, plan)
         where = plan.assignment[view.first]
         for (v, d), variable in model.x.items():
             if not variable.fixed:

@@ -10,6 +10,7 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
 from mtpp_dsl.contracts import FormulationBase, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
+from mtpp_dsl.models.blocks.custom import offer, work_of
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.schedule_as_published import (
@@ -69,7 +70,8 @@ class MoiraiPrinted(Scoped, FormulationBase):
         model = pyo.ConcreteModel(name=self.name)
         model.N, model.V = pyo.RangeSet(0, graph.n - 1), pyo.RangeSet(0, graph.n - 1)
         model.D = pyo.RangeSet(0, problem.k - 1)
-        on = model.on = assignment.assigned(model, problem.allowed)
+        on = assignment.assigned(model, problem.allowed)
+        offer(model, problem, on, work_of(problem, on))
         model.symmetric = keeps_symmetry(self)
         time = np.where(problem.allowed, problem.time, np.inf)
         after = reach(graph.n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
-from mtpp_dsl.contracts import FormulationBase, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.models.blocks.assignment import On, prefixes
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck
@@ -37,7 +37,12 @@ NARROWING = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memor
 """Constraints that only take plans away: a bound without them is a bound with them."""
 
 SCOPE = Scope(
-    objectives=("bottleneck",), interconnects=("shared",), constraints=NARROWING, needs=(Acyclic,), backward=False
+    objectives=("bottleneck",),
+    interconnects=("shared",),
+    constraints=NARROWING,
+    families=(CustomConstraint,),
+    needs=(Acyclic,),
+    backward=False,
 )
 """Blocks are numbered in the order of the quotient graph, which has one if it is acyclic."""
 

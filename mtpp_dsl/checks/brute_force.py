@@ -18,6 +18,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import most_subgraphs, scheduled
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem.custom import CustomConstraint
 
 __all__ = ["plans"]
 
@@ -28,7 +29,7 @@ def plans(problem: Problem) -> Iterator[Plan]:
     For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
     earlier in its place: without labelled constraints on times, no schedule is shorter. Likewise, on ``host`` and
     ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to spread chunks over devices,
-    those of the first node in one order only, unless chunks are pinned.
+    those of the first node in one order only, unless chunks are pinned or a plug-in's constraint tells them apart.
     """
     if problem.objective.batch is not None:
         yield from _batch_plans(problem)
@@ -109,8 +110,8 @@ def _batch_plans(problem: Problem) -> Iterator[Plan]:
         ]
         for v in range(problem.graph.n)
     ]
-    pinned = any(problem.of(PinChunks))  # then chunks are not all alike
-    for where in product([s for s in spreads[0] if pinned or list(s) == sorted(s)], *spreads[1:]):
+    unlike = any(problem.of(PinChunks)) or not all(custom.symmetric for custom in problem.of(CustomConstraint))
+    for where in product([s for s in spreads[0] if unlike or list(s) == sorted(s)], *spreads[1:]):
         found = _shortest_batches(problem, where)
         if found is not None and not verify(problem, found):
             yield found

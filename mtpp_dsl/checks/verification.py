@@ -39,17 +39,18 @@ from mtpp_dsl.constraints import (
     Start,
     Subgraphs,
 )
-from mtpp_dsl.errors import Refused, UsageError, VerificationError
+from mtpp_dsl.errors import MtppError, PluginError, Refused, UsageError, VerificationError
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Host, Links, Problem, Shared
+from mtpp_dsl.problem.custom import CustomConstraint
 
 __all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "settled", "verify"]
 
-OF_BATCHES = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
-"""Constraints that mean something of a batch: each input by itself."""
+OF_BATCHES = (BatchSizes, BreakSymmetry, Colocate, CustomConstraint, Forbid, Memory, Pin, PinChunks, Separate)
+"""Constraints that mean something of a batch: each input by itself, or as a plug-in says."""
 
 TOLERANCE = 1e-6
 """Relative: a constraint may be missed by this share of the numbers in it, as MIP solvers do."""
@@ -78,10 +79,12 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
     _refuse_unknown(problem)
     plan = plan_of(problem, plan)
     if problem.objective.batch is not None:
-        return list(
-            dict.fromkeys(Violation(what, message) for what, message in broken_batches(problem, plan, TOLERANCE))
-        )
-    unknown = next((c for c in problem.constraints if type(c) not in _CHECKS), None)
+        broken = [Violation(what, message) for what, message in broken_batches(problem, plan, TOLERANCE)]
+        if plan.batches is not None:
+            broken += _custom(problem, plan)
+        return list(dict.fromkeys(broken))
+    custom = tuple({type(c) for c in problem.of(CustomConstraint)})
+    unknown = next((c for c in problem.constraints if type(c) not in (*_CHECKS, *custom)), None)
     if unknown is not None:
         raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
     device = [int(d) for d in plan.assignment]
@@ -95,7 +98,28 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
     for constraint in problem.of(Acyclic) if problem.hierarchical else ():
         messages = _acyclic_groups(problem, plan.replicas, device, constraint)
         found += (Violation(str(constraint), message) for message in messages)
+    found += _custom(problem, plan)
     return list(dict.fromkeys(found))
+
+
+def _custom(problem: Problem, plan: Plan) -> Iterator[Violation]:
+    """Yield what breaks a constraint of a plug-in, by the plug-in's own check.
+
+    Raises:
+        PluginError: the check fails, or returns no messages.
+    """
+    for constraint in problem.of(CustomConstraint):
+        try:
+            found = constraint.violations(problem, plan)
+            messages = list(found)
+        except MtppError:
+            raise
+        except Exception as error:
+            raise PluginError(f"violations() of constraint {constraint} failed: {error!r}") from error
+        if isinstance(found, str) or not all(isinstance(message, str) for message in messages):
+            raise PluginError(f"violations() of constraint {constraint} returned {found!r}, not a list of messages")
+        for message in messages:
+            yield Violation(str(constraint), message)
 
 
 def _refuse_unknown(problem: Problem) -> None:
@@ -128,6 +152,8 @@ def _check(problem: Problem, device: list[int], schedule: Schedule | None) -> It
             for message in _linear(problem, device, constraint, schedule):
                 yield Violation(str(constraint), message)
             continue
+        if isinstance(constraint, CustomConstraint):
+            continue  # its own check is of the whole plan
         for message in _CHECKS[type(constraint)](problem, device, constraint):
             yield Violation(str(constraint), message)
 

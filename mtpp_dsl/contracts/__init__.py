@@ -24,6 +24,7 @@ from mtpp_dsl.contracts.protocols import (
     Role,
     Strengthened,
     refusal,
+    why_not,
 )
 from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped, outside
 from mtpp_dsl.contracts.traits import (
@@ -36,6 +37,7 @@ from mtpp_dsl.contracts.traits import (
     method_traits,
     model_traits,
 )
+from mtpp_dsl.problem.custom import CustomConstraint, Option, Statement
 
 __all__ = [
     "EVERY",
@@ -44,6 +46,7 @@ __all__ = [
     "Backend",
     "BackendBase",
     "Checker",
+    "CustomConstraint",
     "Engine",
     "Feature",
     "Format",
@@ -57,12 +60,14 @@ __all__ = [
     "Method",
     "MethodBase",
     "ModelTraits",
+    "Option",
     "Outcome",
     "Progress",
     "Reduction",
     "Role",
     "Scope",
     "Scoped",
+    "Statement",
     "Strengthened",
     "backend_traits",
     "formulation_traits",
@@ -70,4 +75,5 @@ __all__ = [
     "model_traits",
     "outside",
     "refusal",
+    "why_not",
 ]

@@ -30,6 +30,7 @@ from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result, Termination
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "method_traits",
     "model_traits",
     "refusal",
+    "why_not",
 ]
 
 Role = Literal["exact", "relaxation", "restriction"]
@@ -485,9 +487,23 @@ class Engine(Protocol):
         ...
 
 
+def why_not(method: Method, problem: Problem) -> str | None:
+    """Return why *method* cannot honour *problem*, or None.
+
+    A method that gives plans, and does not say that it keeps constraints of plug-ins, is not asked of a problem with
+    such a constraint. One that gives bounds alone is: a constraint only takes plans away, so its bounds hold.
+    """
+    traits = method_traits(method)
+    keeps = traits.custom_constraints or any(CustomConstraint in scope.families for scope in traits.scopes)
+    custom = None if keeps or method.gives == "bound" else next(problem.of(CustomConstraint), None)
+    if custom is not None:
+        return f"{method.name} does not support constraint {custom}, which is a plug-in's"
+    return method.accepts(problem)
+
+
 def refusal(method: Method, problem: Problem) -> str | None:
     """Return why *method* cannot be used on *problem* here, or None: it cannot honour it, or is not installed."""
-    reason = method.accepts(problem)
+    reason = why_not(method, problem)
     if reason is not None or not isinstance(method, Installed):
         return reason
     found = method.available()

@@ -65,6 +65,9 @@ class MethodBase:
         scopes: which problems it accepts, as data: see :class:`~mtpp_dsl.contracts.scopes.Scoped`. Without any it is
         listed with
             no objective, and ``accepts`` alone says what it refuses.
+        custom_constraints: it finds out by itself which constraints of plug-ins it can keep, and refuses the others.
+            Else a method that gives plans is given such constraints only if a scope of it has the family
+            ``CustomConstraint``; one that gives bounds alone may drop them.
     """
 
     uses_solver: bool = False
@@ -77,6 +80,7 @@ class MethodBase:
     options: tuple[str, ...] = ()
     own_rows: bool = False
     scopes: tuple[Scope, ...] = ()
+    custom_constraints: bool = False
 
 
 class BackendBase:

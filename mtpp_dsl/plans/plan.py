@@ -81,6 +81,18 @@ class Plan(Picklable):
             leads[list(members)] = lead
         return leads
 
+    def nodes_on(self, k: int) -> list[frozenset[int]]:
+        """Return [k] the numbers of the nodes that run on each device.
+
+        Of a batch, a node is on every device that runs an input of it; a replica runs the nodes of its stage.
+        """
+        found: list[set[int]] = [set() for _ in range(k)]
+        where = self.assignment[:, None] if self.batches is None else self.batches.device
+        for v, devices in enumerate(where.tolist()):
+            for d in devices:
+                found[d].add(v)
+        return [frozenset(found[lead]) for lead in self.leads(k).tolist()]
+
     def to_json(self, problem: Problem) -> dict[str, Any]:
         """Return the ``plan`` of the JSON answer: names in place of numbers."""
         names = [device.name for device in problem.devices]

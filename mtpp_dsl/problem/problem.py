@@ -23,8 +23,9 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Replicate,
 )
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.batching import Batching, batching, check_batches
+from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
@@ -272,6 +273,10 @@ class Problem(Picklable):
         )
         if objective.batch is not None:
             problem.batching  # noqa: B018  raises where times or memories are missing
+        for custom in problem.of(CustomConstraint):
+            reason = custom.refusal(problem)
+            if reason is not None:
+                raise ConstraintError(f"constraint {custom.keyword}: {reason}", custom.origin)
         return problem
 
     def __repr__(self) -> str:

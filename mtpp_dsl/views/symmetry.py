@@ -17,6 +17,7 @@ from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Constraint, Linear, 
 from mtpp_dsl.plans.batches import Batches
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Floats, Ints
 
 __all__ = ["Measure", "Ranking", "groups_alike", "interchangeable", "measured", "numbered", "ordered", "rankings"]
@@ -37,8 +38,11 @@ def interchangeable(problem: Problem) -> list[tuple[int, ...]]:
 
     Two devices are in one class if they run every node, and every batch of it, in the same time, have the same memory,
     reserve and I/O, and swapping them maps the set of constraints onto itself; on ``links`` also the times of all
-    transfers, on other interconnects their groups are the same.
+    transfers, on other interconnects their groups are the same. Of a plug-in's constraint that does not say that it is
+    symmetric, nobody knows: then no two are in one class.
     """
+    if _told_apart(problem):
+        return [(d,) for d in range(problem.k)]
     named = _by_device(problem)
     classes: list[list[int]] = []
     for d in range(problem.k):
@@ -58,7 +62,7 @@ def groups_alike(problem: Problem) -> list[tuple[tuple[int, ...], ...]]:
     Every group is the tuple of its devices, in the order in which those of two groups of a class take each other's
     place: equal devices by number. A group of which another exchange alone would do stays by itself.
     """
-    if not isinstance(problem.interconnect, Links):
+    if not isinstance(problem.interconnect, Links) or _told_apart(problem):
         return []
     named = _by_device(problem)
     kind = [next(e for e in range(d + 1) if _alike(problem, e, d)) for d in range(problem.k)]
@@ -203,6 +207,11 @@ def _groups(problem: Problem) -> Mapping[str, list[int]]:
         if device.group is not None:
             found.setdefault(device.group, []).append(d)
     return found
+
+
+def _told_apart(problem: Problem) -> bool:
+    """Return whether a plug-in's constraint may tell devices apart in ways of its own."""
+    return not all(custom.symmetric for custom in problem.of(CustomConstraint))
 
 
 def _alike(problem: Problem, a: int, b: int) -> bool:

@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Constraint, Decision, Finish, Forbid, Linear, On, Pin, Separate, Start
+from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Interconnect, Problem
+from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
 
 __all__ = ["lifted", "named", "quotient"]
@@ -111,5 +113,7 @@ def _on_clusters(constraint: Constraint, cluster: Ints) -> Constraint | None:
                     decision = replace(decision, node=int(cluster[decision.node]))
                 terms[decision] = terms.get(decision, 0.0) + a
             return replace(constraint, terms=tuple((decision, a) for decision, a in terms.items() if a))
+        case CustomConstraint():
+            raise Refused(f"constraint {constraint} is a plug-in's, and cannot be asked of clusters of nodes")
         case _:
             return constraint

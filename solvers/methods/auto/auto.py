@@ -34,6 +34,7 @@ class Auto(MethodBase):
     may_need_none = True
     backends = True
     engines = ("cp-sat",)
+    custom_constraints = True
     summary = "the default: runs the other methods, in turn or side by side, and combines their plans and bounds"
 
     def accepts(self, problem: Problem) -> str | None:

@@ -73,6 +73,7 @@ class MipMethod(MethodBase):
         self.gives: Gives = GIVES[formulation.role]
         self.baseline = formulation_traits(formulation).baseline
         self.own_rows = has_own_rows(formulation)
+        self.scopes = formulation_traits(formulation).scopes
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why the formulation cannot honour *problem*, or None."""

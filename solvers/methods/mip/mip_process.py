@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.contracts import Formulation, FormulationFamily, Limits, Method, Progress
+from mtpp_dsl.contracts import CustomConstraint, Formulation, FormulationFamily, Limits, Method, Progress
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed
@@ -21,9 +21,10 @@ def worthwhile(
 ) -> bool:
     """Return whether a process of its own is worth starting, and can do all that is asked.
 
-    It may not be able to import a formulation that is not built in, and it does not pass on a solver's log.
+    It may not be able to import a formulation that is not built in, or a constraint, and it does not pass on a
+    solver's log.
     """
-    builtin = type(formulation).__module__.startswith("mtpp_dsl.")
+    builtin = type(formulation).__module__.startswith("mtpp_dsl.") and not any(problem.of(CustomConstraint))
     asked = limits.write_model is not None or limits.solver_options or progress.wants_solver_log
     if not builtin or asked or limits.time is None:
         return False
