@@ -13,6 +13,7 @@ from mtpp_dsl.errors import PluginError, nearest
 
 __all__ = [
     "BACKENDS",
+    "CONSTRAINTS",
     "ENGINES",
     "FORMATS",
     "FORMULATIONS",
@@ -33,6 +34,7 @@ ENGINES = "mtpp_dsl.engines"
 FORMATS = "mtpp_dsl.formats"
 GENERATORS = "mtpp_dsl.generators"
 PROOFS = "mtpp_dsl.proofs"
+CONSTRAINTS = "mtpp_dsl.constraints"
 
 MOST_LISTED = 12
 """A message names all plug-ins of a group where there are no more."""
@@ -124,6 +126,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "windows": "mtpp_dsl.solvers.proofs.windows:Windows",
         "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
     },
+    CONSTRAINTS: {},  # those of the language are no plug-ins: it has rules of its own for them
 }
 
 _NOUN = {
@@ -134,6 +137,7 @@ _NOUN = {
     FORMATS: "format",
     GENERATORS: "generator",
     PROOFS: "kind of proof",
+    CONSTRAINTS: "constraint",
 }
 
 

@@ -10,7 +10,7 @@ from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import LEX, run, words
 from mtpp_dsl.language.missing import misplaced, missing_mark, unexpected_character, wrong_bracket
-from mtpp_dsl.language.near_words import word_hint
+from mtpp_dsl.language.rules import custom_rules, unknown_rule
 from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINALS
 from mtpp_dsl.language.tables import Failure, Token
 from mtpp_dsl.text.source import Diagnostic, Source, Span
@@ -92,20 +92,20 @@ def _unclosed(source: Source, begin: int, stop: int) -> Span | None:
 
 
 def _unknown_rule(source: Source, begin: int, at: int) -> Diagnostic | None:
-    """Return the message for ``constraint acylic``, whose error is only seen one word later."""
+    """Return the message for ``constraint acylic by x``, whose error is only seen behind the word that is wrong.
+
+    A labelled constraint has ':' after the word, and one of a plug-in a word that some plug-in has.
+    """
     first = list(islice(words(source, begin, at), 3))
-    if len(first) != 2 or first[0].text != "constraint" or first[1].text in RULES or not first[1].text.isidentifier():
+    if len(first) < 2 or first[0].text != "constraint" or first[1].text in RULES or not first[1].text.isidentifier():
         return None
     word, offset, _ = first[1]
-    hint = word_hint(word, RULES, "constraint") or "; a labelled constraint has ':' after its label"
+    if (first[2:] and first[2].text == ":") or word in custom_rules():
+        return None
+    span = Span(source, offset, offset + len(word))
     if word in FUNCTIONS or word in AGGREGATES:
-        message = f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'"
-        return Diagnostic(message, Span(source, offset, offset + len(word)))
-    return Diagnostic(
-        f"there is no constraint {word!r}{hint}",
-        Span(source, offset, offset + len(word)),
-        notes=(f"constraints are: {', '.join(RULES)}; or a label and ':'",),
-    )
+        return Diagnostic(f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'", span)
+    return unknown_rule(span)
 
 
 def _unexpected(token: Token) -> str:

@@ -9,15 +9,17 @@ from mtpp_dsl import constraints as c
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, subtract
+from mtpp_dsl.language.custom import lower_custom
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
 from mtpp_dsl.language.linear import condition_remedy, is_not_linear, remedy
+from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.text.source import Span
 
-__all__ = ["lower_constraint", "lower_labelled", "members"]
+__all__ = ["lower_constraint", "lower_labelled"]
 
 MAX_AMOUNT = 1_000_000_000
 MAX_SIZES = 10_000
@@ -30,6 +32,9 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
     Raises:
         Complaint: members that are no nodes or devices, an option or amount that makes no sense.
     """
+    if statement.rule.text not in _RULES:
+        yield from lower_custom(statement, scope)
+        return
     allowed = {
         "acyclic": ("parts",),
         "contiguous": ("parts",),
@@ -287,38 +292,3 @@ def _nodes(s: tree.ConstraintStatement, scope: Scope, local: Locals, least: int 
     if len(nodes) < least:
         raise Complaint(f"{s.rule.text!r} needs at least {least} nodes", s.span)
     return nodes
-
-
-def members(
-    named: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
-) -> tuple[int, ...]:
-    """Return the numbers of the nodes or devices that expressions name, sorted.
-
-    Raises:
-        Complaint: one is something else, or there are none.
-    """
-    what = "node" if kind is NodeRef else "device"
-    found: set[int] = set()
-    for member in named:
-        for item in _flat(evaluate(member, scope, local), scope, member.span):
-            if not isinstance(item, kind):
-                raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span)
-            found.add(item.index)
-    if not found:
-        raise Complaint(f"there is no {what} in this set", named[0].span)
-    return tuple(sorted(found))
-
-
-def _flat(value: Value, scope: Scope, span: Span) -> Iterator[Value]:
-    """Yield the members of a value; a string stands for the node, device or family that it names."""
-    if isinstance(value, str):
-        known = scope.member(value, span)
-        if known is None:
-            raise scope.unknown(value, span)
-        value = known
-    if isinstance(value, Sequence):
-        scope.spend(len(value), span)
-        for item in value:
-            yield from _flat(item, scope, span)
-    else:
-        yield value

@@ -14,9 +14,9 @@ from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, iterate, number, whole
-from mtpp_dsl.language.lower_constraints import members
 from mtpp_dsl.language.lower_graph import UnitKeeper, resolve_path
 from mtpp_dsl.language.measurements import Measurement, read_measurements
+from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope

@@ -7,7 +7,7 @@ A text that parses is parsed once. One that does not is cut at the words that be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice, pairwise
 from typing import cast
@@ -16,7 +16,8 @@ from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.explain import explain
 from mtpp_dsl.language.grammar import MAX_WORDS, Word, run, words
-from mtpp_dsl.language.syntax_errors import STATEMENTS
+from mtpp_dsl.language.rules import custom_rules, unknown_rule
+from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.language.tables import Failure
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
@@ -57,14 +58,19 @@ def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...]
     """Return the statements of a text and the number of its words, of which *most* are read; see :func:`parse`."""
     _refuse_deep_nesting(source)
     try:
-        return cast("tuple[tuple[tree.Statement, ...], int]", run(source, "start", 0, len(source.text), most))
+        found, count = run(source, "start", 0, len(source.text), most)
     except OverflowError:
         message = f"the spec has more than {MAX_WORDS:,} words and marks, with all that it includes; that is the most"
         notes = ('a large graph is better read from a file: graph from "graph.json"',)
         raise SpecError([Diagnostic(message, Span(source, 0, 1), notes=notes)]) from None
     except Failure as failure:
-        found = list(islice(_recover(source, failure), MAX_ERRORS))
-        raise SpecError(found or [explain(source, failure, "start", failure.pending, len(source.text))]) from None
+        errors = list(islice(_recover(source, failure), MAX_ERRORS))
+        raise SpecError(errors or [explain(source, failure, "start", failure.pending, len(source.text))]) from None
+    statements = cast("tuple[tree.Statement, ...]", found)
+    unknown = list(islice(_unknown_rules(statements), MAX_ERRORS))
+    if unknown:
+        raise SpecError(unknown)
+    return statements, count
 
 
 def begins_with_statement(source: Source) -> bool:
@@ -145,11 +151,18 @@ def _recover_items(source: Source, starts: list[int], end: int, error: Diagnosti
     yield from found or [error]
 
 
+def _unknown_rules(statements: Iterable[object]) -> Iterator[Diagnostic]:
+    """Yield the errors of constraints whose first word is a rule neither of the language nor of a plug-in."""
+    rules = (statement.rule for statement in statements if isinstance(statement, tree.ConstraintStatement))
+    for rule in rules:
+        if rule.text not in RULES and rule.text not in custom_rules():
+            yield unknown_rule(rule.span)
+
+
 def _first_error(source: Source, start: str, begin: int, end: int) -> Diagnostic | None:
     try:
-        run(source, start, begin, end)
+        return next(_unknown_rules([run(source, start, begin, end)[0]]), None)
     except Failure as failure:
         return explain(source, failure, start, begin, end)
     except OverflowError:
         return None
-    return None

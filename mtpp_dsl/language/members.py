@@ -1,0 +1,48 @@
+"""What the members of a statement name: nodes, or devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.expressions import Locals, evaluate
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import DeviceRef, NodeRef, Sequence, Value, describe
+from mtpp_dsl.text.source import Span
+
+__all__ = ["members"]
+
+
+def members(
+    named: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
+) -> tuple[int, ...]:
+    """Return the numbers of the nodes or devices that expressions name, sorted.
+
+    Raises:
+        Complaint: one is something else, or there are none.
+    """
+    what = "node" if kind is NodeRef else "device"
+    found: set[int] = set()
+    for member in named:
+        for item in _flat(evaluate(member, scope, local), scope, member.span):
+            if not isinstance(item, kind):
+                raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span)
+            found.add(item.index)
+    if not found:
+        raise Complaint(f"there is no {what} in this set", named[0].span)
+    return tuple(sorted(found))
+
+
+def _flat(value: Value, scope: Scope, span: Span) -> Iterator[Value]:
+    """Yield the members of a value; a string stands for the node, device or family that it names."""
+    if isinstance(value, str):
+        known = scope.member(value, span)
+        if known is None:
+            raise scope.unknown(value, span)
+        value = known
+    if isinstance(value, Sequence):
+        scope.spend(len(value), span)
+        for item in value:
+            yield from _flat(item, scope, span)
+    else:
+        yield value
