@@ -1,4 +1,4 @@
-"""Weightless classes of nodes that some optimal plan has together with another."""
+"""Merge supernodes without weight into others that some optimal plan has on the same device."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["absorbed"]
 
 
 def absorbed(problem: Problem, classes: Ints) -> Ints:
-    """Return *classes* with weightless ones made part of one that they may be with; see :class:`Fuse` for the proof.
+    """Merge each supernode without weight into one that it may always join; see :class:`Fuse` for the proof.
 
-    Where nothing is colocated, only those that then need no ``colocate``.
+    Where the problem colocates nothing, merge only those for which no ``colocate`` is needed afterwards.
 
     Args:
         problem: the problem.
@@ -40,7 +40,7 @@ def absorbed(problem: Problem, classes: Ints) -> Ints:
 
 
 class _View:
-    """Classes while they are absorbed: which are neighbours in an order, and which tensors have pins in them."""
+    """Supernodes while they are merged: their neighbours in the order, and the tensors that have pins in them."""
 
     def __init__(self, problem: Problem, classes: Ints) -> None:
         count = int(classes.max(initial=-1)) + 1
@@ -71,7 +71,7 @@ class _View:
             self.parts[c].add(side)
 
     def host_of(self, a: int) -> int | None:
-        """Return a class that *a* may be made part of, or None."""
+        """Return a supernode that *a* may be merged into, or None."""
         if self.into[a] != a:
             return None
         nets = [net for net in self.nets[a] if len(net) > 1]
@@ -88,7 +88,7 @@ class _View:
         return self.free or (self.parts[a] <= self.parts[b] and all(net <= {a, b} for net in self.made[a]))
 
     def join(self, a: int, b: int) -> set[int]:
-        """Make *a* part of *b*; return the classes whose surroundings have changed."""
+        """Merge *a* into *b*; return the supernodes whose neighbours or tensors have changed."""
         self.into[a] = b
         for c in self.near[a]:
             self.near[c].discard(a)
@@ -100,7 +100,7 @@ class _View:
 
 
 def _weightless(problem: Problem, classes: Ints, count: int) -> Bools:
-    """Return [classes] which have no time, no memory that counts, and stand in no constraint that counts them."""
+    """Return [supernodes] which have no time and no memory that can bind, and are in no conflict set."""
     graph = problem.graph
     heavy = np.logical_or.reduce((problem.time > 0) & problem.allowed, axis=1)
     if (fsum(graph.memory) > problem.memory_limit).any():

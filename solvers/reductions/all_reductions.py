@@ -1,4 +1,4 @@
-"""All reductions, one after the other."""
+"""Apply every reduction that keeps the optimum, one after the other."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["reduce"]
 
 
 def reduce(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
-    """Return the smallest problem that the reductions make of *problem*, and the way back.
+    """Reduce *problem*; return the smaller problem, and a function that maps its plans back.
 
-    Where none makes it smaller, that is the problem itself, and :func:`mtpp_dsl.solvers.runtime.reduced.identity`.
+    Where no reduction applies, these are the problem itself and :func:`mtpp_dsl.solvers.runtime.reduced.identity`.
     """
     lift: Callable[[Plan], Plan] = identity
     steps: tuple[Reduction, ...] = (Fuse(), Contract())

@@ -1,4 +1,4 @@
-"""The problem whose nodes are clusters of another's, and the way back."""
+"""Quotient problems: the nodes of one are clusters of nodes of another; and how plans are mapped back."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def quotient(
     kinds: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> Problem:
-    """Return *problem* on clusters: sums of times, memory and parameters, and constraints on what nodes became.
+    """Return the quotient of *problem*: times, memory and parameters are summed, and constraints name clusters.
 
     Args:
         problem: the problem.
         cluster: [n] the cluster of each node.
-        kept: [clusters] the node whose name, kind and part each has.
+        kept: [clusters] the node whose name, kind and part of the graph a cluster takes.
         edges: between clusters.
-        output: [clusters] the size of the tensor of each.
-        sizes: of the edges, where they are not their tails' outputs.
-        interconnect: whose explicit times of transfers are those of these edges; that of *problem* unless given.
-        kinds: [clusters] that of the node whose name each has, unless given.
-        labels: [clusters] the same.
+        output: [clusters] the size of the tensor that a cluster makes.
+        sizes: [edges] of what each edge carries; the output of its tail unless given.
+        interconnect: the one of the quotient, with times of transfers by these edges; that of *problem* unless given.
+        kinds: [clusters] of operators; those of *kept* unless given.
+        labels: [clusters] for display; those of *kept* unless given.
     """
     graph = problem.graph
     count = len(kept)
@@ -77,16 +77,18 @@ def quotient(
         origin=problem.origin,
         warnings=problem.warnings,
     )
-    return replace(smaller, time=frozen(total(problem.time), np.float64))  # of nodes of any kinds
+    return replace(
+        smaller, time=frozen(total(problem.time), np.float64)
+    )  # the sums hold for whatever kinds the nodes are of
 
 
 def lifted(problem: Problem, cluster: Ints) -> Callable[[Plan], Plan]:
-    """Return what puts every node of *problem* where its cluster is."""
+    """Return a function that turns a plan of the quotient into one of *problem*: nodes go where their cluster is."""
     return lambda plan: Plan.create(problem, plan.assignment[cluster], plan.order)
 
 
 def named(problem: Problem) -> Bools:
-    """Return [n] which nodes a constraint holds to others, or counts: they stay where they are."""
+    """Return [n] which nodes a constraint ties to other nodes or counts one by one: no rule may move them."""
     marked = np.zeros(problem.graph.n, np.bool_)
     for constraint in problem.constraints:
         if isinstance(constraint, (Colocate, Separate)) and len(set(constraint.nodes)) > 1:
@@ -97,7 +99,7 @@ def named(problem: Problem) -> Bools:
 
 
 def _on_clusters(constraint: Constraint, cluster: Ints) -> Constraint | None:
-    """Return *constraint* on clusters; None if it holds between the nodes of one."""
+    """Return *constraint* with clusters in place of nodes, or None where every plan of the quotient keeps it."""
     match constraint:
         case Pin() | Forbid():
             return replace(constraint, nodes=tuple(sorted({int(cluster[v]) for v in constraint.nodes})))

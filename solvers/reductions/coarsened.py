@@ -1,4 +1,4 @@
-"""Any method, on a coarsened problem."""
+"""Solve a coarsened problem by any method, and map its plans back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Coarse", "coarsened"]
 
 
 def coarsened(method: Method, rules: str | Path) -> Coarse:
-    """Return *method* on graphs coarsened by rules in a file, or by shipped ones (:func:`read_rules`).
+    """Return a method that coarsens the graph by fusion rules (:func:`read_rules`) and solves it by *method*.
 
     Raises:
         UsageError: there are no such rules.
@@ -29,10 +29,10 @@ def coarsened(method: Method, rules: str | Path) -> Coarse:
 
 
 class Coarse(MethodBase):
-    """A method that solves the coarsened problem by another one, and gives plans of the problem itself.
+    """A method that solves the coarsened problem by another method, and returns plans of the problem itself.
 
-    It gives no bound: those of the coarse problem are not the problem's. That the coarse problem has no plan says
-    nothing of the problem either.
+    It returns no bound, since a bound on the coarse problem may be above the optimum of the problem. If the coarse
+    problem has no plan, the problem may still have one.
 
     Args:
         method: what to solve it by.
@@ -55,7 +55,7 @@ class Coarse(MethodBase):
         return self.method.accepts(self.reduction.apply(problem)[0]) if reason is None else reason
 
     def _refusal(self, problem: Problem) -> str | None:
-        """Return why the method is not to be put on the coarsened problem, whatever that is, or None."""
+        """Return why the method cannot be used on a coarsened problem, whatever its size, or None."""
         reason = self.reduction.accepts(problem)
         if reason is None and "plan" not in self.method.gives:
             reason = f"{self.name} gives no plan, and bounds of a coarsened graph are none of the graph"
@@ -66,7 +66,7 @@ class Coarse(MethodBase):
         return reason
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best plan found of the coarse problem, as one of *problem*.
+        """Solve the coarse problem; return its best plan as a plan of *problem*.
 
         Raises:
             Refused: the problem cannot be coarsened, or the method cannot honour it.
@@ -98,7 +98,7 @@ class Coarse(MethodBase):
 
 
 class _Lifting(Aside):
-    """Passes on plans as plans of the problem itself; keeps bounds."""
+    """Progress that maps reported plans back to the problem itself and passes them on; bounds are dropped."""
 
     def __init__(self, problem: Problem, lift: Callable[[Plan], Plan], outer: Progress) -> None:
         super().__init__(outer)

@@ -1,4 +1,4 @@
-"""Merge neighbours that some optimal plan keeps together."""
+"""Merge the ends of edges that some optimal plan keeps on one device."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Contract:
         return None
 
     def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
-        """Return the problem on the contracted graph, and what turns its plans into plans of equal cost."""
+        """Return the problem on the contracted graph, and a function that turns its plans into ones of equal cost."""
         net = _Net(problem)
         net.contract()
         kept, cluster = net.clusters()
@@ -92,7 +92,7 @@ def _contiguous_anyway(problem: Problem) -> bool:
 
 
 class _Net:
-    """The graph while it shrinks; a merged node goes by the number of the node whose tensor it makes."""
+    """The graph while it is contracted; a merged node has the number of the node whose tensor it makes."""
 
     def __init__(self, problem: Problem) -> None:
         graph = problem.graph
@@ -113,7 +113,7 @@ class _Net:
         self._stays: list[bool] = stays.tolist()
 
     def clusters(self) -> tuple[Ints, Ints]:
-        """Return the nodes that are left, and [n] the place among them of what each node became part of."""
+        """Return the nodes that remain, and [n] for each node the index of the one that it was merged into."""
         into = np.array(self._into, np.int64)
         while (into[into] != into).any():
             into = into[into]
@@ -123,7 +123,7 @@ class _Net:
     def contract(self) -> None:
         """Merge until no rule applies.
 
-        A merge changes what the rules look at only for edges into and out of the merged node.
+        After a merge, only the merged node and its neighbours have to be looked at again.
         """
         todo = list(range(len(self._into)))
         while todo:
@@ -134,7 +134,7 @@ class _Net:
                     todo += [*sorted(self._inputs[merged]), *sorted(self._consumers[merged]), merged]
 
     def _may_join(self, a: int, b: int) -> bool:
-        """Whether *a* may be wherever *b* is, with nobody else concerned."""
+        """Return whether *a* may be wherever *b* is, and no constraint ties it to other nodes."""
         return (
             not self._stays[a]
             and self._part[a] == self._part[b]
@@ -142,7 +142,7 @@ class _Net:
         )
 
     def _light(self, a: int, b: int, *costs: float) -> bool:
-        """Whether no device that may have *b* gets a larger load by *a* and tensors of these costs together."""
+        """Return whether *a* and tensors of these costs add nothing to the load of any device that may have *b*."""
         where = self._allowed[b]
         if self._time[a, where & ~self._pays].any():
             return False

@@ -1,4 +1,4 @@
-"""Make one node of nodes that every plan has together, or some optimal plan."""
+"""Fuse nodes that every plan keeps on one device, or that some optimal plan does."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Fuse:
         return None
 
     def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
-        """Return the problem on fused nodes, and what turns its plans into plans of equal cost."""
+        """Return the problem on fused nodes, and a function that turns its plans into ones of equal cost."""
         graph = problem.graph
         classes = numbered(absorbed(problem, together(problem)))
         cluster = _without_cycles(problem, classes, _clusters(problem, classes))

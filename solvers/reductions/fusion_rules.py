@@ -16,7 +16,7 @@ MAX_RULES_BYTES = 2**20
 MAX_DOTS = 1_000
 
 Rules: TypeAlias = tuple[tuple[str, ...], ...]
-"""Kinds of operators in the order in which they run; how they are written, large or small, does not matter."""
+"""Each rule is a tuple of kinds of operators in the order in which they run, in lower case."""
 
 
 def shipped() -> list[str]:

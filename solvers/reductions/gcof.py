@@ -36,10 +36,10 @@ KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Li
 
 
 def coarsen(problem: Problem, rules: Rules) -> tuple[Problem, Callable[[Plan], Plan]]:
-    """Return *problem* with operators fused by *rules*, and what turns its plans into plans of *problem*.
+    """Fuse operators of *problem* by *rules*; return the smaller problem, and a function that maps plans back.
 
-    The plans of the smaller problem are those that keep fused operators together: its optimum may be more than that of
-    *problem*, and **its bounds are none of** *problem*.
+    The plans of the smaller problem are those that keep fused operators on one device. So its optimum may be above that
+    of *problem*, and **a bound on it is no bound on** *problem*.
 
     Raises:
         Refused: :meth:`Gcof.accepts` says why.
@@ -57,14 +57,13 @@ class Gcof:
     A rule is matched along edges from a node with one successor, the paper's direct and multi-inputs connections: a
     path v1 -> v2 -> … in which each but the last is read by the next alone. No path then leaves a group but from its
     last node, so none returns to it: the coarse graph has no cycle, and :class:`~mtpp_dsl.problem.graph.Graph` checks
-    that
-    again. Every node, in topological order, begins the longest rule that the nodes after it spell and that no other
-    group has taken a part of: what Algorithm 1 fuses, and binds and keeps. What it binds and releases in the end
-    is not fused here either, down to the longest rule that is complete.
+    that again. In topological order, every node that is in no group yet begins one: the longest path from it that
+    matches a whole rule and has no node of another group. Algorithm 1 fuses the same operators; it also binds some
+    that it releases in the end.
 
-    Not fused are nodes that no device may have together (support, ``pin``, ``forbid``, ``memory``, with all that is
-    colocated with them), that are to be apart, that belong to different parts of a training graph, or whose start or
-    end a labelled constraint names.
+    Nodes are not fused if no device may have all of them (support, ``pin``, ``forbid``, ``memory``, with all that is
+    colocated with them), if a constraint separates them, if they belong to different parts of a training graph, or if a
+    labelled constraint names the start or the end of one.
 
     A fused operator takes the sum of the times on every device, of the memory and of the parameters; it makes the
     tensor of its last node. Edges from one node to several of a group become one, which takes as long as the
@@ -89,7 +88,7 @@ class Gcof:
         return None if other is None else f"gcof cannot honour constraint {other}"
 
     def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
-        """Return the coarse problem, and what turns its plans into plans of *problem* of no larger cost."""
+        """Return the coarse problem, and a function that turns its plans into plans of *problem* of no larger cost."""
         groups = _Groups(problem)
         groups.match(self.rules)
         cluster, last = groups.clusters()
@@ -116,7 +115,7 @@ class Gcof:
 
 
 class _Groups:
-    """Paths of nodes to be fused, found one after the other.
+    """Paths of nodes to be fused, as they are found.
 
     Attributes:
         paths: the nodes of each group in the order of their edges, single nodes too, by their first nodes in
@@ -135,7 +134,7 @@ class _Groups:
         self._classes = _Classes(problem)
 
     def match(self, rules: Rules) -> None:
-        """Give every node its group."""
+        """Put every node into a group: the longest path from it that matches a rule, or the node alone."""
         begun = {rule[:i] for rule in rules for i in range(1, len(rule))}
         known = {spelt: spelt in rules for spelt in (*begun, *rules)}
         taken = np.zeros(self.problem.graph.n, np.bool_)
@@ -147,7 +146,7 @@ class _Groups:
                 self.paths.append(path)
 
     def _longest(self, v: int, known: dict[tuple[str, ...], bool], taken: Bools) -> list[int]:
-        """Return the longest path from *v* that spells a rule, or *v* alone."""
+        """Return the longest path from *v* whose kinds are a rule, or *v* alone."""
         path, best = [v], 1
         graph = self.problem.graph
         while not self._stays[path[-1]]:
@@ -173,7 +172,7 @@ class _Groups:
 
 
 class _Classes:
-    """Nodes that are together by now, by colocation and fusion, and whether some device may have them."""
+    """Sets of nodes that are colocated or fused so far, and the devices that may have each."""
 
     def __init__(self, problem: Problem) -> None:
         classes = colocated(problem)
@@ -197,7 +196,7 @@ class _Classes:
         return int(at)
 
     def joined(self, path: list[int], lengths: list[int]) -> list[int]:
-        """Join as many of the first nodes of *path* as can be together, of these *lengths*; return them."""
+        """Join the longest prefix of *path*, of one of these *lengths*, that some device may have; return it."""
         for length in reversed(lengths):
             part = path[:length]
             roots = sorted({self._find(v) for v in part})
@@ -219,7 +218,7 @@ class _Classes:
 
 
 def _timed(problem: Problem) -> Bools:
-    """Return [n] which nodes a labelled constraint speaks of the times of."""
+    """Return [n] which nodes have their start or their end in a labelled constraint."""
     named = np.zeros(problem.graph.n, np.bool_)
     for constraint in problem.of(Linear):
         named[[x.node for x, _ in constraint.terms if isinstance(x, (Start, Finish))]] = True

@@ -1,4 +1,4 @@
-"""The edges between groups of nodes: those from one group to another become one."""
+"""Bundle the edges between groups of nodes: all from one group to another become one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Bundles:
 
     Attributes:
         edges: between groups, sorted, each once.
-        sizes: of each, the largest of its edges.
-        of: [m] which of them each edge of the graph is part of; -1 for one within a group.
-        interconnect: on it they take as long as the longest of their edges, or, with exclusive links, as all together.
+        sizes: of each bundle, the largest size of its edges.
+        of: [m] the bundle of each edge of the graph; -1 for an edge within a group.
+        interconnect: on which a bundle takes as long as its longest edge, or with exclusive links as all its edges.
     """
 
     edges: list[tuple[int, int]]

@@ -1,4 +1,4 @@
-"""The way back from groups of nodes that run one after another: exact times for every node and edge."""
+"""Turn schedules of groups of nodes into schedules of the nodes, with exact times for every node and edge."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["unfolded"]
 def unfolded(
     problem: Problem, paths: Sequence[Sequence[int]], cluster: Ints, bundles: Bundles
 ) -> Callable[[Plan], Plan]:
-    """Return what turns plans over groups into plans of *problem* that end no later.
+    """Return a function that turns schedules of groups into schedules of *problem* that end no later.
 
     The nodes of a group run one after another in its time. Edges that were one are sent together, or with exclusive
-    links one after another. Then everything is moved as early as that order allows, unless a labelled
-    constraint might ask for it to be late.
+    links one after another. Then everything starts as early as that order allows, unless a labelled
+    constraint might ask for a later start.
 
     Args:
         problem: on links.
@@ -63,7 +63,7 @@ def unfolded(
 
 
 def _before(lengths: Floats, first: Ints) -> Floats:
-    """Return what comes before each of *lengths* in its run; runs begin at the places *first*."""
+    """Return for each of *lengths* the sum of those before it in its run; runs begin at the indices *first*."""
     total = np.concatenate([[0.0], np.cumsum(lengths)])[:-1]
     if not len(lengths):
         return total
