@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["CUT", "ENDLESS", "Network", "network_of"]
 

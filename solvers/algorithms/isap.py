@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["MINIMUM_CUT"]
 

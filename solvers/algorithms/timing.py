@@ -80,7 +80,7 @@ def _run(
     rank[item] = np.arange(n + m)
     times = Times.empty(n, m)
     times.start[:] = ready
-    run = TIME.pick(n + m, _silent)
+    run = TIME.pick(n + m)
     run(
         graph.offsets,
         graph.heads,
@@ -95,7 +95,3 @@ def _run(
         times,
     )
     return times
-
-
-def _silent(message: str) -> None:
-    """Say nothing: a schedule is timed in an instant."""

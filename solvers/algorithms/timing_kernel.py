@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["SWEEP", "TIME", "Arrays", "Times", "arrays", "sweep"]

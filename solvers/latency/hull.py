@@ -80,7 +80,7 @@ class Hulls:
         self.starts = graph.offsets + np.arange(graph.n + 1)
         self.pins = np.insert(graph.heads, graph.offsets[:-1], np.arange(graph.n))
         self.price_of_tensor = np.floor(instance.tensor * self.units).astype(np.int64)
-        self._least_cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.fast
+        self._least_cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.compiled()
         self.alone: Floats = (instance.time[:, free] + beside[instance.group]).min(axis=1, initial=np.inf)
 
     def least(self, path: Sequence[int], stopped: Callable[[], bool]) -> tuple[float, list[tuple[int, int, float]]]:

@@ -1,19 +1,17 @@
 """The loops of the search for latencies: what an arrangement of nodes in slots takes, and annealing over these.
 
 A slot is a subgraph of a device that pays for tensors, numbered first and those of one device in the order in which
-they run, or a device with ``io = free``. Plain Python and numba read the same source; see :func:`annealing_kernel`.
+they run, or a device with ``io = free``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
-__all__ = ["DRAWS", "annealing_kernel", "latency_of"]
+__all__ = ["ANNEAL", "DRAWS", "latency_of"]
 
 DRAWS = 8
 """Random numbers that a step of the annealing uses."""
@@ -469,18 +467,4 @@ def anneal(
     return accepted
 
 
-ANNEAL = Kernel(anneal, threshold=2e6)
-_registered = False
-
-
-def annealing_kernel(work: float, say: Callable[[str], None]) -> Callable[..., int]:
-    """Return :func:`anneal`, compiled if *work*, in steps of the innermost loop, is worth it."""
-    global _registered
-    chosen = ANNEAL.pick(work, say)
-    if chosen is not anneal and not _registered:
-        from numba.extending import register_jitable
-
-        for function in (latency_of, grow, close, between):
-            register_jitable(function)
-        _registered = True
-    return chosen
+ANNEAL = Kernel(anneal, 2e6, latency_of, grow, close, between)

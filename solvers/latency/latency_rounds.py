@@ -14,7 +14,7 @@ from mtpp_dsl.plans.result import Result, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
-from mtpp_dsl.solvers.latency.latency_moves import DRAWS, annealing_kernel
+from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 from mtpp_dsl.solvers.runtime.results import Taker
 
@@ -146,7 +146,7 @@ class Run:
         value = np.array([makespan, energy, np.inf, np.inf])
         if excess == 0:
             value[2:] = makespan, energy
-        anneal = annealing_kernel(3.0 * steps * (instance.n + graph.m), self._progress.say)
+        anneal = ANNEAL.pick(3.0 * steps * (instance.n + graph.m), self._progress.say)
         batch = max(1, min(BATCH, steps, int(BATCH_WORK / (instance.n + graph.m))))
         batches = -(-steps // batch)
         for i in range(batches):

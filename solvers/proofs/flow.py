@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.proofs.compiled import Loop
 
 __all__ = ["FREE", "IN", "LEAST_CUT", "NO_FLOW", "OUT"]
 
@@ -193,4 +193,4 @@ def _least_cut(
     return base + balance[0] if balance[0] == total else -(1 << 61)
 
 
-LEAST_CUT = Loop(_least_cut)
+LEAST_CUT = Kernel(_least_cut)

@@ -93,8 +93,8 @@ class Sets:
         self._busy = int(self._work.sum())
         self._total = self._busy + int(self._cost.sum()) + int(self._stream.sum()) + self._free + enough
         small = self.n <= FEW_GROUPS
-        self._settle = SETTLE.plain if small else SETTLE.fast
-        self._least_cut = LEAST_CUT.plain if small else LEAST_CUT.fast
+        self._settle = SETTLE.plain if small else SETTLE.compiled()
+        self._least_cut = LEAST_CUT.plain if small else LEAST_CUT.compiled()
 
     def place(self, before: int | None, after: int | None) -> Place:
         """Return the place after *before* and before *after* sets below the target."""

@@ -218,7 +218,7 @@ class _Cut:
             raise Refused(f"the certificate's rent {rent!r} is too large to count with")
         price = [floor(cost * network.units) for cost in costs]
         flags = [np.array([bits >> v & 1 for v in range(graph.n)], np.bool_) for bits in (down, up)]
-        cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.fast
+        cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.compiled()
         value = cut(
             state, np.array(price, np.int64), network.starts, network.pins, network.cost, graph.tails, graph.heads,
             flags[0], flags[1], np.zeros(graph.n, np.bool_),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.proofs.compiled import Loop
 
 __all__ = ["SETTLE"]
 
@@ -130,4 +130,4 @@ def _settle(
     return True
 
 
-SETTLE = Loop(_settle)
+SETTLE = Kernel(_settle)

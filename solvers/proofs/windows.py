@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.proofs.compiled import Loop
 from mtpp_dsl.solvers.proofs.reading import named_numbers, number
 
 __all__ = ["Windows"]
@@ -195,7 +195,7 @@ def _side(problem: Problem, arcs: Arcs, time: Floats, count: int, given: object,
     claims = _claims(problem, given)
     start = np.zeros(time.shape)
     exclusive = any(problem.of(ExclusiveLinks))
-    run = HEADS.plain if len(claims.time) + len(arcs.source) <= FEW else HEADS.fast
+    run = HEADS.plain if len(claims.time) + len(arcs.source) <= FEW else HEADS.compiled()
     failed = run(arcs, time, claims, max(count, 1), exclusive, target * (1 + NEARLY), start)
     if failed >= 0:
         v, d = np.argwhere(claims.at == failed)[0]
@@ -330,4 +330,4 @@ def _heads(arcs: Arcs, time: Floats, claims: Claims, count: int, exclusive: bool
     return -1
 
 
-HEADS = Loop(_heads)
+HEADS = Kernel(_heads)

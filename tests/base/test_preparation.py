@@ -8,11 +8,10 @@ from time import monotonic, sleep
 
 import pytest
 
-from mtpp_dsl.base import preparation
+from mtpp_dsl.base import compiling
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.base.preparation import PREPARING, Preparing
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.solvers.proofs.compiled import Loop
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 
 def triangle(n: int) -> int:
@@ -69,13 +68,11 @@ def test_threads_and_nested_blocks_count_once() -> None:
     assert told[-1] == watch.seconds
 
 
-@pytest.mark.parametrize(
-    "call", [lambda: Kernel(triangle, 0.0).compiled(lambda _: None)(9), lambda: Loop(square).fast(6)]
-)
+@pytest.mark.parametrize("call", [lambda: Kernel(triangle, 0.0).compiled()(9), lambda: Kernel(square).compiled()(6)])
 def test_compiling_is_measured(call: object) -> None:
     """The first call of a compiled kernel, of a search or of a check, prepares it; its share is as long as before."""
     assert callable(call)
-    preparation.numba()
+    compiling._numba()
     share, before, began = Limits(time=100.0).within(10.0), PREPARING.seconds, monotonic()
     assert call() == 36
     took = monotonic() - began
@@ -120,7 +117,7 @@ def test_nothing_is_compiled_that_would_be_ready_too_late(until: Callable[[float
 
 def test_code_on_disk_needs_less_time(until: Callable[[float], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a kernel is large and on disk, it is loaded in a time in which it could not be compiled."""
-    monkeypatch.setattr(preparation, "PER_BYTE", 1.0)
+    monkeypatch.setattr(compiling, "PER_BYTE", 1.0)
     Kernel(counted, 0.0).compiled(str)(9)
     until(5.0)
     assert Kernel(counted, 10.0).pick(1e9, str) is not counted

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.net import Net
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Lattice", "chain", "lattice_of", "measure", "places"]
 

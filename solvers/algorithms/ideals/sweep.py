@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
 from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Ahead", "Step", "sweep"]
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
 from mtpp_dsl.solvers.algorithms.slicing.pins import Pins
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["Programme"]

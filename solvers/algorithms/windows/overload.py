@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["OVERLOAD"]
 

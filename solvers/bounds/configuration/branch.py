@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.many_terminals_flow import arc, flow
 from mtpp_dsl.solvers.bounds.configuration.cutting import propagate, relax
-from mtpp_dsl.solvers.runtime.linked import Linked
 
 __all__ = ["BRANCH"]
 
@@ -269,4 +269,4 @@ def _branch(
     return 0
 
 
-BRANCH = Linked(_branch, 0.0, arc, flow, propagate, relax, measure, stands, pinch)
+BRANCH = Kernel(_branch, 0.0, arc, flow, propagate, relax, measure, stands, pinch)

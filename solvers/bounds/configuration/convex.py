@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.bounds.partition.groups import Groups
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["Convexity", "heavy_windows"]
 

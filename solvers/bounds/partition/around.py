@@ -54,7 +54,7 @@ class Around:
         self._streams = bool(self._stream.any())
         tensors = groups.tensors if groups.devices.pays[kind] else ()
         self._build(arcs, [(pins, floor(min(cost * scale, ENDLESS))) for pins, cost in tensors])
-        self._cut = MINIMUM_CUT.pick(cuts * STEPS_PER_CUT * max(n / 50, 1), _silent)
+        self._cut = MINIMUM_CUT.pick(cuts * STEPS_PER_CUT * max(n / 50, 1))
 
     def _build(self, arcs: Ints, nets: list[tuple[tuple[int, ...], int]]) -> None:
         n = self._n
@@ -159,7 +159,3 @@ def reached(n: int, arcs: Ints) -> Bools:
 
 def _whole(values: Ints | np.ndarray[tuple[int], np.dtype[np.float64]], rate: float) -> Ints:
     return np.minimum(np.floor(values * rate), ENDLESS >> 8).astype(np.int64)
-
-
-def _silent(message: str) -> None:
-    del message

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, Order
 from mtpp_dsl.solvers.partition.annealing.split_moves import CHARGE, HUGEST, Best
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["DRAWS", "ORDERED", "Moves"]
 

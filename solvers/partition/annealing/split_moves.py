@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["ANNEAL", "CHARGE", "DRAWS", "HUGEST", "Best", "Moves"]
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "NEVER", "Ask", "Walk", "walk_of"]
 

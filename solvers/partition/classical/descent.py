@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["DESCEND", "Fixed", "State", "fixed_of", "in_sequence", "loads_of", "state_of"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.partition.ideals.nest import Nest
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = ["INSIDE"]
 

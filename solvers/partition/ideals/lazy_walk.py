@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
 from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
 from mtpp_dsl.solvers.partition.ideals.lazy_ahead import Needs
 from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 
 __all__ = [
     "BUSY",

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses
 
 __all__ = ["improve"]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.runtime.linked import Linked
 from mtpp_dsl.solvers.schedule.list.chunk_splits import best_sizes, by_arrival, least_memory, menus
 from mtpp_dsl.solvers.schedule.list.placing import Idle, book, fit
 from mtpp_dsl.solvers.schedule.state.batch_state import Field
@@ -280,4 +280,4 @@ def _place(field: Field, desk: Desk, idle: Idle, rule: Rule, order: Ints, early:
 
 PARTS = (fit, book, best_sizes, by_arrival, arrivals, score, fill, consider, choose)
 
-LIST = Linked(_place, STEPS_WORTH_COMPILING, *PARTS)
+LIST = Kernel(_place, STEPS_WORTH_COMPILING, *PARTS)

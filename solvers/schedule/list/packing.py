@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.runtime.linked import Linked
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
 
 __all__ = ["FILL", "PACKING", "SEARCH", "STEPS_WORTH_COMPILING", "fix", "settle"]
@@ -237,5 +237,5 @@ def fill(rules: Rules, hold: Hold, order: Ints, liked: Ints, first: int, last: i
 
 PACKING = (relocate, clashes, shift, follow, unload, search, anew, settle, fix)
 
-FILL = Linked(fill, STEPS_WORTH_COMPILING, *PACKING)
-SEARCH = Linked(search, STEPS_WORTH_COMPILING, *PACKING[:2])
+FILL = Kernel(fill, STEPS_WORTH_COMPILING, *PACKING)
+SEARCH = Kernel(search, STEPS_WORTH_COMPILING, *PACKING[:2])

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, Times
-from mtpp_dsl.solvers.runtime.linked import Linked
 from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
 from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
@@ -221,5 +221,5 @@ def in_turn(
 
 PLACING = (fit, book, by_end, reach, place)
 
-IN_TURN = Linked(in_turn, STEPS_WORTH_COMPILING, *PACKING, *PLACING)
-IN_TURN_FREELY = Linked(in_turn, STEPS_WORTH_COMPILING, *FREELY, *PLACING)
+IN_TURN = Kernel(in_turn, STEPS_WORTH_COMPILING, *PACKING, *PLACING)
+IN_TURN_FREELY = Kernel(in_turn, STEPS_WORTH_COMPILING, *FREELY, *PLACING)

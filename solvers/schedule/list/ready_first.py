@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, Times
-from mtpp_dsl.solvers.runtime.linked import Linked
 from mtpp_dsl.solvers.schedule.list.free_packing import FREELY
 from mtpp_dsl.solvers.schedule.list.packing import PACKING, STEPS_WORTH_COMPILING, fix, settle
 from mtpp_dsl.solvers.schedule.list.placement_rules import Hold, Rules
@@ -169,5 +169,5 @@ def earliest(
 
 WAITING = (*PLACING, begins, is_open, reopen, admit, awaited)
 
-EARLIEST = Linked(earliest, STEPS_WORTH_COMPILING, *PACKING, *WAITING)
-EARLIEST_FREELY = Linked(earliest, STEPS_WORTH_COMPILING, *FREELY, *WAITING)
+EARLIEST = Kernel(earliest, STEPS_WORTH_COMPILING, *PACKING, *WAITING)
+EARLIEST_FREELY = Kernel(earliest, STEPS_WORTH_COMPILING, *FREELY, *WAITING)

@@ -41,7 +41,7 @@ def witness(rules: Rules, order: Ints, pause: Callable[[], None]) -> Hold | None
                 return hold
     if classes <= MOST:
         hold = Hold.empty(classes, k)
-        if SEARCH.pick(TRIES, _silent)(rules, hold, heavy, TRIES):
+        if SEARCH.pick(TRIES)(rules, hold, heavy, TRIES):
             return hold
     return None
 
@@ -50,7 +50,7 @@ def _filled(rules: Rules, order: Ints, liked: Ints, pause: Callable[[], None]) -
     """Return a placement made class by class, or None if one finds no place."""
     classes, k = rules.work.shape
     hold = Hold.empty(classes, k)
-    run = FILL.pick(classes * k, _silent)
+    run = FILL.pick(classes * k)
     for first in range(0, classes, CHUNK):
         pause()
         last = min(first + CHUNK, classes)
@@ -90,7 +90,3 @@ def _islands(rules: Rules) -> list[Bools]:
     found.sort(key=lambda inside: -int(inside.sum()))
     everywhere = np.ones(k, np.bool_)
     return found if found and found[0].all() else [*found, everywhere]
-
-
-def _silent(message: str) -> None:
-    """Say nothing: this is a part of something else."""

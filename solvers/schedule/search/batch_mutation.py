@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.runtime.linked import Linked
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
 from mtpp_dsl.solvers.schedule.state.batch_timing import Trial, clashes, meet, move_row, shared, timing
 from mtpp_dsl.solvers.schedule.state.chunk_moves import Noise, aligned, below, neighbour, spread_of, uniform
@@ -84,7 +84,7 @@ def _evolve(values: Floats, steps: int, charge: float, field: Field, state: Stat
     return step
 
 
-EVOLVE = Linked(
+EVOLVE = Kernel(
     _evolve,
     STEPS_WORTH_COMPILING,
     *(shared, meet, timing, clashes, move_row, uniform, below, neighbour, aligned, spread_of, mutate),

@@ -117,7 +117,7 @@ def test_timed_as_defined(seed: int, exclusive: bool, whole: bool) -> None:
 @pytest.mark.parametrize("compiled", [False, True])
 def test_sweep_is_timing_in_an_order(exclusive: bool, compiled: bool) -> None:
     """A sweep along a topological order is timing with the places in it as priorities; compiled or not, the same."""
-    run = SWEEP.compiled(lambda _: None) if compiled else SWEEP.plain
+    run = SWEEP.compiled() if compiled else SWEEP.plain
     for seed in range(30):
         random = np.random.default_rng(seed)
         problem = linked(seed, 12, 3, exclusive=exclusive, whole=seed % 2 == 0)
@@ -141,7 +141,7 @@ def test_compiled_timing_is_the_same() -> None:
     random = np.random.default_rng(0)
     device, priority = random.integers(0, 4, 60), random.random(60)
     plain = timed(instance, device, priority)
-    TIME.compiled(lambda _: None)
+    TIME.compiled()
     compiled = timed(instance, device, priority)
     assert plain.schedule is not None
     assert compiled.schedule is not None

@@ -17,7 +17,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
-from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS, annealing_kernel
+from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
 from mtpp_dsl.solvers.latency.latency_search import LatencySearch
 from mtpp_dsl.solvers.latency.path_hull import PathHull
 from mtpp_dsl.solvers.latency.published_greedy import PublishedGreedy
@@ -158,7 +158,7 @@ def test_the_same_steps_compiled_and_plain() -> None:
     instance = Instance.of(latency_problem(4, most=6))
     graph = instance.graph
     found = []
-    for kernel in (ANNEAL.plain, annealing_kernel(1e12, lambda _: None)):
+    for kernel in (ANNEAL.plain, ANNEAL.compiled()):
         start = beside(instance)
         slot = np.zeros(instance.n, np.int64) if start is None else start
         best, value = slot.copy(), np.array([*measured(instance, slot)[:1] * 2, np.inf, np.inf])

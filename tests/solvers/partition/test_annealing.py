@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory, Replicate, Separate
 from mtpp_dsl.contracts import Limits, Progress
@@ -29,7 +30,6 @@ from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
 from mtpp_dsl.solvers.partition.annealing.split_starts import scattered
 from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance, instance_of
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from tests.oracle import optimum
 from tests.solvers.partition.test_ideals import random_problem
 
@@ -60,7 +60,7 @@ def solve(problem: Problem, method: Annealing = QUICK, **limits: object) -> Resu
 
 
 def compiled_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    function = ANNEAL.compiled(lambda _: None)
+    function = ANNEAL.compiled()
     monkeypatch.setattr(ANNEAL, "pick", lambda *_: function)
 
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import loads, verify
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.partition.slicing import border_moves as local_search
 from mtpp_dsl.solvers.partition.slicing.border_moves import improve
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import DeviceClasses, classify, fits
 from tests.oracle import plans
 from tests.solvers.partition.test_slicegraph import random_problem, uneven_problems

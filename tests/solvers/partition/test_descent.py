@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Forbid, Memory, Separate
 from mtpp_dsl.contracts import Limits, Progress
@@ -21,7 +22,6 @@ from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, S
 from mtpp_dsl.solvers.partition.classical.local_search import LocalSearch
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.solvers.partition.classical.units import apart, units_of
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum
 from tests.solvers.partition.test_classical import solve, workload

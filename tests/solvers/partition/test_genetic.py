@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import check_result, cost_of, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
@@ -33,7 +34,6 @@ from mtpp_dsl.solvers.partition.genetic.brkga import Recipe, evolve
 from mtpp_dsl.solvers.partition.genetic.decoder import Decoder
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify, fits
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

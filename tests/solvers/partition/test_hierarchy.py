@@ -290,7 +290,7 @@ def test_compiled_loops_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     path = random_chain(nodes=14, seed=3)
     problems = [*accepted(range(500, 512)), Problem.create(path, grouped(2, 2), Shared(2.0, between=0.5))]
     plain = [solve(problem) for problem in problems]
-    compiled = INSIDE.compiled(lambda _: None)
+    compiled = INSIDE.compiled()
     monkeypatch.setattr(INSIDE, "pick", lambda *_: compiled)
     for problem, one in zip(problems, plain, strict=True):
         other = solve(problem)

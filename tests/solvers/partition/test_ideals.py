@@ -133,7 +133,7 @@ def test_compiled_loops_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [random_problem(seed, training=seed % 2 == 1) for seed in range(2000, 2040)]
     plain = [solve(problem) for problem in problems]
     for kernel in (GROW, MEASURE, SWEEP):
-        compiled = kernel.compiled(lambda _: None)
+        compiled = kernel.compiled()
         monkeypatch.setattr(kernel, "plain", compiled)
         monkeypatch.setattr(kernel, "pick", lambda *_, compiled=compiled: compiled)
     for problem, one in zip(problems, plain, strict=True):

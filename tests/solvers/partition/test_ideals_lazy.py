@@ -86,7 +86,7 @@ def bounds_of(result: Result) -> list[float]:
 @pytest.fixture
 def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the compiled loop on small problems too."""
-    monkeypatch.setattr(WALK, "plain", WALK.compiled(lambda _: None))
+    monkeypatch.setattr(WALK, "plain", WALK.compiled())
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_the_loop_can_be_left_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [random_problem(seed, training=seed % 3 == 0) for seed in range(5000, 5020)]
     plain = [solve(problem) for problem in problems]
     monkeypatch.setattr(lazy, "CHUNK", 300)
-    monkeypatch.setattr(WALK, "plain", WALK.compiled(lambda _: None))
+    monkeypatch.setattr(WALK, "plain", WALK.compiled())
     for problem, before in zip(problems, plain, strict=True):
         after = solve(problem)
         assert after.status == before.status

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Memory, Pin, Separate
 from mtpp_dsl.contracts import Limits, Progress
@@ -30,7 +31,6 @@ from mtpp_dsl.solvers.partition.annealing.split_moves import Best
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from tests.oracle import optimum
 from tests.solvers.partition.test_ideals import random_problem
 
@@ -72,7 +72,7 @@ def solve(problem: Problem, method: Annealing = QUICK, **limits: object) -> Resu
 
 @pytest.fixture
 def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    function = ORDERED.compiled(lambda _: None)
+    function = ORDERED.compiled()
     monkeypatch.setattr(ORDERED, "pick", lambda *_: function)
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import check_result, loads, verify
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -41,7 +42,6 @@ from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
-from mtpp_dsl.solvers.runtime.compiled import Kernel
 from mtpp_dsl.views.device_types import classify
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems

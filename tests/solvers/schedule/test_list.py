@@ -271,7 +271,7 @@ def test_compiled_is_plain() -> None:
         for kernel in kernels:
             kernel._compiled = kernel._compiled if compiled else None
             if compiled:
-                kernel.compiled(lambda _: None)
+                kernel.compiled()
         found.append([solved(scheduler, problem).cost for problem in problems for scheduler in (Heft, Peft, Etf, Sct)])
     assert found[0] == found[1]
 

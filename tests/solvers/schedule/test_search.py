@@ -79,9 +79,7 @@ def test_the_tree_holds_every_optimum(informed: bool) -> None:
         )
         room = instance.limit * (1 + 1e-6)
         while tree.depth[0] >= 0:
-            BRANCH.compiled(lambda _: None)(
-                field, instance.graph.topological_order, room, np.ones(instance.k), tree, found, 97
-            )
+            BRANCH.compiled()(field, instance.graph.topological_order, room, np.ones(instance.k), tree, found, 97)
         assert min(found.best[0], found.loose[0]) == (np.inf if best is None else pytest.approx(best, rel=2e-9))
 
 
@@ -117,7 +115,7 @@ def test_the_kernel_times_what_it_holds(exclusive: bool) -> None:
         state = state_of(field, order_of(instance, first), first.assignment)
         best = Best(state.order.copy(), state.device.copy(), np.full(1, np.inf))
         random = np.random.default_rng(seed)
-        run = SEARCH.compiled(lambda _: None)
+        run = SEARCH.compiled()
         for _ in range(20):
             noise = random.random(10 * DRAWS)
             run(noise, 500, 0.3, 1.0, moves, field, state, best)
@@ -142,7 +140,7 @@ def test_what_is_over_a_limit_is_never_the_best() -> None:
             best = Best(state.order.copy(), state.device.copy(), np.full(1, np.inf))
             noise = np.random.default_rng(seed).random(20 * DRAWS)
             moves = Moves(orders=0.2, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
-            SEARCH.compiled(lambda _: None)(noise, 300, 1.0, 1e-3, moves, field, state, best)
+            SEARCH.compiled()(noise, 300, 1.0, 1e-3, moves, field, state, best)
             if best.cost[0] < np.inf:
                 assert verify(problem, plan_of(instance, best.order, best.device)) == []
 
