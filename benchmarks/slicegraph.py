@@ -29,7 +29,7 @@ from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 STAGES = (2, 4, 8, 16, 32, 64)
@@ -102,7 +102,7 @@ def programme(k: int = 16) -> None:
 def slice_one(graph: Graph, which: int, k: int) -> tuple[float, float]:
     """Slice one of SliceGraph's orders, by sweeps; return its cost over the simple bound, and the seconds."""
     problem = equal_stages(graph, k)
-    devices = classify(problem)
+    devices = device_types(problem)
     order = next(islice(orders(graph, devices.tensor, 0), which, None))
     start = perf_counter()
     found = Slicer(graph, devices, lambda _: None, dense=0).slice(order)

@@ -1,4 +1,4 @@
-"""Devices as the algorithms see them: classes of equal ones, and what a node costs on each class."""
+"""The types of devices in a problem: sets of devices that no load and no constraint on nodes distinguishes."""
 
 from __future__ import annotations
 
@@ -10,64 +10,69 @@ from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.problem.replication import synchronises
 
-__all__ = ["DeviceClasses", "classify", "fits"]
+__all__ = ["DeviceTypes", "device_types", "fits"]
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceClasses:
-    """Classes of devices that are equal in all that enters a load or forbids a node.
+class DeviceTypes:
+    """Types of devices. Devices of one type are equal in all that enters a load or keeps a node away.
 
     Attributes:
-        members: device numbers by class, in declared order.
-        kind: [k] class of every device.
-        time: [n, classes] running time; ``inf`` where the node may not go.
-        pays: [classes] whether tensors that cross its border are part of its load.
-        memory: [classes] hard limit of the sum of ``graph.memory`` (with room for rounding); ``inf`` without one.
-        overflow: [classes] parameters beyond this are streamed; ``inf`` where none are.
-        copies: [classes] on how many devices at most a stage may run.
-        syncs: [classes] whether these exchange their parameters.
-        tensor: [n] what one crossing of the node's tensor costs.
-        bandwidth: of the streamed parameters.
+        members: the devices of each type, in declared order.
+        of: [devices] the type of each device.
+        time: [nodes, types] running time; ``inf`` where the node may not be.
+        pays: [types] whether a device pays for tensors that it sends or receives.
+        memory: [types] hard limit of the sum of ``graph.memory``, with room for rounding; ``inf`` without a limit.
+        overflow: [types] parameters beyond this size are streamed; ``inf`` where none are.
+        replicas: [types] on how many devices a stage may run at most.
+        syncs: [types] whether the replicas of a stage exchange their parameters.
+        tensor: [nodes] what one transfer of the node's tensor costs (time).
+        bandwidth: at which parameters are streamed and exchanged.
     """
 
     members: tuple[tuple[int, ...], ...]
-    kind: Ints
+    of: Ints
     time: Floats
     pays: Bools
     memory: Floats
     overflow: Floats
-    copies: Ints
+    replicas: Ints
     syncs: Bools
     tensor: Floats
     bandwidth: float
 
+    @property
+    def counts(self) -> Ints:
+        """[types] how many devices there are of each type."""
+        return np.array([len(members) for members in self.members], np.int64)
 
-def classify(problem: Problem) -> DeviceClasses:
-    """Group the devices of a ``shared`` or ``host`` problem."""
+
+def device_types(problem: Problem) -> DeviceTypes:
+    """Return the types of the devices of a problem on ``shared`` or ``host``, numbered by their first devices."""
     time = np.where(problem.allowed, problem.time, np.inf)
     shared = isinstance(problem.interconnect, Shared)
     memory = problem.memory_room
     pays = np.array([shared or device.pays_io for device in problem.devices])
-    groups: dict[tuple[bytes, float, float, bool, int], list[int]] = {}
+    found: dict[tuple[bytes, float, float, bool, int], list[int]] = {}
     for d in range(problem.k):
         rule = problem.replicate[d]
         key = (time[:, d].tobytes(), float(memory[d]), float(problem.overflow_limit[d]), bool(pays[d]), id(rule))
-        groups.setdefault(key, []).append(d)
-    members = tuple(tuple(group) for group in groups.values())
-    first = [group[0] for group in members]
+        found.setdefault(key, []).append(d)
+    members = tuple(map(tuple, found.values()))
+    first = [devices[0] for devices in members]
     rules = [problem.replicate[d] for d in first]
     syncs = [rule is not None and synchronises(rule, problem.graph) for rule in rules]
-    kind = np.empty(problem.k, np.int64)
-    for c, group in enumerate(members):
-        kind[list(group)] = c
-    return DeviceClasses(
+    of = np.empty(problem.k, np.int64)
+    for number, devices in enumerate(members):
+        of[list(devices)] = number
+    return DeviceTypes(
         members=members,
-        kind=frozen(kind, np.int64),
+        of=frozen(of, np.int64),
         time=frozen(time[:, first], np.float64),
         pays=frozen(pays[first], np.bool_),
         memory=frozen(memory[first], np.float64),
         overflow=frozen(problem.overflow_limit[first], np.float64),
-        copies=frozen([1 if rule is None else rule.most for rule in rules], np.int64),
+        replicas=frozen([1 if rule is None else rule.most for rule in rules], np.int64),
         syncs=frozen(syncs & pays[first], np.bool_),
         tensor=problem.tensor_time,
         bandwidth=float(problem.interconnect.bandwidth),
@@ -75,8 +80,8 @@ def classify(problem: Problem) -> DeviceClasses:
 
 
 def fits(problem: Problem, assignment: Ints) -> bool:
-    """Return whether every node may be where it is, and the hard memory limits hold."""
-    devices = classify(problem)
+    """Return whether every node may be where *assignment* has it, and no device's memory is exceeded."""
+    types = device_types(problem)
     used = np.bincount(assignment, weights=problem.graph.memory, minlength=problem.k)
     allowed = problem.allowed[np.arange(problem.graph.n), assignment]
-    return bool(allowed.all() and (used <= devices.memory[devices.kind]).all())
+    return bool(allowed.all() and (used <= types.memory[types.of]).all())

@@ -16,7 +16,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.ideals.loose import take_out
 from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
 from mtpp_dsl.solvers.algorithms.ideals.order import ancestors
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Classes", "Reading", "classes_of"]
 
@@ -69,7 +69,7 @@ class Classes:
 
 
 def classes_of(
-    problem: Problem, devices: DeviceClasses, reading: Reading, keep: int = 0, *, absorb: bool = True
+    problem: Problem, devices: DeviceTypes, reading: Reading, keep: int = 0, *, absorb: bool = True
 ) -> Classes:
     """Return the classes of a problem.
 
@@ -168,7 +168,7 @@ def _tensors(problem: Problem, group: Ints) -> list[tuple[set[int], float]]:
 class _Weights:
     """Sums over the nodes of each group."""
 
-    def __init__(self, problem: Problem, devices: DeviceClasses, group: Ints) -> None:
+    def __init__(self, problem: Problem, devices: DeviceTypes, group: Ints) -> None:
         graph, count = problem.graph, int(group.max(initial=-1)) + 1
         self.group = group
         self.time = np.zeros((count, len(devices.members)))

@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.order import ancestors
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Net", "States", "ceiling", "net_of", "states_of"]
 
@@ -50,19 +50,19 @@ class Net(NamedTuple):
     free: Bools
 
 
-def ceiling(classes: Classes, devices: DeviceClasses) -> float:
+def ceiling(classes: Classes, devices: DeviceTypes) -> float:
     """Return a cost that is above that of every split."""
     time = np.where(np.isfinite(classes.time), classes.time, 0.0).sum()
     streamed = classes.params.sum() / devices.bandwidth if np.isfinite(devices.overflow).any() else 0.0
     return float(time + sum(cost for _, cost in classes.tensors) + streamed) * (1 + 1e-6) or 1.0
 
 
-def net_of(classes: Classes, devices: DeviceClasses, top: float) -> tuple[Net, float, int]:
+def net_of(classes: Classes, devices: DeviceTypes, top: float) -> tuple[Net, float, int]:
     """Return the net, its unit, and *top* in that unit, rounded down. *top* is positive."""
     streams = np.isfinite(devices.overflow).any()
     stream = classes.params / devices.bandwidth if streams else np.zeros(classes.n)
     kept = np.where(np.isfinite(devices.overflow), devices.overflow / devices.bandwidth, stream.sum() + top)
-    copies = np.minimum(devices.copies, [len(group) for group in devices.members])
+    copies = np.minimum(devices.replicas, [len(group) for group in devices.members])
     most_copies = int(copies.max(initial=1))
     terms = (classes.n + len(classes.tensors) + 2) * (1 if most_copies == 1 else 2 * most_copies)
     unit = max(top * terms, float(stream.sum() + kept.max())) / 2.0**BITS
@@ -135,7 +135,7 @@ class States(NamedTuple):
     left: Ints
 
 
-def states_of(devices: DeviceClasses) -> States:
+def states_of(devices: DeviceTypes) -> States:
     """Return all states; componentwise smaller ones come first."""
     members = np.array([len(group) for group in devices.members])
     stride = np.cumprod([1, *(members[:-1] + 1).tolist()]).astype(np.int64)

@@ -11,7 +11,7 @@ from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, measure
 from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Prices", "first_bound"]
 
@@ -68,7 +68,7 @@ class Prices:
         return states.left @ self.price.T, cheapest
 
 
-def first_bound(classes: Classes, devices: DeviceClasses) -> float:
+def first_bound(classes: Classes, devices: DeviceTypes) -> float:
     """Return a number that no split's largest load is below, whatever its order.
 
     The larger of two. The sum of weights over the sum of prices, see :class:`Prices`. And for each class v the least
@@ -85,7 +85,7 @@ def first_bound(classes: Classes, devices: DeviceClasses) -> float:
     best = np.full(classes.time.shape, 0.0)
     for q in range(len(members)):
         cost = classes.time[:, q] + (_kept_or_paid(classes, classes.time[:, q]) if devices.pays[q] else 0.0)
-        best[:, q] = cost / min(int(devices.copies[q]), members[q])
+        best[:, q] = cost / min(int(devices.replicas[q]), members[q])
     return float(max(shares.max(), best.min(axis=1).max())) * (1 - ROUNDING * 1e-3)
 
 

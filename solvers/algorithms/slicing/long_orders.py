@@ -19,7 +19,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block, Slicing
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Cover"]
 
@@ -49,7 +49,7 @@ class Cover:
     """
 
     def __init__(
-        self, graph: Graph, devices: DeviceClasses, order: Ints, kinds: Sequence[int], say: Callable[[str], None]
+        self, graph: Graph, devices: DeviceTypes, order: Ints, kinds: Sequence[int], say: Callable[[str], None]
     ) -> None:
         self._graph, self._devices, self._order, self._kinds, self._say = graph, devices, order, kinds, say
         time = devices.time[order]

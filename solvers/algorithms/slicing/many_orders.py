@@ -17,7 +17,7 @@ from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
 from mtpp_dsl.solvers.algorithms.slicing.pins import Pins
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Programme"]
 
@@ -39,7 +39,7 @@ class Programme:
     def __init__(
         self,
         graph: Graph,
-        devices: DeviceClasses,
+        devices: DeviceTypes,
         paid: Floats,
         places: int,
         steps: float,

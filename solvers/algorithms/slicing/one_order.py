@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Block", "Slicing", "Stages", "any_order", "assignment_of", "fixed_order", "slice_order"]
 
@@ -96,7 +96,7 @@ def _trace(costs: SegmentCosts, stages: Stages, best: list[Floats]) -> list[Bloc
     return blocks[::-1]
 
 
-def assignment_of(blocks: Sequence[Block], order: Ints, devices: DeviceClasses) -> tuple[Ints, tuple[int, ...]]:
+def assignment_of(blocks: Sequence[Block], order: Ints, devices: DeviceTypes) -> tuple[Ints, tuple[int, ...]]:
     """Return [n] the device of every node, and the devices in the order of their blocks, unused ones last."""
     free = [list(members) for members in devices.members]
     assignment = np.empty(len(order), np.int64)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["SegmentCosts", "io_costs"]
 
@@ -61,7 +61,7 @@ class SegmentCosts:
         order: [n] a topological order.
     """
 
-    def __init__(self, graph: Graph, devices: DeviceClasses, order: Ints) -> None:
+    def __init__(self, graph: Graph, devices: DeviceTypes, order: Ints) -> None:
         self._devices = devices
         self._io = io_costs(graph, devices.tensor, order)
         self._io[np.tri(graph.n + 1, k=-1, dtype=bool)] = np.inf

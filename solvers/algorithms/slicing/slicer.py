@@ -10,7 +10,7 @@ from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Slicing, Stages, any_order, fixed_order, slice_order
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["DENSE", "Slicer"]
 
@@ -38,7 +38,7 @@ class Slicer:
     """
 
     def __init__(
-        self, graph: Graph, devices: DeviceClasses, say: Callable[[str], None], *, dense: int | None = None
+        self, graph: Graph, devices: DeviceTypes, say: Callable[[str], None], *, dense: int | None = None
     ) -> None:
         self._graph, self._devices, self._say = graph, devices, say
         if dense is None:
@@ -75,7 +75,7 @@ class Slicer:
                 yield found
 
 
-def _any_order(graph: Graph, devices: DeviceClasses) -> Stages | None:
+def _any_order(graph: Graph, devices: DeviceTypes) -> Stages | None:
     members = [len(group) for group in devices.members]
     entries = np.prod([count + 1.0 for count in members]) * len(members) * (graph.n + 1.0) ** 2
     if len(members) == 1:
@@ -83,7 +83,7 @@ def _any_order(graph: Graph, devices: DeviceClasses) -> Stages | None:
     return any_order(members) if entries <= ANY_ORDER else None
 
 
-def device_sequences(devices: DeviceClasses, order: Ints) -> list[tuple[int, ...]]:
+def device_sequences(devices: DeviceTypes, order: Ints) -> list[tuple[int, ...]]:
     """Return a few orders in which to lay devices of different classes along *order*, as classes.
 
     As declared, by speed, by memory, each both ways, and by where along the order the nodes are that a
@@ -95,7 +95,7 @@ def device_sequences(devices: DeviceClasses, order: Ints) -> list[tuple[int, ...
     place[order] = np.arange(len(order))
     choosy = finite & ~finite.all(axis=1, keepdims=True)
     middle = np.where(choosy, place[:, None], 0.0).sum(axis=0) / np.maximum(choosy.sum(axis=0), 1)
-    declared = devices.kind.tolist()
+    declared = devices.of.tolist()
     keys = (np.arange(len(devices.members)), middle, speed, devices.memory)
     found: dict[tuple[int, ...], None] = {tuple(declared): None, tuple(declared[::-1]): None}
     for key in keys:

@@ -113,7 +113,7 @@ class _Run:
         for d in range(self._problem.k):
             held = np.zeros(self._groups.n, np.bool_)
             held[self._groups.of[plan.assignment == d]] = True
-            self._columns.add(int(self._groups.devices.kind[d]), held)
+            self._columns.add(int(self._groups.devices.of[d]), held)
 
     def _look(self) -> bool:
         """Take a better bound of somebody else; return whether somebody has found a better plan."""
@@ -186,7 +186,7 @@ class _Run:
 
     def _bound(self, proof: Proof) -> Bound:
         names, groups, devices = self._problem.graph.names, self._groups, self._problem.devices
-        most = {devices[d].name: proof.most[kind] for d, kind in enumerate(groups.devices.kind.tolist())}
+        most = {devices[d].name: proof.most[kind] for d, kind in enumerate(groups.devices.of.tolist())}
         weights = {names[groups.members[g][0]]: int(proof.weights[g]) for g in np.flatnonzero(proof.weights).tolist()}
         certificate = Certificate("configuration", {"target": proof.target, "weights": weights, "most": most})
         return Bound(proof.target, "configuration", "trusted", by(), DETAIL, certificate)

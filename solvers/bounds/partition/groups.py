@@ -13,7 +13,7 @@ from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.views.device_types import DeviceClasses, classify
+from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["Groups", "Sizes", "dearest_plan", "groups_of", "sizes_at"]
 
@@ -47,7 +47,7 @@ class Groups:
     memory: Floats
     params: Floats
     tensors: tuple[tuple[tuple[int, ...], float], ...]
-    devices: DeviceClasses
+    devices: DeviceTypes
     parts: tuple[tuple[tuple[int, int], ...], ...]
     convex: Bools
 
@@ -103,7 +103,7 @@ class Sizes:
 
 def groups_of(problem: Problem) -> Groups:
     """Return the groups of a ``shared`` or ``host`` problem: colocated nodes, and each other node by itself."""
-    graph, devices = problem.graph, classify(_near(problem))
+    graph, devices = problem.graph, device_types(_near(problem))
     of = _united(graph.n, (c.nodes for c in problem.of(Colocate)))
     members: list[list[int]] = [[] for _ in range(int(of.max(initial=-1)) + 1)]
     for v, group in enumerate(of.tolist()):
@@ -209,7 +209,7 @@ def _united(n: int, sets: Iterable[Sequence[int]]) -> Ints:
     return np.array([number.setdefault(root(v), len(number)) for v in range(n)], np.int64)
 
 
-def _convexity(problem: Problem, devices: DeviceClasses) -> tuple[tuple[tuple[tuple[int, int], ...], ...], Bools]:
+def _convexity(problem: Problem, devices: DeviceTypes) -> tuple[tuple[tuple[tuple[int, int], ...], ...], Bools]:
     """Return the arcs of each part, and [kinds, parts] whether every device of a kind must be convex in it."""
     graph = problem.graph
     sides = (False, True) if graph.backward.any() else (False,)

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["MOST_NODES", "Instance", "instance_of", "unit_of"]
 
@@ -51,14 +51,14 @@ class Instance(NamedTuple):
 
 def unit_of(problem: Problem, bits: int = BITS) -> float:
     """Return the time of one unit: a power of two, of which all loads sum to about ``2 ** bits``."""
-    devices = classify(problem)
+    devices = device_types(problem)
     total = fsum(devices.time[:, 0]) + fsum(devices.tensor) + fsum(problem.graph.params) / devices.bandwidth
     return ldexp(1.0, frexp(total)[1] - bits) if total > 0 else 1.0
 
 
 def instance_of(problem: Problem, unit: float) -> Instance:
     """Return a problem of at most :data:`MOST_NODES` nodes on equal devices, in units of time."""
-    graph, devices = problem.graph, classify(problem)
+    graph, devices = problem.graph, device_types(problem)
     n, pays = graph.n, bool(devices.pays[0])
     nets: dict[int, int] = {}
     for u in np.flatnonzero(devices.tensor > 0).tolist() if pays else ():

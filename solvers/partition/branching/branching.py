@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.partition.branching.bitsets import MOST_NODES
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Branching"]
 
@@ -57,7 +57,7 @@ class Branching:
             return "branching looks only at plans with an acyclic quotient graph; ask for them by 'constraint acyclic'"
         if problem.graph.backward.any():
             return "branching has no backward part; ideals splits training graphs"
-        if len(classify(problem).members) > 1:
+        if len(device_types(problem).members) > 1:
             return "branching splits over equal devices"
         small, _ = _reduced(problem)
         kept = next(small.of(Colocate), None)

@@ -12,7 +12,7 @@ import numpy as np
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.ideal_cut import CUT, network_of
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Halves", "Node"]
 
@@ -59,7 +59,7 @@ class Halves:
     found: Callable[[Bools, int], None]
 
     def __post_init__(self) -> None:
-        graph, devices = self.problem.graph, classify(self.problem)
+        graph, devices = self.problem.graph, device_types(self.problem)
         n = graph.n
         self._others = self.problem.k - self.first
         self._work = np.asarray(np.floor(devices.time[:, 0] / self.unit), np.int64)

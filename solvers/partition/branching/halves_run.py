@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.branching.bitsets import unit_of
 from mtpp_dsl.solvers.partition.branching.halves import Halves
 from mtpp_dsl.solvers.partition.branching.holding import Holding
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["HalvesRun", "halved"]
 
@@ -33,7 +33,7 @@ DETAIL = (
 
 def halved(problem: Problem) -> bool:
     """Whether the best ideal and its rest are an optimal plan: over two devices, whose memory does not matter."""
-    devices, graph = classify(problem), problem.graph
+    devices, graph = device_types(problem), problem.graph
     binds = fsum(graph.memory) > devices.memory[0] or fsum(graph.params) > devices.overflow[0]
     return problem.k == 2 and not binds
 

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, chain
 from mtpp_dsl.solvers.algorithms.ideals.net import Net, States, ceiling, net_of, states_of
 from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices, first_bound
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP, Ahead, Step, sweep
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["bytes_along", "depth_first", "prepare", "split_along"]
 
@@ -44,7 +44,7 @@ def depth_first(classes: Classes, random: np.random.Generator | None = None) -> 
     return np.array(order, dtype=np.int64)
 
 
-def bytes_along(classes: Classes, devices: DeviceClasses) -> float:
+def bytes_along(classes: Classes, devices: DeviceTypes) -> float:
     """Return how much memory :func:`split_along` takes, about."""
     states = float(np.prod([len(members) + 1.0 for members in devices.members]))
     return (classes.n + 1.0) * (8 * (classes.n // WORD + 1) + 16 * states)
@@ -57,7 +57,7 @@ def prepare(classes: Classes, orders: int, say: Callable[[str], None]) -> None:
 
 def split_along(
     classes: Classes,
-    devices: DeviceClasses,
+    devices: DeviceTypes,
     order: Ints,
     say: Callable[[str], None],
     pause: Callable[[], None],

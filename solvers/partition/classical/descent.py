@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["DESCEND", "Fixed", "State", "fixed_of", "in_sequence", "loads_of", "state_of"]
 
@@ -69,9 +69,9 @@ class State(NamedTuple):
     params: Floats
 
 
-def fixed_of(units: Classes, devices: DeviceClasses, apart: Sequence[Iterable[int]]) -> Fixed:
+def fixed_of(units: Classes, devices: DeviceTypes, apart: Sequence[Iterable[int]]) -> Fixed:
     """Return the fixed part for places that are the devices as declared."""
-    kinds = devices.kind
+    kinds = devices.of
     at: list[list[int]] = [[] for _ in range(units.n)]
     for t, (pins, _) in enumerate(units.tensors):
         for c in pins:

@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, Reading, classes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
 from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
-from mtpp_dsl.views.device_types import DeviceClasses, classify
+from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["UNASKED", "readings", "refuses", "split_orders"]
 
@@ -31,7 +31,7 @@ def refuses(problem: Problem, name: str) -> str | None:
     reason = why_not(problem, name, HONOURS)
     if reason is not None:
         return reason
-    kinds = classify(problem).members
+    kinds = device_types(problem).members
     states = np.prod([len(members) + 1.0 for members in kinds])
     if states > MOST_STATES:
         return (
@@ -66,7 +66,7 @@ def split_orders(
         orders: how many to split.
         contract: makes some classes one before they are ordered.
     """
-    taker, devices = Taker(name, problem, limits, progress), classify(problem)
+    taker, devices = Taker(name, problem, limits, progress), device_types(problem)
     if not problem.acyclic:
         taker.note(UNASKED.format(name))
     termination: Termination = "complete"
@@ -107,7 +107,7 @@ def _orders(classes: Classes, count: int, seed: int) -> Iterator[Ints]:
             yield order
 
 
-def plan_of(problem: Problem, classes: Classes, devices: DeviceClasses, steps: Sequence[Step]) -> Plan:
+def plan_of(problem: Problem, classes: Classes, devices: DeviceTypes, steps: Sequence[Step]) -> Plan:
     """Return the plan that puts each block on a device of its kind, or on several as replicas."""
     free = [list(members) for members in devices.members]
     assignment = np.zeros(problem.graph.n, np.int64)

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.partition.classical.linear import UNASKED
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.solvers.partition.classical.units import apart, is_ordered, units_of
 from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["LocalSearch"]
 
@@ -72,7 +72,7 @@ class _Search:
 
     def __init__(self, taker: Taker, problem: Problem, limits: Limits, progress: Progress) -> None:
         self.taker, self._problem, self._limits, self._say = taker, problem, limits, progress.say
-        devices = classify(problem)
+        devices = device_types(problem)
         self._units = units_of(problem, devices)
         self._apart = apart(problem, self._units)
         self._declared = fixed_of(self._units, devices, self._apart)

@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.partition.classical.scotch_files import graph_file, read_mapping
 from mtpp_dsl.solvers.partition.classical.units import units_of
 from mtpp_dsl.solvers.runtime.results import Taker, why_not
-from mtpp_dsl.views.device_types import DeviceClasses, classify
+from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["Scotch"]
 
@@ -50,7 +50,7 @@ class Scotch:
         reason = why_not(problem, self.name, HONOURS)
         if reason is not None:
             return reason
-        devices = classify(problem)
+        devices = device_types(problem)
         accelerators = _accelerators(devices)
         if len(accelerators) != 1:
             return f"{self.name} fills equal accelerators; there are {len(accelerators) or 'no'} kinds of them here"
@@ -72,7 +72,7 @@ class Scotch:
             raise SolverError(f"scotch is not installed; install it with: {self.available().install}")
         if progress.stopped or limits.remaining <= 0:
             return taker.result()
-        devices = classify(problem)
+        devices = device_types(problem)
         kind = _accelerators(devices)[0]
         units = units_of(problem, devices)
         text = graph_file(problem, units, units.time[:, kind], len(devices.members[kind]))
@@ -97,6 +97,6 @@ def _program() -> str | None:
     return next((program for program in PROGRAMS if which(program) is not None), None)
 
 
-def _accelerators(devices: DeviceClasses) -> list[int]:
+def _accelerators(devices: DeviceTypes) -> list[int]:
     """Return the kinds of devices that pay for their tensors."""
     return np.flatnonzero(devices.pays).tolist()

@@ -11,7 +11,7 @@ from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, classes_of
 from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
 from mtpp_dsl.solvers.partition.classical.linear import readings
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["apart", "is_ordered", "units_of"]
 
@@ -21,7 +21,7 @@ def is_ordered(problem: Problem) -> bool:
     return problem.acyclic or problem.contiguous
 
 
-def units_of(problem: Problem, devices: DeviceClasses) -> Classes:
+def units_of(problem: Problem, devices: DeviceTypes) -> Classes:
     """Return the units of a problem.
 
     Where blocks must come in a sequence, units are the classes of the ideals, with the order that binds all parts
@@ -34,7 +34,7 @@ def units_of(problem: Problem, devices: DeviceClasses) -> Classes:
     return max((classes_of(problem, devices, reading) for reading in binding), key=lambda classes: classes.n)
 
 
-def _groups(problem: Problem, devices: DeviceClasses) -> Classes:
+def _groups(problem: Problem, devices: DeviceTypes) -> Classes:
     graph, group = problem.graph, colocated(problem)
     count = int(group.max(initial=-1)) + 1
     members: list[list[int]] = [[] for _ in range(count)]

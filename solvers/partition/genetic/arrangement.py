@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.partition.genetic.brkga import Bred, evolve
 from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, merged, refuses
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.runtime.results import Ended
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Arrangements", "Mla", "MlaWeighted"]
 
@@ -102,7 +102,7 @@ class Mla(Bred):
         return np.ones(problem.graph.m)
 
     def _search(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        graph, devices = problem.graph, classify(problem)
+        graph, devices = problem.graph, device_types(problem)
         run = Run(self.name, problem, limits, progress)
         run.start()
         slicer = Slicer(graph, devices, progress.say)

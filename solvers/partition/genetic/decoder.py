@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.algorithms.slicing.many_orders import Programme
 from mtpp_dsl.solvers.algorithms.slicing.one_order import Block
 from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["MOST_ENTRIES", "Decoder", "entries"]
 
@@ -46,7 +46,7 @@ class Decoder:
     """
 
     def __init__(self, problem: Problem, say: Callable[[str], None], evaluations: int) -> None:
-        graph, devices = problem.graph, classify(problem)
+        graph, devices = problem.graph, device_types(problem)
         self._graph, self.devices, self._say = graph, devices, say
         self._equal = len(devices.members) == 1
         places = min(problem.k, graph.n) if self._equal else problem.k
@@ -68,7 +68,7 @@ class Decoder:
         """Return [count, places] the classes of the devices in the sequences that *keys* stand for."""
         if self._equal:
             return np.zeros((len(keys), self._places), np.int64)
-        return self.devices.kind[np.argsort(-keys[:, self._graph.n :], axis=1, kind="stable")]
+        return self.devices.of[np.argsort(-keys[:, self._graph.n :], axis=1, kind="stable")]
 
     def costs(self, keys: Floats, below: float = np.inf) -> Floats:
         """Return [count] the least largest load of any slicing of each, ``inf`` where it is not less than *below*."""

@@ -23,7 +23,7 @@ from mtpp_dsl.solvers.partition.ideals.raise_target import Search
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Aside, identity
-from mtpp_dsl.views.device_types import DeviceClasses, classify
+from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["APART", "UNASKED", "Run", "as_verified"]
 
@@ -75,7 +75,7 @@ class Run(Holding):
         self._lift: Callable[[Plan], Plan] = identity
         if contract.accepts(problem) is None:
             self._problem, self._lift = contract.apply(problem)
-        self._devices = as_verified(classify(self._problem), self._problem)
+        self._devices = as_verified(device_types(self._problem), self._problem)
         self._classes: Classes | None = None
 
     def _go(self) -> None:
@@ -184,7 +184,7 @@ def _ignore(_: float) -> None:
     pass
 
 
-def as_verified(devices: DeviceClasses, problem: Problem) -> DeviceClasses:
+def as_verified(devices: DeviceTypes, problem: Problem) -> DeviceTypes:
     """Give every device the memory that the independent check lets it have, so that no plan escapes the bound."""
     first = [group[0] for group in devices.members]
     return replace(devices, memory=problem.memory_limit[first] * (1 + TOLERANCE * (1 + 1e-6)))

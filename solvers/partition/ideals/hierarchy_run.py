@@ -25,7 +25,7 @@ from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types
 from mtpp_dsl.solvers.partition.ideals.pieces import along, pieces
 from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, nested
 from mtpp_dsl.solvers.runtime.reduced import Aside
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["MOST_IDEALS", "NestedRun"]
 
@@ -69,7 +69,7 @@ class NestedRun(Holding):
         link = problem.interconnect
         assert isinstance(link, (Shared, Host))
         self._flat = replace(problem, interconnect=replace(link, between=None))
-        self._devices = as_verified(classify(self._flat), problem)
+        self._devices = as_verified(device_types(self._flat), problem)
         self._types = group_types(problem, self._devices)
         self._choices = choices_of(self._types, self._devices)
         self._guide: Plan | None = None

@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Ideals"]
 
@@ -56,7 +56,7 @@ class Ideals:
         apart = told_apart(flat) or (unlike(problem) if problem.hierarchical else None)
         if apart is not None:
             return apart
-        kinds = classify(flat).members
+        kinds = device_types(flat).members
         states = np.prod([len(members) + 1.0 for members in kinds])
         if states > MOST_STATES:
             return (
@@ -76,7 +76,7 @@ class Ideals:
 
 def told_apart(problem: Problem) -> str | None:
     """Return which devices may be replicas of each other and are not equal under the other constraints, or None."""
-    kind = classify(problem).kind
+    kind = device_types(problem).of
     for rule in problem.of(Replicate):
         members = range(problem.k) if rule.devices is None else rule.devices
         other = next((d for d in members if kind[d] != kind[members[0]]), None)

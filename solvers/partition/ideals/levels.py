@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.constraints import Replicate
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.solvers.partition.ideals.nest import group_types, spreading
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["one_level", "unlike"]
 
@@ -27,7 +27,7 @@ def one_level(problem: Problem) -> Problem:
 
 def unlike(problem: Problem) -> str | None:
     """Return why the groups of *problem* are too many, or not to be spread over, or None."""
-    devices = classify(one_level(problem))
+    devices = device_types(one_level(problem))
     types = group_types(problem, devices)
     wide = spreading(types, devices)
     for kind in types:

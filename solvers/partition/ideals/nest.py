@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "mixed_radix", "nest_of", "spreading"]
 
@@ -82,7 +82,7 @@ class Choice(NamedTuple):
     stride: Ints
 
 
-def nest_of(problem: Problem, devices: DeviceClasses, classes: Classes) -> Nest:
+def nest_of(problem: Problem, devices: DeviceTypes, classes: Classes) -> Nest:
     """Return the weights of *classes* on a hierarchy of *devices*."""
     link = problem.interconnect
     assert isinstance(link, (Shared, Host))
@@ -107,7 +107,7 @@ def nest_of(problem: Problem, devices: DeviceClasses, classes: Classes) -> Nest:
         stream=classes.params / link.bandwidth if bounded.any() else np.zeros(classes.n),
         kept=devices.overflow / link.bandwidth,
         pays=devices.pays,
-        copies=devices.copies,
+        copies=devices.replicas,
         sync=np.outer(devices.syncs, 2 * classes.params / link.bandwidth),
         abroad=np.outer(devices.syncs, 2 * classes.params / link.between),
     )
@@ -128,23 +128,25 @@ def _tensors(problem: Problem, classes: Classes) -> dict[tuple[int, tuple[int, .
     return sizes
 
 
-def group_types(problem: Problem, devices: DeviceClasses) -> list[GroupType]:
+def group_types(problem: Problem, devices: DeviceTypes) -> list[GroupType]:
     """Return the groups of *problem*, those of the same devices together."""
     kinds = len(devices.members)
     by_count: dict[tuple[int, ...], list[int]] = {}
     for g in sorted(set(problem.group.tolist())):
-        count = np.bincount(devices.kind[problem.group == g], minlength=kinds)
+        count = np.bincount(devices.of[problem.group == g], minlength=kinds)
         by_count.setdefault(tuple(count.tolist()), []).append(g)
     return [GroupType(tuple(groups), np.array(count, np.int64)) for count, groups in by_count.items()]
 
 
-def spreading(types: Sequence[GroupType], devices: DeviceClasses) -> list[int]:
+def spreading(types: Sequence[GroupType], devices: DeviceTypes) -> list[int]:
     """Return the kinds of devices of which a block may run on several, in several groups."""
     kinds = range(len(devices.members))
-    return [q for q in kinds if devices.copies[q] > 1 and sum(len(kind.groups) for kind in types if kind.holds[q]) > 1]
+    return [
+        q for q in kinds if devices.replicas[q] > 1 and sum(len(kind.groups) for kind in types if kind.holds[q]) > 1
+    ]
 
 
-def choices_of(types: Sequence[GroupType], devices: DeviceClasses) -> list[Choice]:
+def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[Choice]:
     """Return every choice of groups for what is next in a chain of ideals, cheaper ones to compute first.
 
     Of several groups only one kind of device takes part: others cannot be spread over them.
@@ -153,14 +155,14 @@ def choices_of(types: Sequence[GroupType], devices: DeviceClasses) -> list[Choic
     for y, kind in enumerate(types):
         take = np.zeros(len(types), np.int64)
         take[y] = 1
-        found.append(_choice(take, kind.holds, np.minimum(kind.holds, devices.copies)))
+        found.append(_choice(take, kind.holds, np.minimum(kind.holds, devices.replicas)))
     for q in spreading(types, devices):
         most = [len(kind.groups) if kind.holds[q] else 0 for kind in types]
         for vector in product(*(range(number + 1) for number in most)):
-            if 2 <= sum(vector) <= devices.copies[q]:
+            if 2 <= sum(vector) <= devices.replicas[q]:
                 count = np.zeros(len(devices.members), np.int64)
                 count[q] = min(kind.holds[q] for kind, number in zip(types, vector, strict=True) if number)
-                found.append(_choice(np.array(vector), count, np.minimum(count, devices.copies // sum(vector))))
+                found.append(_choice(np.array(vector), count, np.minimum(count, devices.replicas // sum(vector))))
     return found
 
 

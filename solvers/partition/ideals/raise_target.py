@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, Step, sweep
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.lazy_climb import Climb
 from mtpp_dsl.solvers.partition.ideals.lazy_search import ENDLESS
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Search"]
 
@@ -59,7 +59,7 @@ class Search:
     def __init__(
         self,
         classes: Classes,
-        devices: DeviceClasses,
+        devices: DeviceTypes,
         *,
         most_bytes: float,
         seed: int,

@@ -16,7 +16,7 @@ import numpy as np
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.views.device_types import DeviceClasses
+from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["improve"]
 
@@ -28,7 +28,7 @@ MOVES_WORTH_COMPILING = 3e4
 
 def improve(
     graph: Graph,
-    devices: DeviceClasses,
+    devices: DeviceTypes,
     blocks: Ints,
     kinds: Ints,
     *,
@@ -64,7 +64,7 @@ def improve(
     return best
 
 
-def _state(graph: Graph, devices: DeviceClasses, blocks: Ints, kinds: Ints) -> tuple[Any, ...]:
+def _state(graph: Graph, devices: DeviceTypes, blocks: Ints, kinds: Ints) -> tuple[Any, ...]:
     """Return the arguments of the kernel from ``block`` on."""
     n, k = graph.n, len(kinds)
     readers = np.diff(graph.offsets)

@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.slicing.border_moves import improve
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
-from mtpp_dsl.views.device_types import classify, fits
+from mtpp_dsl.views.device_types import device_types, fits
 
 __all__ = ["SliceGraph"]
 
@@ -129,7 +129,7 @@ class _Search:
 
     def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
         self._problem, self._limits, self._progress = problem, limits, progress
-        self._devices = classify(problem)
+        self._devices = device_types(problem)
         self._slicer = Slicer(problem.graph, self._devices, progress.say)
         self._found: list[_Candidate] = []
         self.termination: Termination = "complete"
@@ -166,7 +166,7 @@ class _Search:
                 graph,
                 self._devices,
                 _ranks(start.sequence)[start.plan.assignment],
-                self._devices.kind[list(start.sequence)],
+                self._devices.of[list(start.sequence)],
                 moves=min(moves * graph.n * min(graph.n, SMALL) // SMALL, MOST_MOVES),
                 heat=heat,
                 random=random,

@@ -14,19 +14,19 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.partition.slicing import border_moves as local_search
 from mtpp_dsl.solvers.partition.slicing.border_moves import improve
-from mtpp_dsl.views.device_types import DeviceClasses, classify, fits
+from mtpp_dsl.views.device_types import DeviceTypes, device_types, fits
 from tests.oracle import plans
 from tests.solvers.partition.test_slicegraph import random_problem, uneven_problems
 from tests.strategies import memory_problems, plain_problems
 
 
-def annealed(problem: Problem, devices: DeviceClasses, blocks: Ints, moves: int = 400, heat: float = 0.3) -> Ints:
+def annealed(problem: Problem, devices: DeviceTypes, blocks: Ints, moves: int = 400, heat: float = 0.3) -> Ints:
     """Anneal with block b on device b."""
     return improve(
         problem.graph,
         devices,
         blocks,
-        devices.kind,
+        devices.of,
         moves=moves,
         heat=heat,
         random=np.random.default_rng(0),
@@ -47,7 +47,7 @@ def test_the_best_state_is_a_plan_and_never_worse(strategy: st.SearchStrategy[Pr
     start = next((p.assignment for p in plans(problem) if in_sequence(problem, p.assignment)), None)
     if start is None:
         return
-    best = annealed(problem, classify(problem), start, heat=data.draw(st.sampled_from([0.01, 1.0])))
+    best = annealed(problem, device_types(problem), start, heat=data.draw(st.sampled_from([0.01, 1.0])))
     assert in_sequence(problem, best)
     assert fits(problem, best)
     assert not verify(problem, Plan.create(problem, best))
@@ -58,7 +58,7 @@ def test_the_best_state_is_a_plan_and_never_worse(strategy: st.SearchStrategy[Pr
 def test_compiled_and_plain_walk_the_same_way(uneven: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled kernel is the plain one: the same moves lead to the same blocks."""
     problem = random_problem(3, 80, uneven=uneven)
-    devices = classify(problem)
+    devices = device_types(problem)
     blocks = np.minimum(np.arange(80) // 16, 4)
     assert in_sequence(problem, blocks)
     found = []
@@ -73,8 +73,8 @@ def test_compiled_and_plain_walk_the_same_way(uneven: bool, monkeypatch: pytest.
 def test_incremental_loads_are_the_loads() -> None:
     """After thousands of moves the kernel's own best value is the evaluated cost of its best blocks."""
     problem = random_problem(7, 50, uneven=False)
-    devices = classify(problem)
-    state = local_search._state(problem.graph, devices, np.zeros(50, np.int64), devices.kind)
+    devices = device_types(problem)
+    state = local_search._state(problem.graph, devices, np.zeros(50, np.int64), devices.of)
     best = np.zeros(50, np.int64)
     noise = np.random.default_rng(1).random((5_000, 4))
     local_search.ANNEAL.plain(noise, np.full(5_000, 0.1), 4, best, *state)
@@ -87,11 +87,11 @@ def test_a_group_moves_where_no_single_node_can() -> None:
     """Two pairs, each joined by a heavy tensor: a pair leaves its block as one, a node alone would pay."""
     graph = Graph.create(["a", "b", "c", "d"], [(0, 1), (2, 3)], work=2.0, output=100.0)
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0))
-    best = annealed(problem, classify(problem), np.zeros(4, np.int64), heat=0.01)
+    best = annealed(problem, device_types(problem), np.zeros(4, np.int64), heat=0.01)
     assert max(loads(problem, best.tolist())) == 4.0
 
 
 def test_one_block_has_no_moves() -> None:
     """With one device, or no node, the blocks are returned as they are."""
     problem = Problem.create(Graph.create(["a"], []), [Device("d")], Shared(1.0))
-    assert annealed(problem, classify(problem), np.zeros(1, np.int64)).tolist() == [0]
+    assert annealed(problem, device_types(problem), np.zeros(1, np.int64)).tolist() == [0]

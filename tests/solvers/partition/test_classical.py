@@ -41,7 +41,7 @@ from mtpp_dsl.solvers.partition.classical.along import depth_first
 from mtpp_dsl.solvers.partition.classical.branches import contract_branches
 from mtpp_dsl.solvers.partition.classical.dpl import Dpl
 from mtpp_dsl.solvers.partition.classical.pipedream import PipeDream
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import random_problem
 from tests.strategies import memory_problems, plain_problems
@@ -116,7 +116,7 @@ def test_dpl_finds_the_best_split_of_its_order(seed: int) -> None:
     """One order: no plan whose blocks follow one another in it costs less."""
     problem = random_problem(seed)
     problem = problem.with_constraints([c for c in problem.constraints if not isinstance(c, Colocate)])
-    classes = classes_of(problem, classify(problem), "forward")
+    classes = classes_of(problem, device_types(problem), "forward")
     order = np.array([v for c in depth_first(classes) for v in classes.members[c]], np.int64)
     if len(order) != classes.n:
         return  # weightless nodes went to their neighbours
@@ -129,7 +129,7 @@ def test_depth_first_order_is_deep_and_topological() -> None:
     """Of two branches, one is finished before the other is begun; the branch given last comes first."""
     graph = Graph.create("sabcdt", [(0, 1), (1, 2), (0, 3), (3, 4), (2, 5), (4, 5)], work=1.0)
     problem = Problem.create(graph, _stages(2), Shared(1.0), constraints=[Acyclic()])
-    classes = classes_of(problem, classify(problem), "forward")
+    classes = classes_of(problem, device_types(problem), "forward")
     names = [graph.names[classes.members[c][0]] for c in depth_first(classes)]
     assert names == ["s", "c", "d", "a", "b", "t"]
 
@@ -154,7 +154,7 @@ def test_pipedream_contracts_branchings() -> None:
     """A chain stays a chain; a branching becomes one class with the node that opens it, but not that which ends it."""
     graph = Graph.create("abcdef", [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5)], work=1.0, output=1.0)
     problem = Problem.create(graph, _stages(4), Shared(100.0), constraints=[Acyclic()])
-    classes = contract_branches(problem, classes_of(problem, classify(problem), "forward"))
+    classes = contract_branches(problem, classes_of(problem, device_types(problem), "forward"))
     assert sorted(classes.members) == [(0,), (1, 2, 3), (4,), (5,)]
     plan = solve(PipeDream(), problem).plan
     assert plan is not None

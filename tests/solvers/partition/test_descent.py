@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, S
 from mtpp_dsl.solvers.partition.classical.local_search import LocalSearch
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.solvers.partition.classical.units import apart, units_of
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum
 from tests.solvers.partition.test_classical import solve, workload
 from tests.solvers.partition.test_ideals import random_problem
@@ -40,7 +40,7 @@ def free(seed: int) -> Problem:
 
 def began(problem: Problem, seed: int = 0) -> tuple[Fixed, State] | None:
     """Return a random state of a problem without an order."""
-    devices = classify(problem)
+    devices = device_types(problem)
     units = units_of(problem, devices)
     others = apart(problem, units)
     fixed = fixed_of(units, devices, others)
@@ -60,7 +60,7 @@ def test_updated_loads_are_the_loads() -> None:
         state_and = began(problem, seed)
         assert state_and is not None
         fixed, state = state_and
-        units = units_of(problem, classify(problem))
+        units = units_of(problem, device_types(problem))
         while DESCEND.plain(1, GAIN, fixed, state):
             moves += 1
             assignment = np.empty(40, np.int64)
@@ -81,7 +81,7 @@ def test_a_local_optimum_is_one() -> None:
         if result.plan is None or result.cost is None:
             continue
         checked += 1
-        for nodes in units_of(problem, classify(problem)).members:
+        for nodes in units_of(problem, device_types(problem)).members:
             for d in range(problem.k):
                 assignment = result.plan.assignment.copy()
                 assignment[list(nodes)] = d

@@ -34,7 +34,7 @@ from mtpp_dsl.solvers.partition.genetic.brkga import Recipe, evolve
 from mtpp_dsl.solvers.partition.genetic.decoder import Decoder
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
-from mtpp_dsl.views.device_types import classify, fits
+from mtpp_dsl.views.device_types import device_types, fits
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 
@@ -130,7 +130,7 @@ def test_slices_are_optimal_for_their_order(strategy: st.SearchStrategy[Problem]
         plan = Plan.create(problem, *assignment_of(blocks, order, decoder.devices))
         assert not verify(problem, plan)
         assert cost_of(problem, plan) == pytest.approx(cost, rel=1e-9, abs=1e-9)
-        swept = Cover(problem.graph, classify(problem), order, kinds.tolist(), silent).slice()
+        swept = Cover(problem.graph, device_types(problem), order, kinds.tolist(), silent).slice()
         assert swept is not None
         assert swept.cost == pytest.approx(cost, rel=1e-9, abs=1e-9)
 

@@ -33,7 +33,7 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import GROW, MEASURE, chain, lat
 from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 
@@ -378,7 +378,7 @@ def test_all_ideals_are_found(seed: int) -> None:
     n = 7
     edges = [(u, v) for u in range(n) for v in range(u + 1, n) if random.random() < 0.3]
     problem = Problem.create(Graph.create([f"v{i}" for i in range(n)], edges, work=1.0), TWO, Shared(1.0))
-    classes = classes_of(problem, classify(problem), "forward")
+    classes = classes_of(problem, device_types(problem), "forward")
     lattice = lattice_of(classes, 1e9, lambda _: None, lambda: None)
     assert lattice is not None
     closed = [m for m in range(2**n) if all(m >> u & 1 or not m >> v & 1 for u, v in classes.before)]

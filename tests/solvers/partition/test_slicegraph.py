@@ -42,7 +42,7 @@ from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
-from mtpp_dsl.views.device_types import classify
+from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
 
@@ -92,7 +92,7 @@ def check_slicing(problem: Problem, order: Ints, found: Slicing | None) -> None:
     """Check that the blocks cover the order and cost what the slicing says."""
     if found is None:
         return
-    assignment, sequence = assignment_of(found.blocks, order, classify(problem))
+    assignment, sequence = assignment_of(found.blocks, order, device_types(problem))
     assert sorted(sequence) == list(range(problem.k))
     assert [block.start for block in found.blocks] == [0, *(block.end for block in found.blocks[:-1])]
     assert max(loads(problem, assignment.tolist())) == pytest.approx(found.cost, rel=1e-9, abs=1e-9)
@@ -102,7 +102,7 @@ def check_slicing(problem: Problem, order: Ints, found: Slicing | None) -> None:
 @given(uneven_problems())
 def test_segment_costs_are_the_loads(problem: Problem) -> None:
     """Every entry is the load of the segment on a device of the class, by the definition."""
-    devices = classify(problem)
+    devices = device_types(problem)
     order = some_orders(problem, 1)[0]
     costs = SegmentCosts(problem.graph, devices, order)
     relaxed = problem.with_constraints([c for c in problem.constraints if isinstance(c, Memory)])
@@ -126,8 +126,8 @@ def test_segment_costs_are_the_loads(problem: Problem) -> None:
 @given(uneven_problems())
 def test_slicing_is_optimal_for_its_order_and_devices(problem: Problem) -> None:
     """Dense and sweep equal the best of all slicings, for devices in declared order."""
-    devices = classify(problem)
-    kinds = devices.kind.tolist()
+    devices = device_types(problem)
+    kinds = devices.of.tolist()
     for order in some_orders(problem):
         expected = all_slicings(problem, order, range(problem.k))
         dense = slice_order(SegmentCosts(problem.graph, devices, order), fixed_order(kinds))
@@ -141,7 +141,7 @@ def test_slicing_is_optimal_for_its_order_and_devices(problem: Problem) -> None:
 @given(uneven_problems())
 def test_slicing_over_all_orders_of_the_devices(problem: Problem) -> None:
     """The programme over sets of devices equals the best over all permutations."""
-    devices = classify(problem)
+    devices = device_types(problem)
     order = some_orders(problem, 1)[0]
     stages = any_order([len(members) for members in devices.members])
     found = slice_order(SegmentCosts(problem.graph, devices, order), stages)
@@ -174,8 +174,8 @@ def test_sweep_is_dense_on_larger_graphs(seed: int, compiled: bool, monkeypatch:
     """Both forms have the same optimum, plain and compiled; below it there is nothing."""
     monkeypatch.setattr(covering, "COVER", Kernel(covering.COVER.plain, 0 if compiled else float("inf")))
     problem = random_problem(seed, 60, uneven=bool(seed % 2))
-    devices = classify(problem)
-    kinds = devices.kind.tolist()
+    devices = device_types(problem)
+    kinds = devices.of.tolist()
     order = some_orders(problem, 1)[0]
     dense = slice_order(SegmentCosts(problem.graph, devices, order), fixed_order(kinds))
     assert dense is not None
@@ -191,13 +191,13 @@ def test_sweep_is_dense_on_larger_graphs(seed: int, compiled: bool, monkeypatch:
 @given(plain_problems(most=5))
 def test_some_order_gives_the_optimum(problem: Problem) -> None:
     """The best slice over all topological orders is the optimum (archer2024, Theorem 4.3)."""
-    devices, graph = classify(problem), problem.graph
+    devices, graph = device_types(problem), problem.graph
     best = float("inf")
     for order in permutations(range(graph.n)):
         position = np.argsort(order)
         if (position[graph.tails] < position[graph.heads]).all():
             costs = SegmentCosts(graph, devices, np.array(order))
-            best = min(best, cost_of(slice_order(costs, fixed_order(devices.kind.tolist()))))
+            best = min(best, cost_of(slice_order(costs, fixed_order(devices.of.tolist()))))
     assert best == pytest.approx(optimum(problem), rel=1e-9, abs=1e-9)
 
 
@@ -227,7 +227,7 @@ def test_sweep_form_solves_what_dense_does() -> None:
     """The slicer gives the same costs in its form for large graphs, up to the orders of devices it tries."""
     for seed in range(4):
         problem = random_problem(seed, 40, uneven=False)
-        devices = classify(problem)
+        devices = device_types(problem)
         for order in some_orders(problem):
             dense, sweep = (Slicer(problem.graph, devices, silent, dense=size).slice(order) for size in (100, 0))
             assert cost_of(dense) == pytest.approx(cost_of(sweep), rel=1e-12)
