@@ -1,4 +1,4 @@
-"""The model of batches: optional intervals by size, and an indicator for every two batches that share a chunk.
+"""Build the CP-SAT model of a batch: optional intervals by size, a literal for every two batches that share a chunk.
 
 Imported in the process of CP-SAT alone: ortools and highspy cannot be loaded into one process.
 """
@@ -19,15 +19,15 @@ __all__ = ["BatchModel"]
 
 
 class BatchModel:
-    """A CP-SAT model of a request that has been narrowed.
+    """A CP-SAT model of a batched request whose time windows have been computed.
 
-    A batch that there is not has no length, and nothing waits for it.
+    A batch that is absent from the solution has length 0, and nothing waits for it.
 
     Args:
         request: its ``head`` and ``tail`` hold longest paths, and ``duration`` is ``NEVER`` wherever no batch can be.
 
     Attributes:
-        model: the model; its objective is the end of everything.
+        model: the model; its objective is the makespan.
     """
 
     def __init__(self, request: BatchRequest) -> None:
@@ -53,7 +53,7 @@ class BatchModel:
             self._hint(request.hint)
 
     def _spread(self) -> list[Spread]:
-        """Return how the chunks of every task are spread; tasks that stay together share theirs."""
+        """Return literals for how the chunks of every task are split; colocated tasks share theirs."""
         request = self.request
         shared: dict[int, Spread] = {}
         for group in np.unique(request.together).tolist():
@@ -63,12 +63,12 @@ class BatchModel:
         return [shared[group] for group in request.together.tolist()]
 
     def _length(self, v: int, d: int) -> Any:
-        """Return what the batch of a task on a device takes as an expression; 0 if there is none."""
+        """Return the duration of the batch of a task on a device as an expression; 0 if there is no batch."""
         duration = self.request.duration[v, d].tolist()
         return sum(duration[p] * there for p, there in self._spreads[v].sizes[d].items())
 
     def _times(self) -> None:
-        """Give every batch a start and an end, within what the longest paths leave."""
+        """Give every batch a start and an end within its time window."""
         request, model = self.request, self.model
         for v, spread in enumerate(self._spreads):
             starts: dict[int, Any] = {}
@@ -88,7 +88,7 @@ class BatchModel:
             self._end.append(ends)
 
     def _devices(self) -> None:
-        """Let every device run one batch at a time, and the end wait for its work."""
+        """Let every device run one batch at a time, and the makespan cover the work of each device."""
         request, model = self.request, self.model
         for d in range(request.k):
             busy = [v for v, spread in enumerate(self._spreads) if d in spread.sizes and request.alone[v, d].any()]
@@ -104,12 +104,12 @@ class BatchModel:
                 model.add(work + self._aside(busy, d) <= self._end_of_all)
 
     def _aside(self, tasks: list[int], d: int) -> int:
-        """Return what must pass before and after any of *tasks* on a device; 0 where that is known of some only."""
+        """Return the least time before and after any of *tasks* on a device; 0 where only some are bounded."""
         aside = int(self.request.head[tasks, d].min() + self.request.tail[tasks, d].min())
         return aside if aside <= self.request.at_least else 0
 
     def _edge(self, e: int) -> None:
-        """Let batches that share a chunk wait for each other, and for the transfer between their devices."""
+        """Let a batch wait for every batch that it shares a chunk with, and for the transfer between devices."""
         request, model = self.request, self.model
         u, v = int(request.tails[e]), int(request.heads[e])
         before, after = self._spreads[u], self._spreads[v]
@@ -130,7 +130,7 @@ class BatchModel:
             model.add_bool_or(~after.here[f], *(both for (_, other), both in shares.items() if other == f))
 
     def _moves(self, e: int, d: int, f: int, fixed: int, growing: int) -> Any:
-        """Return a literal for: the batches of an edge's ends on two devices share a chunk; None if they never do."""
+        """Return a literal that two batches of an edge, on two devices, share a chunk; None if they never do."""
         request, model = self.request, self.model
         u, v = int(request.tails[e]), int(request.heads[e])
         before, after = self._spreads[u], self._spreads[v]
@@ -162,14 +162,14 @@ class BatchModel:
         return both
 
     def _and(self, one: Any, other: Any) -> Any:
-        """Return a literal that is true where both are."""
+        """Return a literal that is true if both are true."""
         both = self.model.new_bool_var("")
         self.model.add_bool_or(both, ~one, ~other)
         self._both.append((both, [(one, other, 1)]))
         return both
 
     def _barrier(self) -> None:
-        """Let every batch of a task wait for all batches of those that it reads (ghannane2023, 3.3 as printed)."""
+        """Let every batch of a task wait for all batches of its predecessors (ghannane2023, 3.3 as published)."""
         request, model = self.request, self.model
         for u in sorted(set(request.tails.tolist())):
             self._last[u] = model.new_int_var(0, request.cutoff, "")
@@ -180,7 +180,7 @@ class BatchModel:
                 model.add(self._start[v][f] >= self._last[u]).only_enforce_if(here)
 
     def _constraints(self) -> None:
-        """Hold the memories, tasks apart, and alike devices in order."""
+        """Add the rows of memory, of conflict sets, and of the order of identical devices."""
         request, model = self.request, self.model
         for d, room in enumerate(request.capacity.tolist()):
             here = [v for v, spread in enumerate(self._spreads) if d in spread.sizes]
@@ -203,7 +203,7 @@ class BatchModel:
             model.add(sum(self._does(by, d) for d in more) >= sum(self._does(by, d) for d in less))
 
     def _does(self, by: str, d: int) -> Any:
-        """Return how much a device does, by a measure of :mod:`mtpp_dsl.views.symmetry`."""
+        """Return the work of a device as an expression, by a measure of :mod:`mtpp_dsl.views.symmetry`."""
         match by:
             case "tasks":
                 return sum(spread.here.get(d, 0) for spread in self._spreads)
@@ -213,9 +213,9 @@ class BatchModel:
                 return sum(takes[d] for takes in self._takes if d in takes)
 
     def _order_chunks(self) -> None:
-        """Order the chunks that no pin tells apart by the device that runs them of some task.
+        """Break the symmetry of chunks without different pins: order them by the device that runs them of one task.
 
-        Renaming chunks changes nothing but their names, and so does not change how much any device does.
+        Renaming chunks changes nothing but their names, so it changes the work of no device.
         """
         first = self._telling()
         if first is None:
@@ -227,12 +227,12 @@ class BatchModel:
                     self.model.add_bool_or(~there, *lesser)
 
     def _telling(self) -> Spread | None:
-        """Return the spread with the most ways to part chunks; None if there is none."""
+        """Return the split with the most ways to divide the chunks; None if there is none."""
         free = [spread for spread in dict.fromkeys(self._spreads) if spread.parts]
         return max(free, key=lambda spread: sum(map(len, spread.sizes.values())), default=None)
 
     def _hint(self, hint: BatchSolution) -> None:
-        """Tell where to look first, with the chunks in order."""
+        """Give CP-SAT a hint, with the chunks in the order that the symmetry breaking asks for."""
         model, first = self.model, self._telling()
         device = hint.device.copy()
         if first is not None:
@@ -265,7 +265,7 @@ class BatchModel:
         model.add_hint(self._end_of_all, max(ends))
 
     def read(self, value: Any) -> BatchSolution:
-        """Return the solution; *value* gives the value of a variable."""
+        """Return the solution; *value* returns the value of a variable."""
         device = [spread.read(value) for spread in self._spreads]
         start = np.zeros((self.request.n, self.request.k), np.int64)
         for v, starts in enumerate(self._start):

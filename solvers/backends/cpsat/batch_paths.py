@@ -1,4 +1,4 @@
-"""Longest paths over batches: what no schedule is faster than, and which batches cannot be."""
+"""Compute longest paths over batches: the time windows of batches, and which batches cannot be in time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["narrowed_batches"]
 
 
 def narrowed_batches(request: BatchRequest) -> BatchRequest | None:
-    """Return *request* with its longest paths, and ``NEVER`` for batches that cannot be in time.
+    """Return *request* with its time windows, and ``NEVER`` for batches that cannot be in time.
 
-    Every chunk of a task comes from some batch of each task that it reads, and goes to one of each that reads it: a
-    batch starts no earlier, and the end is no nearer, than by the longest path of least durations. Loses no answer that
-    ends by the cutoff; None if there is none.
+    Every chunk of a task comes from some batch of each predecessor and goes to one of each successor. So a batch starts
+    no earlier than the longest path of least durations to it, and the makespan is no sooner than that path after its
+    end. Every solution within the cutoff is kept; returns None if there is none.
     """
     order = ordered(request.n, request.tails, request.heads)
     menu = _agreed(request.together, _pinned(request))
@@ -40,7 +40,7 @@ def narrowed_batches(request: BatchRequest) -> BatchRequest | None:
 
 
 def _pinned(request: BatchRequest) -> Bools:
-    """Return [n, k, chunks + 1] the batches of which there is a time, of pinned tasks those that the pins leave."""
+    """Return [n, k, chunks + 1] which batches have a duration and agree with the pins of their task."""
     counts = (request.pins[:, :, None] == np.arange(request.k)).sum(axis=1)
     free = (request.pins < 0).any(axis=1)
     left: Bools = np.arange(request.chunks + 1) == counts[:, :, None]
@@ -50,20 +50,20 @@ def _pinned(request: BatchRequest) -> Bools:
 
 
 def _agreed(together: Ints, menu: Bools) -> Bools:
-    """Return the batches that all tasks of the class of each can have."""
+    """Return the batches that every task of the same colocation class can have."""
     common = np.ones((int(together.max(initial=-1)) + 1, *menu.shape[1:]), np.bool_)
     np.logical_and.at(common, together, menu)
     return common[together]
 
 
 def _least(request: BatchRequest, menu: Bools) -> Ints:
-    """Return [n, k] the least duration of a batch; ``NEVER`` where there is none."""
+    """Return [n, k] the least duration of a batch; ``NEVER`` where no batch can be."""
     least: Ints = np.where(menu, request.duration, NEVER)[:, :, 1:].min(axis=2)
     return least
 
 
 def _carried(request: BatchRequest) -> Ints:
-    """Return [rows, k, k] what one chunk takes."""
+    """Return [rows, k, k] the transfer time of one chunk."""
     carried: Ints = np.minimum(request.fixed + request.growing, NEVER)
     return carried
 
@@ -93,7 +93,7 @@ def _tails(request: BatchRequest, menu: Bools, order: Sequence[int]) -> Ints:
 
 
 def _complete(ends: Ints, menu: Bools, chunks: int) -> int:
-    """Return the least time by which batches of these ends [k, chunks + 1] can make up all chunks, or ``NEVER``."""
+    """Return the least time by which batches that end at [k, chunks + 1] can cover all chunks, or ``NEVER``."""
     times = np.unique(ends[:, 1:][menu[:, 1:]]).tolist()
     low, high = 0, len(times)
     while low < high:
@@ -106,7 +106,7 @@ def _complete(ends: Ints, menu: Bools, chunks: int) -> int:
 
 
 def _adds_up(menu: Bools, none: Bools, chunks: int) -> bool:
-    """Return whether batch sizes, one of each row of *menu*, or 0 where *none* may be, add up to *chunks*."""
+    """Return whether batch sizes, one of each row of *menu* (or 0 where *none* allows it), sum to *chunks*."""
     reached = 1
     for sizes, nothing in zip(menu, none.tolist(), strict=True):
         before, reached = reached, reached if nothing else 0

@@ -1,4 +1,4 @@
-"""A batched throughput as a request, and a solution as a plan."""
+"""Turn a batched problem into a request in whole numbers, and a solution into a plan."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
 
 @dataclass(frozen=True, eq=False)
 class WholeBatches:
-    """A problem in whole numbers.
+    """A batched problem in whole numbers.
 
     Attributes:
-        instance: the problem.
-        scale: what a unit of time is.
-        request: what CP-SAT is asked.
-        complete: whether every problem that has a plan has one by the request's cutoff.
+        instance: the problem as arrays.
+        scale: what one unit of the model's time is worth.
+        request: for CP-SAT.
+        complete: whether a plan within the request's cutoff exists wherever the problem has a plan at all.
     """
 
     instance: BatchInstance
@@ -38,7 +38,7 @@ class WholeBatches:
     complete: bool
 
     def plans(self, solution: BatchSolution) -> list[Plan]:
-        """Return the plan that *solution* means, in its order and exact times."""
+        """Return the plan with the devices and the order of *solution*, in exact times."""
         problem, priority = self.instance.problem, self._priority(solution)
         if self.request.barrier:
             return [behind_barriers(problem, solution.device, priority)]
@@ -53,7 +53,7 @@ class WholeBatches:
         return bool((used > self.instance.limit * (1 + 1e-12)).any())
 
     def _priority(self, solution: BatchSolution) -> Floats:
-        """Return [n, k] places in the order of starts; of what is at one moment, the shorter comes first."""
+        """Return [n, k] ranks of batches by start; among equal starts the shorter batch comes first."""
         n, k = solution.start.shape
         counts = (solution.device[:, :, None] == np.arange(k)).sum(axis=1)
         takes = np.take_along_axis(self.request.duration, counts[:, :, None], axis=2)[:, :, 0]
@@ -76,16 +76,16 @@ def lower_batches(
     within: float = inf,
     barrier: bool = False,
 ) -> WholeBatches:
-    """Return *problem* in whole numbers.
+    """Turn *problem* into whole numbers.
 
     Args:
         problem: a batched throughput.
-        plan: one that is known; the request is then for plans that cost no more, and starts from it.
-        strict: whether memory limits hold to the last byte, or as far as the independent check lets them be passed:
-            strictly for plans, not for bounds.
-        at_least: a cost that no plan is below.
-        within: the request is for plans that cost no more.
-        barrier: whether all batches of a node end before any of a node that reads it starts; also in *plan*.
+        plan: a known plan: the request is for plans that cost no more, and the search starts from it.
+        strict: True for plans: memory limits hold to the last byte. False for bounds: limits are as loose as the
+            independent check, so that no plan that it accepts is excluded.
+        at_least: a lower bound on the cost of every plan.
+        within: the request is for plans that cost no more than this.
+        barrier: whether all batches of a node end before any batch of its successors starts; *plan* has to keep it too.
     """
     instance = BatchInstance.of(problem)
     longest = _serial(instance) if plan is None else evaluate(problem, plan).cost
@@ -129,12 +129,12 @@ def lower_batches(
 def behind_barriers(problem: Problem, device: Ints, priority: Floats) -> Plan:
     """Return the earliest plan in which every batch waits for all batches of the nodes that it reads.
 
-    As :func:`mtpp_dsl.plans.batches.timed`, with the precedence of ghannane2023, (3.3), as printed.
+    Like :func:`mtpp_dsl.plans.batches.timed`, with the precedence rows of ghannane2023, (3.3), as published.
 
     Args:
         problem: a batched throughput.
         device: [n, chunks].
-        priority: [n, devices] of batches, none before those that it waits for.
+        priority: [n, devices] ranks of batches; no batch comes before one that it waits for.
     """
     batching, graph, k = problem.batching, problem.graph, problem.k
     counts = (device[:, :, None] == np.arange(k)).sum(axis=1)
@@ -165,7 +165,7 @@ def behind_barriers(problem: Problem, device: Ints, priority: Floats) -> Plan:
 
 
 def _serial(instance: BatchInstance) -> float:
-    """Return when everything has ended if nothing ever overlaps, wherever it runs."""
+    """Return an upper bound on the makespan: everything runs one after another, on the slowest device."""
     work = np.where(np.isfinite(instance.time), instance.time, 0.0).max(axis=2).sum()
     carried = instance.fixed + instance.chunks * instance.growing
     longest = np.where(np.isfinite(carried), carried, 0.0).max(axis=(1, 2), initial=0.0)

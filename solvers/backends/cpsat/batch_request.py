@@ -1,4 +1,4 @@
-"""What CP-SAT is asked about batches, and what it answers: whole numbers, of a whole problem or a module alike."""
+"""Requests about batches and their solutions, in whole numbers, for a whole problem or one module of it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["BatchRequest", "BatchSolution"]
 
 @dataclass(frozen=True, eq=False)
 class BatchSolution:
-    """Where every chunk runs, and when every batch.
+    """A solution: the device of every chunk, and the start of every batch.
 
     Attributes:
         device: [n, chunks].
-        start: [n, k] of the batch of a task on a device; of no use where there is none.
+        start: [n, k] of the batch of a task on a device; meaningless where there is none.
     """
 
     device: Ints
@@ -25,26 +25,26 @@ class BatchSolution:
 
 @dataclass(frozen=True, eq=False)
 class BatchRequest:
-    """Tasks whose chunks are to be spread over devices, in at most one batch of a task on each.
+    """Tasks whose chunks are to be split over devices, with at most one batch of a task on each device.
 
     Attributes:
         duration: [n, k, chunks + 1] of a batch of so many chunks; ``NEVER`` where it may not run, 0 for none.
         alone: [n, k, chunks + 1] whether no other batch may run beside that one on its device.
         tails, heads: [m] of the edges.
-        row, fixed, growing: [m], [rows, k, k] twice: edge e takes ``fixed[row[e], d, f]`` from d to f, ``NEVER`` where
-            no way leads, and ``growing[row[e], d, f]`` for every chunk that both batches have; zero within a device.
+        row, fixed, growing: [m], [rows, k, k] twice: a transfer of edge e from d to f takes ``fixed[row[e], d, f]``
+            (``NEVER`` without a path), and ``growing[row[e], d, f]`` for every chunk that both batches have; zero
+            within a device.
         barrier: whether all batches of a task end before any batch of a task that reads it starts.
-        cutoff: the answer is to end by then; also what everything is pruned by.
-        at_least: what is known that no answer can end before.
-        weights, share: [n] what a task takes of every device that runs a batch of it, and for every chunk beside.
-        capacity: [k] what devices hold; ``NEVER`` without a limit.
-        together: [n] class of every task; those of a class run every chunk on the same device.
-        apart: lists of tasks of which no two may run a chunk on the same device.
-        pins: [n, chunks] where chunks have to run; -1 where that is free.
-        ranks: which devices do at least as much as which others; their batches are of the same durations.
-        head, tail: [n, k] a batch does not start before on that device, and the end of everything is no sooner after
-            its end.
-        hint: where to look first; need not be feasible.
+        cutoff: solutions have to end by then; everything is pruned by it.
+        at_least: a lower bound on the makespan.
+        weights, share: [n] memory of a task on every device that runs a batch of it, and for every chunk there.
+        capacity: [k] memory of devices; ``NEVER`` without a limit.
+        together: [n] colocation class of every task; tasks of a class run every chunk on the same device.
+        apart: conflict sets: lists of tasks of which no two may run a chunk on the same device.
+        pins: [n, chunks] the device that a chunk has to run on; -1 for any.
+        ranks: which devices do at least as much as which others; their batches have the same durations.
+        head, tail: [n, k] the earliest start of a batch on a device, and the least time from its end to the makespan.
+        hint: where the search looks first; need not be feasible.
     """
 
     duration: Ints

@@ -1,4 +1,4 @@
-"""How the chunks of a task are spread over devices, as literals of a CP-SAT model."""
+"""How the chunks of a task are split over devices, as literals of a CP-SAT model."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["Spread", "classes_of_chunks"]
 
 
 class Spread:
-    """Literals for the devices of the chunks of some task, and for the sizes of its batches.
+    """Literals for the devices of the chunks of a task, and for the sizes of its batches.
 
     Args:
         model: the CP-SAT model.
-        menu: [k, chunks + 1] the sizes there can be on every device; at least one device has one above 0.
-        pins: [chunks] where chunks have to run; -1 where that is free.
+        menu: [k, chunks + 1] which sizes a batch can have on every device; some device has a size above 0.
+        pins: [chunks] the device that a chunk has to run on; -1 for any.
 
     Attributes:
         on: [chunks] by device, that the chunk is there.
         sizes: by device, by size, that there is a batch of so many chunks.
         here: by device, that there is a batch.
-        parts: whether two chunks may be on two devices, and which is where is not told by pins.
+        parts: whether the chunks may be divided between two devices in a way that the pins do not determine.
     """
 
     def __init__(self, model: Any, menu: Bools, pins: Ints) -> None:
@@ -49,7 +49,7 @@ class Spread:
         self._chunks(model)
 
     def _size(self, model: Any, d: int, sizes: list[int]) -> None:
-        """Make the literals of a device."""
+        """Create the literals of a device."""
         if self._true is not None:
             self.sizes[d] = {self.chunks: self._true}
             self.here[d] = self._true
@@ -61,7 +61,7 @@ class Spread:
             model.add_exactly_one(*literals, ~self.here[d])
 
     def _chunks(self, model: Any) -> None:
-        """Put every chunk on one device, as many on each as its batch has."""
+        """Put every chunk on one device, and as many on each device as its batch has."""
         if not self.parts or len(self.sizes) == 1:
             self.on = [dict(self.here) for _ in range(self.chunks)]
             if len(self.sizes) > 1:
@@ -90,7 +90,7 @@ class Spread:
         return sum(p * there for p, there in self.sizes[d].items())
 
     def pairs(self, after: Spread, d: int, f: int) -> list[tuple[Any, Any, int]]:
-        """Return literals of a chunk on *d* here and on *f* in another spread, and how many chunks share them."""
+        """Return literals that a chunk is on *d* here and on *f* in another split, and how many chunks share them."""
         found: dict[tuple[int, int], tuple[Any, Any, int]] = {}
         for one, other in zip(self.on, after.on, strict=True):
             if d in one and f in other:
@@ -99,9 +99,9 @@ class Spread:
         return list(found.values())
 
     def both(self, after: Spread, d: int, f: int) -> Any:
-        """Return the literal that some chunk is on *d* here and on *f* there, for two devices of which one is; or None.
+        """Return a literal that some chunk is on *d* here and on *f* in the other split, or None.
 
-        There is one where all chunks are on the one device, or pins tell all places.
+        It exists where all chunks are on one device here or there, or the pins determine every device.
         """
         if self._pinned and after._pinned:
             return self.here[d]
@@ -113,7 +113,7 @@ class Spread:
         return len(self.sizes) == 1 and d in self.sizes
 
     def values(self, device: list[int], sizes: list[int]) -> Iterator[tuple[Any, bool]]:
-        """Yield literals and what they are if the chunks run on *device*, so many on each."""
+        """Yield literals and their values if the chunks run on *device*, so many on each."""
         if self._pinned or len(self.sizes) == 1:
             return
         for there, place in zip(self.on, device, strict=True):
@@ -128,6 +128,6 @@ class Spread:
 
 
 def classes_of_chunks(pins: Ints) -> list[list[int]]:
-    """Return the chunks that no pin tells apart, in lists."""
+    """Return lists of chunks with equal pins, which are interchangeable."""
     _, classes = np.unique(pins, axis=1, return_inverse=True)
     return [np.flatnonzero(classes.reshape(-1) == number).tolist() for number in range(int(classes.max()) + 1)]

@@ -1,4 +1,4 @@
-"""One call of a method that solves by CP-SAT: asks, takes what is found, and says what is proved."""
+"""Run one method that solves by CP-SAT: ask, report what is found, and turn what is proved into a bound."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ S = TypeVar("S")
 
 
 class Whole(Protocol[S]):
-    """A problem in whole numbers: see :class:`mtpp_dsl.solvers.backends.cpsat.sample_problem.Whole`."""
+    """The protocol of a problem in whole numbers: see :class:`mtpp_dsl.solvers.backends.cpsat.sample_problem.Whole`."""
 
     @property
     def scale(self) -> Scale: ...
@@ -36,7 +36,7 @@ class Whole(Protocol[S]):
 
 
 class Lower(Protocol[S]):
-    """Turns a problem into whole numbers: see :func:`mtpp_dsl.solvers.backends.cpsat.sample_problem.lower`."""
+    """The protocol of what turns a problem into whole numbers: see :func:`.sample_problem.lower`."""
 
     def __call__(
         self, problem: Problem, plan: Plan | None = None, *, strict: bool = False, at_least: float = 0.0

@@ -1,4 +1,4 @@
-"""Which constraints of a problem without a plan clash: each is left out in turn."""
+"""Find constraints that clash in a problem without a plan, by leaving out each in turn."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ALL, EACH = 30.0, 5.0
 def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any] = lower) -> Infeasibility:
     """Return constraints of *problem*, known to have no plan, that cannot hold together.
 
-    What the rest has no plan without stays left out. ``minimal`` is True if every question was answered in time: then
-    the rest without any one of them has a plan. What says which batches there are stays: without it there are others.
-    *makes* turns a problem into what CP-SAT is asked.
+    A constraint without which there is still no plan stays left out. ``minimal`` is True if every question was answered
+    in time: then leaving out any one of the returned constraints gives a plan. Constraints on the sizes of batches are
+    never left out, since they define which batches there are. *makes* turns a problem into a request for CP-SAT.
     """
     budget = limits.within(ALL, gap=0.999, start=None)
     stay = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks))]
@@ -51,7 +51,7 @@ def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any
 
 
 def _has_plan(engine: Engine, makes: Lower[Any], problem: Problem, budget: Limits, progress: Progress) -> bool | None:
-    """Return whether *problem* has a plan, or None if that took too long to tell."""
+    """Return whether *problem* has a plan, or None if the time was too short to tell."""
     if quick(problem) is not None:
         return False
     whole = makes(problem)

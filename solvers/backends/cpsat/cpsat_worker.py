@@ -1,4 +1,4 @@
-"""The process that runs CP-SAT: requests on its standard input."""
+"""The process that runs CP-SAT: it reads requests from its standard input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Question: TypeAlias = Request | BatchRequest
 
 
 class _Worker:
-    """Answers requests one after another; hears in between that it should stop."""
+    """Answers requests one after another, and stops one when told."""
 
     def __init__(self, source: BinaryIO, out: BinaryIO) -> None:
         self._source, self._out = source, out
@@ -111,7 +111,7 @@ class _Worker:
         return _read(solver, status, model, monotonic() - began)
 
     def found(self, number: int, model: Model | BatchModel, value: int, callback: Any) -> None:
-        """Pass a solution on."""
+        """Send a solution to the process that asked."""
         self._tell("plan", number, value, model.read(callback.value))
 
 
@@ -129,7 +129,7 @@ class _Unknown(Exception):
 
 
 def _model(request: Question) -> Model | BatchModel | None:
-    """Return the model of a request; None if nothing ends by its cutoff."""
+    """Return the model of a request; None if no solution ends within its cutoff."""
     if isinstance(request, BatchRequest):
         batches = narrowed_batches(request)
         return None if batches is None else BatchModel(batches)
@@ -138,7 +138,7 @@ def _model(request: Question) -> Model | BatchModel | None:
 
 
 def _set(parameters: Any, effort: Effort, wordy: bool) -> None:
-    """Set parameters: those of the user first, as reading text forgets all others."""
+    """Set parameters, those of the user first: reading text resets all others."""
     known = [name for name in dir(parameters) if name.islower() and name[0] != "_"]
     known = [name for name in known if not callable(getattr(parameters, name))]
     lines = []
@@ -160,7 +160,7 @@ def _set(parameters: Any, effort: Effort, wordy: bool) -> None:
 
 
 def _forms(value: object) -> tuple[str, str]:
-    """Return a value as protocol buffers read it: as a number, a word or a truth, and as text."""
+    """Return a value in the forms that protocol buffers read: as a number, a word or a boolean, and as text."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text, f'"{text}"'
 
@@ -177,7 +177,7 @@ def _read(solver: Any, status: int, model: Model | BatchModel, seconds: float) -
 
 
 def main() -> None:
-    """Answer requests; what is printed on the way goes to the standard error."""
+    """Answer requests until the input ends; anything printed on the way goes to the standard error."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _Worker(sys.stdin.buffer, out).run()

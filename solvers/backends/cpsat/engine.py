@@ -1,4 +1,4 @@
-"""Processes of CP-SAT: started once, asked many times."""
+"""Processes of CP-SAT: each is started once and answers many requests."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ News: TypeAlias = Callable[[int | None, S | None, int | None], None]
 
 
 def by() -> str:
-    """Return the name of the solver and its version, for bounds."""
+    """Return the name and version of the solver, for bounds."""
     return f"cp-sat {availability().version}".rstrip()
 
 
 class Engine:
-    """One process of CP-SAT, started when first asked; use it as a context, or close it.
+    """One process of CP-SAT, started with its first request; use it as a context, or close it.
 
-    Not for two threads at a time; see :class:`Pool`.
+    It serves one thread at a time; see :class:`Pool` for several.
     """
 
     def __init__(self) -> None:
@@ -53,14 +53,14 @@ class Engine:
         news: News[S] | None = None,
         log: Callable[[str], None] | None = None,
     ) -> Reply[S]:
-        """Return the answer to a request.
+        """Solve a request.
 
         Args:
-            request: what is asked.
+            request: what to solve.
             effort: limits; None for none, on one thread.
-            stopped: asked many times a second whether to stop with what there is.
-            news: hears of solutions and bounds as they are found.
-            log: hears the lines of CP-SAT's log.
+            stopped: called many times a second; True stops the search with what it has.
+            news: called with solutions and bounds as they are found.
+            log: called with the lines of CP-SAT's log.
 
         Raises:
             SolverError: ortools is not installed, or its process died.
@@ -91,7 +91,7 @@ class Engine:
 
 
 class _Wait(Generic[S]):
-    """Waits for one answer."""
+    """Waits for one reply."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class _Wait(Generic[S]):
         process.tell("solve", number, request, effort, log is not None)
 
     def answer(self) -> Reply[S]:
-        """Return the answer, or what is known when it does not come in time."""
+        """Return the reply, or the best solution and bound so far if it does not come in time."""
         again = inf
         while True:
             message = self._process.hear(LOOK)
@@ -131,7 +131,7 @@ class _Wait(Generic[S]):
                 return Reply("unknown" if value is None else "feasible", value, self._bound, solution)
 
     def _take(self, kind: str, _: int, *values: Any) -> Reply[S] | None:
-        """Take a message; return the answer if it is that."""
+        """Handle a message; return the reply if it is one."""
         match kind:
             case "done":
                 answer: Reply[S] = values[0]
@@ -179,7 +179,7 @@ class Pool:
         stopped: Callable[[], bool] = lambda: False,
         news: News[S] | None = None,
     ) -> Future[Reply[S]]:
-        """Return the answer to come; requests wait their turn. What :meth:`Engine.solve` raises, its result does."""
+        """Return a future of the reply; requests wait their turn. It raises what :meth:`Engine.solve` raises."""
         return self._threads.submit(self._solve, request, effort, stopped, news)
 
     def _solve(
@@ -194,7 +194,7 @@ class Pool:
                 self._idle.append(engine)
 
     def close(self) -> None:
-        """Stop what runs, drop what waits, end the processes."""
+        """Stop running requests, drop waiting ones, and end the processes."""
         self._closed = True
         self._threads.shutdown(cancel_futures=True)
         for engine in self._engines:

@@ -1,4 +1,4 @@
-"""First plans for those who improve on them."""
+"""First plans for methods that improve a plan."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SHARE, SECONDS = 0.1, 5.0
 
 
 def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
-    """Return the best plan known, and report it: one reported before, one given, one of a list, or of one device.
+    """Return the best plan known, and report it: one reported before, the user's, one of a list, or of one device.
 
-    None without one; list schedulers are asked in a small share of the time, and only if there is no other.
+    Returns None if there is none. List schedulers run only if there is no other plan, for a small share of the time.
     """
     given = [plan for plan in (progress.plan, limits.start) if plan is not None and not verify(problem, plan)]
     for plan in given:
@@ -45,9 +45,9 @@ def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
 
 
 def behind(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
-    """Return the best plan known of a batch, with all batches of a node before any of a node that reads it.
+    """Return the best plan known of a batch in which every batch waits for all batches of the nodes that it reads.
 
-    Nothing is reported but that plan: others are none of the model that it is for.
+    Only that plan is reported, since plans without the barrier are not feasible in the model that asks for it.
     """
     silent = Progress()
     silent.plan = progress.plan

@@ -1,4 +1,4 @@
-"""Labelled constraints in whole numbers."""
+"""Turn labelled constraints into rows in whole numbers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ TIMES = (Finish, Makespan, Start)
 
 
 def of_times(row: Linear) -> bool:
-    """Return whether *row* says something of when things happen."""
+    """Return whether *row* constrains start or finish times or the makespan."""
     return any(isinstance(decision, TIMES) for decision, _ in row.terms)
 
 
 def delays(row: Linear) -> bool:
-    """Return whether *row* may hold of a schedule, and not of the one in which everything is as early as it can be."""
+    """Return whether *row* may hold of some schedule, but not of the one in which everything starts early."""
     times = [a for decision, a in row.terms if isinstance(decision, TIMES)]
     signs = [a if row.sense == "<=" else -a for a in times]
     return bool(times) and (row.sense == "==" or min(signs) < 0)
 
 
 def reach(row: Linear) -> float:
-    """Return how far from the start, or from each other, *row* may want things that happen: 0 if it says nothing of it.
+    """Return how far from time 0, or from each other, *row* may require things to happen; 0 without times.
 
-    Its right-hand side, and what it has depend on places, in terms of the least coefficient of a time.
+    The result bounds the right-hand side and the terms of placement, divided by the least coefficient of a time.
     """
     times = [abs(a) for decision, a in row.terms if isinstance(decision, TIMES)]
     places = sum(abs(a) for decision, a in row.terms if isinstance(decision, On))
@@ -45,15 +45,16 @@ def reach(row: Linear) -> float:
 def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: bool = False) -> Row:
     """Return *row* over the decisions of a model in units of *scale*, loosened by what rounding may take.
 
-    A moment of the model is up to two units earlier than that of the schedule it is rounded down from, a largest load
-    one unit for every task; the independent check lets a row be missed by its tolerance, and so does this by half that.
+    A time in the model is up to two units earlier than in the schedule that it is rounded down from, and a load up to
+    one unit a task. The independent check accepts a row that is missed by its tolerance; here it is loosened by half of
+    that.
 
     Args:
         row: of the problem.
         scale: of the model's times.
-        time: [n, k] what loads are sums of.
-        cutoff: no time of the model is beyond it.
-        strict: do not loosen the row, but for what its coefficients need: for plans, not for bounds.
+        time: [n, k] the durations that loads are sums of.
+        cutoff: no time of the model is larger.
+        strict: True for plans: loosen the row only by what its coefficients need. False for bounds.
     """
     weights: dict[Term, float] = {}
     early = {"start": 2.0, "end": 2.0, "makespan": 2.0, "bottleneck": 0.0 if scale.exact else float(len(time))}
@@ -91,7 +92,7 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: boo
 
 
 def ranked(rank: Ranking, duration: Ints) -> Row:
-    """Return the row that orders devices: by how many tasks they run, or by how long these take in whole numbers."""
+    """Return the row that orders two identical devices: by their number of tasks, or by their work in whole numbers."""
     terms: list[tuple[Term, int]] = []
     for devices, sign in ((rank.more, 1), (rank.less, -1)):
         for d in devices:
@@ -101,10 +102,10 @@ def ranked(rank: Ranking, duration: Ints) -> Row:
 
 
 def _factor(weights: dict[Term, float], most: dict[Term, int], size: float) -> tuple[float, float]:
-    """Return by what to multiply a row, and what rounding its coefficients may then change it by.
+    """Return the factor to multiply a row by, and how much rounding its coefficients may then change it.
 
-    A power of two that makes them whole, or else what changes it least: a large power of two, or what makes one of them
-    a power of two, and so all of them whole where they are multiples of it.
+    The factor is a power of two that makes the coefficients whole if there is one; else the factor that changes the row
+    least: a large power of two, or one that makes one coefficient a power of two, and with it all its multiples.
     """
     highest = BITS - (frexp(size)[1] if size > 0 and not isinf(size) else 0)
     exact = max((_digits(a) for a in weights.values()), default=0)
@@ -117,7 +118,7 @@ def _factor(weights: dict[Term, float], most: dict[Term, int], size: float) -> t
 
 
 def _digits(a: float) -> int:
-    """Return by which power of two *a* becomes a whole number at the least."""
+    """Return the least e for which 2 to the power of e times *a* is a whole number."""
     return a.as_integer_ratio()[1].bit_length() - 1
 
 

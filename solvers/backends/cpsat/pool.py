@@ -1,4 +1,4 @@
-"""Small problems for a pool of processes: a schedule of one sample or of batches, asked and answered in costs."""
+"""Solve many small problems by a pool of processes, with questions and answers in the problem's own costs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What is known of a problem.
+    """What CP-SAT found out about a problem.
 
     Attributes:
         plan: the best plan found, verified; None without one.
-        cost: of it; ``inf`` without one.
-        bound: no plan costs less, in exact times; of a problem without plans, or with none within the cost asked for,
-            a bound above that cost.
-        settled: whether CP-SAT has shown that nothing better is to be found within the cost and the gap asked for.
+        cost: of the plan; ``inf`` without one.
+        bound: no plan costs less, in exact times. Where there is no plan, or none within the cost asked for, it is
+            above that cost.
+        settled: whether CP-SAT has proved that no better plan exists within the cost and the gap asked for.
     """
 
     plan: Plan | None
@@ -40,10 +40,10 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Ask(Generic[S]):
-    """A problem as a pool takes it: ``pool.submit(ask.request, effort)``, then :meth:`found` of its result.
+    """A problem for a pool: ``pool.submit(ask.request, effort)``, then :meth:`found` of its result.
 
     Attributes:
-        problem: what is asked.
+        problem: the problem itself.
         whole: the problem in whole numbers.
     """
 
@@ -52,11 +52,11 @@ class Ask(Generic[S]):
 
     @property
     def request(self) -> Asked[S]:
-        """What CP-SAT is asked."""
+        """The request for CP-SAT."""
         return self.whole.request
 
     def found(self, answer: Reply[S]) -> Found:
-        """Return what an answer to :attr:`request` says of the problem."""
+        """Translate the reply to :attr:`request` into plan, cost and bound of the problem."""
         best: Plan | None = None
         cost = inf
         for plan in [] if answer.solution is None else self.whole.plans(answer.solution):
@@ -70,14 +70,13 @@ class Ask(Generic[S]):
 
 
 def ask(problem: Problem, plan: Plan | None = None, *, within: float = inf, at_least: float = 0.0) -> Ask[Any]:
-    """Return *problem* as a pool takes it.
+    """Prepare *problem* for a pool.
 
     Args:
-        problem: a makespan on links or a batched throughput that the models of CP-SAT accept
-            (:class:`mtpp_dsl.solvers.methods.cp_sat.Scheduling` and ``BatchScheduling``).
-        plan: one that is known; plans that cost more are left out, and the search starts from it.
-        within: plans that cost more are left out.
-        at_least: a cost that no plan is below.
+        problem: a makespan on links or a batched throughput that the models of CP-SAT accept.
+        plan: a known plan; plans that cost more are excluded, and the search starts from it.
+        within: plans that cost more are excluded.
+        at_least: a lower bound on the cost of every plan.
     """
     makes = lower if problem.objective.batch is None else lower_batches
     return Ask(problem, makes(problem, plan, within=within, at_least=at_least))

@@ -46,11 +46,11 @@ class Process:
         return self._process.poll() is None
 
     def tell(self, *message: Any) -> None:
-        """Send a message, without waiting for it to be read."""
+        """Send a message, without waiting until it is read."""
         self._outbox.put(message)
 
     def hear(self, seconds: float) -> Any:
-        """Return the next message, or None if there is none within *seconds*.
+        """Return the next message, or None if none comes within *seconds*.
 
         Raises:
             SolverError: the process has died.

@@ -1,4 +1,4 @@
-"""How the tasks of devices may depend on each other, in a CP-SAT model: devices in an order, and convex sets."""
+"""Constraints of a CP-SAT model on the quotient graph: devices in an order, and convex sets of tasks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DeviceOrder:
         return self._first[d, f]
 
     def hint(self, device: Ints) -> None:
-        """Tell the places that tasks on *device* leave the devices, if they leave any."""
+        """Add a hint: the positions of devices that follow from tasks on *device*, if these respect some order."""
         order = quotient_order(device, self._tails, self._heads, self._k)
         if order is None:
             return
@@ -64,11 +64,11 @@ class DeviceOrder:
 
 
 class ConvexSets:
-    """Sets of tasks on devices that no path leaves and comes back to.
+    """Sets of tasks on devices that no path leaves and enters again.
 
-    A literal for a task and a device is true if a path leads from it to a task there, or it is there itself; where an
-    edge leaves the device its head has none (tarnawski2020, Figure 3). Tasks that stay together have a literal each: a
-    path does not jump from one to another.
+    A literal for a task and a device is true if the task or one that a path leads to is on the device. Where an edge
+    leaves the device, the literal of its head is false (tarnawski2020, Figure 3). Colocated tasks have a literal each,
+    since a path does not go from one to the other.
 
     Args:
         model: the CP-SAT model to add to.
@@ -95,7 +95,7 @@ class ConvexSets:
         return zip(self._convex.tails.tolist(), self._convex.heads.tolist(), strict=True)
 
     def hint(self, device: Ints) -> None:
-        """Tell from which tasks a path leads to each device, with the tasks on *device*."""
+        """Add a hint: from which tasks a path leads to each device, with the tasks on *device*."""
         place = {v: i for i, v in enumerate(ordered(len(self._on), self._convex.tails, self._convex.heads))}
         edges = sorted(self._edges(), key=lambda edge: place[edge[0]], reverse=True)
         for d in self._convex.devices:

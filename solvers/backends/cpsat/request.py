@@ -1,4 +1,4 @@
-"""What CP-SAT is asked, and what it answers: whole numbers, of a whole problem, a module or a window alike."""
+"""Requests to CP-SAT and its replies, in whole numbers, for a whole problem, a module or a window."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Term: TypeAlias = tuple[Literal["on", "start", "end", "makespan", "bottleneck"],
 
 
 class Busy(NamedTuple):
-    """When a port of a device carries what is not asked about, where links are exclusive.
+    """A reserved interval of a port: with exclusive links, it then carries a transfer that is not in the request.
 
     Attributes:
         port, device: the sending or the receiving end of a device.
         start, takes: when, and for how long.
-        from_end: whether it starts so long before the end of everything, and moves with that, and not at that time.
+        from_end: whether *start* counts back from the makespan, and moves with it.
     """
 
     port: Literal["out", "in"]
@@ -54,11 +54,11 @@ class Busy(NamedTuple):
 
 
 class Convex(NamedTuple):
-    """Devices whose tasks no path of some edges may leave and come back to.
+    """Devices whose tasks no path of some edges may leave and enter again.
 
     Attributes:
         tails, heads: of the edges.
-        devices: that are asked for this.
+        devices: the devices.
     """
 
     tails: Ints
@@ -92,29 +92,30 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Tasks to be placed on devices and timed, so that the last ends as early as possible: make it by :func:`request`.
+    """Tasks to be placed on devices and timed, so that the last ends as early as possible; see :func:`request`.
 
     Attributes:
         duration: [n, k] of every task on every device; ``NEVER`` where it may not run.
         tails, heads: [m] of the edges.
-        row, table: [m], [rows, k, k]: edge e takes ``table[row[e], d, f]`` from d to f; ``NEVER`` where no way leads,
-            zero within a device.
-        exclusive: whether transfers that leave one device, or reach one, must not overlap; those of no time do not.
-        cutoff: the answer is to end by then; also what everything is pruned by.
-        at_least: what is known that no answer can end before.
-        size, capacity: [n], [k]: what tasks take and devices hold.
-        together: [n] class of every task; those of a class share a device.
-        apart: lists of tasks of which no two may share a device.
-        head: [n, k] a task does not start before on that device.
-        tail: [n, k] and the end of everything is no sooner after its end.
-        latest: [n] it does not start after.
+        row, table: [m], [rows, k, k]: a transfer of edge e from d to f takes ``table[row[e], d, f]``; ``NEVER``
+        without a
+            path, zero within a device.
+        exclusive: whether transfers that leave one device, or reach one, must not overlap; those of no time may.
+        cutoff: solutions have to end by then; everything is pruned by it.
+        at_least: a lower bound on the makespan.
+        size, capacity: [n], [k]: memory of tasks and of devices.
+        together: [n] colocation class of every task; tasks of a class share a device.
+        apart: conflict sets: lists of tasks of which no two may share a device.
+        head: [n, k] the earliest start of a task on a device.
+        tail: [n, k] the least time from its end to the makespan.
+        latest: [n] its latest start.
         sequences: lists of tasks that run one after another, whatever devices they are on.
-        rows: further constraints.
+        rows: labelled constraints.
         orders: for each of these lists of edges (tails, heads), the devices stand in an order in which each of its
             edges stays on its device or leads to a later one.
         convex: devices whose tasks must be convex.
-        busy: when transfers of the request cannot be.
-        hint: where to look first; need not be feasible.
+        busy: intervals that are reserved on ports.
+        hint: where the search looks first; need not be feasible.
     """
 
     duration: Ints
@@ -179,7 +180,7 @@ def request(
     busy: tuple[Busy, ...] = (),
     hint: Solution | None = None,
 ) -> Request:
-    """Return a request; what is left out constrains nothing. See :class:`Request`."""
+    """Return a request; parts that are not given constrain nothing. See :class:`Request`."""
     n, k = duration.shape
     return Request(
         duration=np.minimum(duration, NEVER),
@@ -226,12 +227,12 @@ class Effort:
 
 
 class Asked(Protocol[S_co]):
-    """What all requests have; ``S_co`` is a solution of them.
+    """What all kinds of requests share; ``S_co`` is the type of their solutions.
 
     Attributes:
-        cutoff: the answer is to end by then.
-        at_least: what is known that no answer can end before.
-        hint: where to look first.
+        cutoff: solutions have to end by then.
+        at_least: a lower bound on the makespan.
+        hint: where the search looks first.
     """
 
     @property
@@ -244,12 +245,12 @@ class Asked(Protocol[S_co]):
 
 @dataclass(frozen=True, eq=False)
 class Reply(Generic[S]):
-    """What CP-SAT says.
+    """What CP-SAT returns.
 
     Attributes:
-        status: "optimal" within the gap asked for; "infeasible": nothing ends by the cutoff.
-        value: when the best solution ends; None without one.
-        bound: no answer ends before; one more than the cutoff if nothing ends by it.
+        status: "optimal" within the gap asked for; "infeasible": no solution ends within the cutoff.
+        value: the makespan of the best solution; None without one.
+        bound: no solution has a smaller makespan; one more than the cutoff if none ends within it.
         solution: the best; None without one.
         seconds: spent in the process.
     """

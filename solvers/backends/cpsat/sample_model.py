@@ -1,4 +1,4 @@
-"""The model: optional intervals on devices, and an indicator for every transfer that can be.
+"""Build the CP-SAT model of one sample: optional intervals on devices, and a literal for every possible transfer.
 
 Imported in the process of CP-SAT alone: ortools and highspy cannot be loaded into one process.
 """
@@ -19,13 +19,13 @@ __all__ = ["Model"]
 
 
 class Model:
-    """A CP-SAT model of a request that has been narrowed.
+    """A CP-SAT model of a request whose time windows have been computed.
 
     Args:
         request: its ``head`` and ``tail`` hold longest paths, and ``duration`` is ``NEVER`` wherever no task can be.
 
     Attributes:
-        model: the model; its objective is the end of everything.
+        model: the model; its objective is the makespan.
     """
 
     def __init__(self, request: Request) -> None:
@@ -53,7 +53,7 @@ class Model:
             self._hint(request.hint)
 
     def _places(self) -> list[dict[int, Any]]:
-        """Return a literal for every task and device that can be; tasks that stay together share theirs."""
+        """Return a literal for every task and each device that it can be on; colocated tasks share theirs."""
         shared: dict[int, dict[int, Any]] = {}
         for v, where in enumerate(self._where):
             group = int(self.request.together[v])
@@ -73,7 +73,7 @@ class Model:
         return sum(duration[d] * self._on[v][d] for d in where)
 
     def _times(self) -> None:
-        """Give every task a start and an end, within what the longest paths leave."""
+        """Give every task a start and an end within its time window."""
         request, model = self.request, self.model
         followed = set(request.tails.tolist())
         for v, where in enumerate(self._where):
@@ -93,7 +93,7 @@ class Model:
             self._end.append(end)
 
     def _devices(self) -> None:
-        """Let every device run one task at a time, and the end wait for its work."""
+        """Let every device run one task at a time, and the makespan cover the work of each device."""
         for d in range(self.request.k):
             busy = [(v, int(self.request.duration[v, d])) for v, where in enumerate(self._where) if d in where]
             busy = [(v, takes) for v, takes in busy if takes > 0]
@@ -110,7 +110,7 @@ class Model:
                 self.model.add(self._start[v] >= self._end[u])
 
     def _aside(self, tasks: list[int], d: int) -> int:
-        """Return what must pass before and after any of *tasks* on a device; 0 where that is known of some only."""
+        """Return the least time before and after any of *tasks* on a device; 0 where only some are bounded."""
         aside = int(self.request.head[tasks, d].min() + self.request.tail[tasks, d].min())
         return aside if aside <= self.request.at_least else 0
 
@@ -160,7 +160,7 @@ class Model:
         return both
 
     def _exclusive(self) -> None:
-        """Let every port carry one transfer at a time, beside what keeps it busy anyway."""
+        """Let every port carry one transfer at a time, outside of its reserved intervals."""
         for port, moves in self._ports.items():
             intervals = [interval for interval, _ in moves]
             intervals += [self._busy(busy) for busy in self.request.busy if (busy.port, busy.device) == port]
@@ -173,7 +173,7 @@ class Model:
         return self.model.new_fixed_size_interval_var(start, busy.takes, "")
 
     def _constraints(self) -> None:
-        """Hold the memories, tasks apart, and the rows."""
+        """Add the rows of memory, of conflict sets, and the labelled ones."""
         request = self.request
         for d, room in enumerate(request.capacity.tolist()):
             here = [v for v, where in enumerate(self._where) if d in where and request.size[v] > 0]
@@ -235,7 +235,7 @@ class Model:
             part.hint(hint.device)
 
     def read(self, value: Any) -> Solution:
-        """Return the solution; *value* gives the value of a variable."""
+        """Return the solution; *value* returns the value of a variable."""
         device = [next(d for d, literal in on.items() if len(on) == 1 or value(literal)) for on in self._on]
         sent = np.zeros(self.request.m, np.int64)
         for e, variable in self._sent.items():

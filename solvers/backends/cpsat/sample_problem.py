@@ -1,4 +1,4 @@
-"""A whole problem as a request, and a solution as a plan."""
+"""Turn a makespan of one sample into a request in whole numbers, and a solution into a plan."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = ["Whole", "lower", "moves", "serial", "timetable"]
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A problem in whole numbers.
+    """A makespan problem in whole numbers.
 
     Attributes:
-        instance: the problem.
-        scale: what a unit of time is.
-        request: what CP-SAT is asked.
-        complete: whether every problem that has a plan has one by the request's cutoff.
+        instance: the problem as arrays.
+        scale: what one unit of the model's time is worth.
+        request: for CP-SAT.
+        complete: whether a plan within the request's cutoff exists wherever the problem has a plan at all.
         delayed: whether labelled constraints may keep something from starting as early as it could.
     """
 
@@ -43,7 +43,7 @@ class Whole:
     delayed: bool
 
     def plans(self, solution: Solution) -> list[Plan]:
-        """Return what *solution* means in exact times: in its order and, where constraints delay, at its times."""
+        """Return the plans that *solution* stands for in exact times: by its order and, if rows delay, at its times."""
         found = [timetable(self.instance, self.request, solution)]
         if self.delayed:
             release = np.asarray(solution.start * self.scale.unit, np.float64)
@@ -64,15 +64,15 @@ def lower(
     at_least: float = 0.0,
     within: float = inf,
 ) -> Whole:
-    """Return *problem* in whole numbers.
+    """Turn *problem* into whole numbers.
 
     Args:
         problem: a makespan on links.
-        plan: one that is known; the request is then for plans that cost no more, and starts from it.
-        strict: whether memory limits hold to the last byte, and rows without what rounding may take, or as far as the
-            independent check lets them be passed: strictly for plans, not for bounds.
-        at_least: a cost that no plan is below.
-        within: the request is for plans that cost no more.
+        plan: a known plan: the request is for plans that cost no more, and the search starts from it.
+        strict: True for plans: memory limits hold to the last byte, and rows without the slack of rounding. False for
+            bounds: both are as loose as the independent check, so that no plan that it accepts is excluded.
+        at_least: a lower bound on the cost of every plan.
+        within: the request is for plans that cost no more than this.
     """
     instance = Instance.of(problem)
     rows = list(problem.of(Linear))
@@ -127,7 +127,7 @@ def moves(instance: Instance) -> tuple[Ints, Floats]:
 
 
 def serial(instance: Instance, row: Ints, table: Floats) -> float:
-    """Return when everything has ended if nothing ever overlaps, wherever it runs."""
+    """Return an upper bound on the makespan: everything runs one after another, on the slowest device."""
     work = np.where(np.isfinite(instance.time), instance.time, 0.0).max(axis=1, initial=0.0).sum()
     carried = np.where(np.isfinite(table), table, 0.0).max(axis=(1, 2), initial=0.0)
     return float(work + carried[row].sum())
@@ -136,7 +136,7 @@ def serial(instance: Instance, row: Ints, table: Floats) -> float:
 def timetable(instance: Instance, asked: Request, solution: Solution, release: Floats | None = None) -> Plan:
     """Return the plan with the devices and the order of *solution*, in exact times.
 
-    Of what is at one moment in whole numbers, the shorter comes first, and a transfer between its ends.
+    Among things that start at the same whole number, the shorter comes first, and a transfer between its two nodes.
     """
     n, graph, device = instance.n, instance.graph, solution.device
     end = solution.start + asked.duration[np.arange(n), device]

@@ -1,4 +1,4 @@
-"""Longest paths over tasks and devices: what no schedule is faster than, and where no task can be."""
+"""Compute longest paths over tasks and devices: the time windows of tasks, and where no task can be in time."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def ordered(n: int, tails: Ints, heads: Ints) -> list[int]:
 
 
 def heads(request: Request, order: Sequence[int]) -> Ints:
-    """Return [n, k] when every task can start at the earliest on every device, by the longest path to it.
+    """Return [n, k] the earliest start of every task on every device, by the longest path to it.
 
-    Each task before it is on the device that suits the next one best; ``NEVER`` where none suits.
+    Each task on the path is on the device that suits the next one best; ``NEVER`` where none does.
     """
     head = request.head.copy()
     edges = lists(request.n, request.heads)
@@ -45,7 +45,7 @@ def heads(request: Request, order: Sequence[int]) -> Ints:
 
 
 def tails(request: Request, order: Sequence[int]) -> Ints:
-    """Return [n, k] the least time from the end of every task on every device to the end of everything."""
+    """Return [n, k] the least time from the end of every task on every device to the makespan."""
     tail = request.tail.copy()
     edges = lists(request.n, request.tails)
     for v in reversed(order):
@@ -58,9 +58,9 @@ def tails(request: Request, order: Sequence[int]) -> Ints:
 
 
 def narrowed(request: Request) -> Request | None:
-    """Return *request* with its longest paths, what it takes by them, and ``NEVER`` where no task can be in time.
+    """Return *request* with its time windows, and ``NEVER`` for durations where no task can be in time.
 
-    Loses no answer that ends by the cutoff; None if there is none.
+    Every solution within the cutoff is kept; returns None if there is none.
     """
     order = ordered(request.n, request.tails, request.heads)
     while True:
@@ -77,7 +77,7 @@ def narrowed(request: Request) -> Request | None:
 
 
 def _agreed(together: Ints, possible: Bools) -> Bools:
-    """Return [n, k] where all tasks of the class of each can be."""
+    """Return [n, k] the devices on which every task of the same colocation class can be."""
     common = np.ones((int(together.max(initial=-1)) + 1, possible.shape[1]), np.bool_)
     np.logical_and.at(common, together, possible)
     return common[together]

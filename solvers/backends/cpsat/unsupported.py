@@ -1,4 +1,4 @@
-"""What is asked of CP-SAT beside a request, and what it cannot do."""
+"""Refuse what CP-SAT cannot do, and translate limits into parameters of CP-SAT."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def check(limits: Limits) -> None:
     """Refuse what CP-SAT cannot do.
 
     Raises:
-        SolverError: it is not installed; says how to.
+        SolverError: it is not installed; the message says how to install it.
         Refused: a model is to be written: there is no mixed-integer programme.
-        UsageError: an option that says again what the limits say.
+        UsageError: an option that one of the limits already sets.
     """
     here = availability()
     if not here.ok:
@@ -46,7 +46,7 @@ def check(limits: Limits) -> None:
 
 
 def effort(limits: Limits, seconds: float = inf, threads: int | None = None) -> Effort:
-    """Return the effort that *limits* allow, for at most *seconds*; all cores where no number of threads is said."""
+    """Return the effort that *limits* allow, for at most *seconds*; on all cores unless threads are given."""
     asked = limits.threads if threads is None else threads
     return Effort(
         seconds=min(limits.remaining, seconds),

@@ -1,4 +1,4 @@
-"""Memory in whole numbers."""
+"""Turn memory into whole numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BITS = 40
 def memory(sizes: Floats, limits: Floats, *, strict: bool, times: Ints | None = None) -> tuple[Ints, Ints]:
     """Return [n] sizes and [k] capacities as whole numbers; ``NEVER`` for no limit, or one that cannot be reached.
 
-    Strict ones let no device hold more than its limit. Others keep out nothing that the independent check lets pass, so
-    that a proof over them is one over all plans: it lets a limit be passed by its tolerance.
+    Strict capacities let no device hold more than its limit. The others exclude no plan that the independent check
+    accepts: it allows a limit to be passed by its tolerance, so a proof over them holds for all plans.
 
     Args:
         sizes: [n]; a device holds each of them at most once, or as often as *times* says.
         limits: [k]; ``inf`` for none.
-        strict: as said.
+        strict: True for plans, False for bounds.
         times: [n].
     """
     total = float(sizes.sum() if times is None else (sizes * times).sum())

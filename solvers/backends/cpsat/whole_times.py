@@ -1,4 +1,4 @@
-"""Times as whole numbers, so that what is proved of them holds of the times."""
+"""Turn times into whole numbers such that bounds on the whole numbers are bounds on the times."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ EXACT = 1e-13
 
 @dataclass(frozen=True)
 class Scale:
-    """What one of the model's time is worth.
+    """The unit of a model's time.
 
-    With exact times every duration is a whole number of units, but for its own rounding. Others are rounded down: if
-    every moment of a schedule is rounded down to units, it is a schedule for durations that are rounded down, for the
-    whole part of a sum is no less than the sum of the whole parts. So some schedule of whole numbers ends no later than
-    the best of all, in whole units, and a bound on the one is a bound on the other.
+    If times are exact, every duration is a whole number of units, but for its own rounding. Otherwise durations are
+    rounded down. If every time of a schedule is rounded down to whole units, the result is a schedule for the rounded
+    durations, since the whole part of a sum is at least the sum of the whole parts. So some schedule in whole numbers
+    ends no later than the best exact one, and a bound on the whole numbers is a bound on the times.
 
     Attributes:
         unit: of time.
-        exact: whether times are multiples of it, as far as they are not too long to count.
-        rounding: what sums of times may be off by, as a share of themselves.
+        exact: whether all times that are small enough to count are multiples of the unit.
+        rounding: relative error of sums of times.
     """
 
     unit: float
@@ -38,7 +38,7 @@ class Scale:
     rounding: float
 
     def down(self, times: Floats) -> Ints:
-        """Return durations or transfers in units; ``NEVER`` for ``inf``, and what is as long."""
+        """Return durations or transfers in units; ``NEVER`` for ``inf`` and for what is as long."""
         with np.errstate(over="ignore"):
             units = np.minimum(np.asarray(times, np.float64) / self.unit, NEVER)
         nearest = np.rint(units)
@@ -46,11 +46,11 @@ class Scale:
         return np.where(same, nearest, np.floor(units)).astype(np.int64)
 
     def by(self, cost: float) -> int:
-        """Return a number of units by which every schedule that ends by *cost* has ended."""
+        """Return a number of units within which every schedule of at most *cost* ends."""
         return floor(min(cost / self.unit, NEVER) * (1 + 2 * self.rounding))
 
     def cost(self, units: int) -> float:
-        """Return a cost that no schedule is below if none of whole numbers is below *units*."""
+        """Return a lower bound on the cost of schedules, given that none in whole numbers is below *units*."""
         return max(0.0, units * self.unit * (1 - self.rounding))
 
     def __str__(self) -> str:
@@ -62,13 +62,13 @@ class Scale:
 
 
 def scale(times: Floats, longest: float, terms: int, *, fine: bool = False) -> Scale:
-    """Return a scale for *times*.
+    """Choose a scale for *times*.
 
     Args:
-        times: all that is to be added; zeros and ``inf`` do not count.
-        longest: what ends by then is of interest.
-        terms: how many times are added at most.
-        fine: use the smallest unit there is room for, also where a larger one is exact.
+        times: all durations that are added up; zeros and ``inf`` are ignored.
+        longest: only schedules that end by then are of interest.
+        terms: at most so many times are added up.
+        fine: use the smallest unit that fits, even where a larger one is exact.
     """
     rounding = 4 * terms * float(np.finfo(np.float64).eps)
     values = np.unique(times[(times > 0) & (times <= longest)])
@@ -84,12 +84,12 @@ def scale(times: Floats, longest: float, terms: int, *, fine: bool = False) -> S
 
 
 def shorter(times: Floats, longest: float) -> Floats:
-    """Return *times*, ``inf`` where they are longer than what ends by *longest* can take, whatever its rounding."""
+    """Return *times*, with ``inf`` for those that no schedule that ends by *longest* can contain."""
     return np.where(times <= longest * (1 + 1e-9), times, inf)
 
 
 def quantum(values: Floats) -> float | None:
-    """Return the largest time of which all *values* are multiples, but for their rounding; None if there is none.
+    """Return the largest time of which all *values* are multiples, but for rounding; None if there is none.
 
     Decimal fractions are tried first, then the greatest common divisor by Euclid's algorithm.
     """
@@ -100,7 +100,7 @@ def quantum(values: Floats) -> float | None:
 
 
 def _counts(values: Floats, unit: float) -> list[int] | None:
-    """Return how often *unit* goes into each value, or None if it does not."""
+    """Return how many times *unit* goes into each value, or None if it does not divide all of them."""
     if values[0] < unit / 2 or float(values[-1]) / 2**LONGEST > unit:
         return None
     counts = np.rint(values / unit)
@@ -110,7 +110,7 @@ def _counts(values: Floats, unit: float) -> list[int] | None:
 
 
 def _common(values: Floats) -> float:
-    """Return what goes into all values, as far as their digits tell; 0 if they have nothing in common."""
+    """Return the greatest common divisor of all values, as far as their digits tell; 0 if there is none."""
     unit, least = inf, EXACT * float(values[-1])
     for value in values.tolist():
         one, other = value, unit if unit < inf else 0.0

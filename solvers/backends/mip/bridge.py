@@ -1,4 +1,4 @@
-"""A Pyomo model as a HiGHS model: one compilation, one call.
+"""Compile a Pyomo model into a HiGHS model, and pass it over in one call.
 
 Pyomo's own HiGHS interfaces build row by row, take no start, and lose the incumbent of an interrupt.
 """
@@ -27,7 +27,7 @@ INF = float("inf")
 
 
 class TriviallyInfeasible(Exception):
-    """A row without variables does not hold."""
+    """A row without variables cannot hold."""
 
 
 class Bridge:
@@ -55,7 +55,7 @@ class Bridge:
     def set_start(self) -> bool:
         """Give HiGHS the values of the integer variables as a start; return whether some are missing.
 
-        HiGHS completes such a start by a MIP of its own, which calls back as if it were the main search.
+        HiGHS completes an incomplete start by a MIP of its own, which calls back as if it were the main search.
         """
         values = [(j, v.value) for j, v in enumerate(self.columns) if self.integer[j] and v.value is not None]
         if not values:

@@ -70,7 +70,7 @@ class _Watch:
         self.by = "cbc"
 
     def hear(self, line: str) -> None:
-        """Take in one line."""
+        """Read one line."""
         if (match := VERSION.search(line)) is not None:
             self.by = f"cbc {match[1]}"
         elif (match := POSSIBLE.search(line)) is not None:
@@ -134,7 +134,7 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
 
 
 def _read(path: Path) -> tuple[str, float | None, dict[str, float]]:
-    """Return status, objective and values by name of a solution file."""
+    """Return status, objective and values by name from a solution file."""
     first, *rest = path.read_text().splitlines()
     status, _, number = first.rpartition(" - objective value ")
     values = {}

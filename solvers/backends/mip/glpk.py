@@ -73,7 +73,7 @@ class _Watch:
         self.range = 1.0
 
     def hear(self, line: str) -> None:
-        """Take in one line."""
+        """Read one line."""
         if (version := VERSION.search(line)) is not None:
             self.by = f"glpk {version[1]}"
         if (match := RANGE.search(line)) is not None:
@@ -121,7 +121,7 @@ def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, pro
 
 
 def _read(path: Path) -> tuple[str, float, dict[str, float]]:
-    """Return status, objective and values by name of a printable solution."""
+    """Return status, objective and values by name from a printable solution."""
     head, _, tail = path.read_text().partition("Column name")
     fields = dict(line.split(":", 1) for line in head.splitlines() if ":" in line)
     objective = float(fields["Objective"].split("=")[1].split()[0])

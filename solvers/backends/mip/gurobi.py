@@ -1,4 +1,4 @@
-"""Gurobi, where there is a licence; what pip installs is limited to 2000 variables and rows."""
+"""Gurobi, where there is a licence; the one that pip installs is limited to 2000 variables and rows."""
 
 from __future__ import annotations
 

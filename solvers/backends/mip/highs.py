@@ -47,7 +47,7 @@ _active = 0
 
 
 def enter_run() -> None:
-    """Say that a run begins, before it does."""
+    """Count a run that is about to begin."""
     global _active
     with _lock:
         if not _active:  # else the number of threads of the first run would be that of all
@@ -56,7 +56,7 @@ def enter_run() -> None:
 
 
 def leave_run() -> None:
-    """Say that a run has ended."""
+    """Count a run that has ended."""
     global _active
     with _lock:
         _active -= 1
@@ -105,8 +105,8 @@ class Highs:
 class _Run:
     """One run on a thread of its own, so that the caller's thread can watch and interrupt it.
 
-    HiGHS calls back on its own thread; what it says is kept here and passed on by the caller's. Without
-    *hear_bounds* only the bound at the end counts: those on the way may be a sub-problem's.
+    HiGHS calls back on its own thread; this class keeps what it reports until the caller's thread passes it on. Without
+    *hear_bounds* only the final bound counts: earlier ones may belong to a sub-problem.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class _Run:
         self.stopped_by: Termination = "interrupted"
 
     def finish(self, limits: Limits) -> bool:
-        """Run to the end; return False if HiGHS had to be left behind, still at work."""
+        """Wait for the end; return False if HiGHS did not stop and had to be left running."""
         enter_run()
         self._listen()
         thread = Thread(target=self._run, name="highs", daemon=True)

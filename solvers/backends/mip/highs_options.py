@@ -1,4 +1,4 @@
-"""Options of HiGHS, as values or as the text of a command line."""
+"""Set options of HiGHS from values or from the text of a command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model as an LP file, for solvers that are not HiGHS: written, started and read back by name."""
+"""Write a model as an LP file, for solvers other than HiGHS, and read its solution back by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ModelFile:
     """A model written to a directory of its own.
 
     Attributes:
-        path: the LP file; solvers may leave their own files beside it.
+        path: the LP file; solvers may write their own files beside it.
         variables: the variables by their names in the file.
     """
 
@@ -44,7 +44,7 @@ class ModelFile:
         }
 
     def load(self, values: Mapping[str, float]) -> None:
-        """Write a solution into the model's variables, integers rounded; a name left out is 0."""
+        """Write a solution into the model's variables, integers rounded; a missing name is 0."""
         StaleFlagManager.mark_all_as_stale(delayed=True)
         for name, variable in self.variables.items():
             value = values.get(name, 0.0)
@@ -64,15 +64,15 @@ def model_file(model: Any) -> Iterator[ModelFile]:
 
 
 def at_optimum(objective: float, gap: float) -> float:
-    """Return a bound that follows from a solver calling *objective* optimal to within *gap*.
+    """Return a bound that follows when a solver calls *objective* optimal to within *gap*.
 
-    For solvers that do not say their dual bound then: less the gap, and less what they do not look for.
+    For solvers that then print no dual bound: the objective less the gap, and less the solver's own tolerance.
     """
     return objective - gap * abs(objective) - INCREMENT
 
 
 def not_above(text: str, digits: int) -> float:
-    """Return a number not above the one that was rounded to *digits* significant digits and printed as *text*.
+    """Return a number that is at most the one printed as *text*, which was rounded to *digits* significant digits.
 
     >>> not_above("103.087", 6)
     103.086

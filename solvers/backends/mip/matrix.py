@@ -1,4 +1,4 @@
-"""Linear and integer programmes given as arrays, for algorithms that solve many small ones: HiGHS without Pyomo."""
+"""Solve linear and integer programmes given as arrays by HiGHS: for algorithms that solve many small ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def by() -> str:
 
 
 class Rows:
-    """Rows of a programme under construction: ``low <= sum of value * column <= high``."""
+    """Rows under construction: ``low <= sum of value * column <= high``."""
 
     def __init__(self) -> None:
         self.starts: list[int] = [0]
@@ -70,9 +70,9 @@ def maximise(
     enough: float = INF,
     seed: int = 0,
 ) -> Answer:
-    """Maximise over ``0 <= x <= upper`` under *rows*; stop at a solution of *enough*, at the end of time, or when told.
+    """Maximise over ``0 <= x <= upper`` under *rows*; stop at a solution of *enough*, at the time limit, or when told.
 
-    HiGHS runs on a thread of its own and is left behind if it does not heed an interrupt within seconds.
+    HiGHS runs on a thread of its own, which is left running if it does not react to an interrupt within seconds.
     """
     highs = _quiet()
     highs.setOptionValue("random_seed", seed % 2**31)
@@ -100,7 +100,7 @@ def maximise(
 
 
 def _run_apart(highs: Any, seconds: float, stopped: Callable[[], bool]) -> bool:
-    """Run on another thread; return False if it had to be left behind."""
+    """Run on another thread; return False if it did not stop and was left running."""
     interrupt = False
 
     def poll(event: Any) -> None:

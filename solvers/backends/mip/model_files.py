@@ -1,4 +1,4 @@
-"""Models as files, for people and for other solvers."""
+"""Write models to files, for users and for other solvers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FORMATS = {".lp": "cpxlp", ".mps": "mps"}
 
 
 def write_model(model: Any, path: Path) -> None:
-    """Write *model* with symbolic names, as the suffix says: ``.lp`` or ``.mps``.
+    """Write *model* with symbolic names, in the format of the suffix: ``.lp`` or ``.mps``.
 
     Raises:
-        UsageError: another suffix, or a place that cannot be written.
+        UsageError: another suffix, or a file that cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
@@ -31,13 +31,13 @@ def write_model(model: Any, path: Path) -> None:
 
 
 def expand(model: Any) -> None:
-    """Turn constraints that are kept as templates into rows, which is all that Pyomo's writers know."""
+    """Turn constraints that are kept as templates into rows, the only form that Pyomo's writers know."""
     for constraint in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
         constraint.expr  # noqa: B018  the access replaces a template
 
 
 def member_path(path: Path, family: str, member: str) -> Path:
-    """Return where the model of a family's member goes.
+    """Return the file for the model of a family's member.
 
     >>> member_path(Path("out.lp"), "guess", "guess-j2").name
     'out-j2.lp'

@@ -1,4 +1,4 @@
-"""Solvers that are programs: run, watched, interrupted."""
+"""Run solvers that are programs: watch their output, and interrupt them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRACE, STOP_GRACE = 0.1, 1.0
 
 
 class Finished:
-    """What a program left: its output, how it returned, and whether it had to be killed."""
+    """How a program ended: its output, its exit status, and whether it had to be killed."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -35,7 +35,7 @@ class Finished:
 
     @property
     def last_words(self) -> str:
-        """Why it ended: the signal that killed it, else its last line."""
+        """Return why it ended: the signal that killed it, else its last line."""
         return last_words(self.returned or 0, "\n".join(self.lines))
 
 
@@ -50,15 +50,16 @@ def run(
 ) -> Finished:
     """Run *command* in *folder* until it ends, its time is up, or *progress* is stopped.
 
-    The terminal's Ctrl-C reaches us alone, and the program ends when we do: see :func:`.spawn.program`.
+    Ctrl-C in the terminal reaches only this process, and the program ends when this process does: see
+    :func:`.spawn.program`.
 
     Args:
         command: program and arguments.
-        folder: where it runs.
-        seconds: when it should have ended by itself; one that can stop is asked to, and it is killed a little later.
+        folder: its working directory.
+        seconds: its time limit. A program that can stop is interrupted at the limit, and killed a little later.
         progress: asked whether to stop.
-        on_line: hears every line of its output.
-        can_stop: whether it answers an interrupt by writing what it has.
+        on_line: called with every line of the output.
+        can_stop: whether it reacts to an interrupt by writing its best solution.
     """
     finished = Finished()
     with program(command, folder) as process:
@@ -86,7 +87,7 @@ def _watch(
     *,
     can_stop: bool,
 ) -> None:
-    """Pass on the output until it ends; end the program where it does not end by itself."""
+    """Pass on the output until the program ends; end it where it does not end by itself."""
     deadline, asked = monotonic() + seconds + GRACE, False
     while True:
         with suppress(Empty):

@@ -111,7 +111,7 @@ def _listen(scip: Any, progress: Progress, on_bound: Callable[[float | None, flo
     heard = (kinds.BESTSOLFOUND, kinds.NODESOLVED, kinds.FIRSTLPSOLVED, kinds.LPSOLVED)
 
     class Listener(pyscipopt.Eventhdlr):  # type: ignore[misc]
-        """Passes on what is known, and an interrupt."""
+        """Passes on incumbents and bounds, and interrupts SCIP when asked to stop."""
 
         def eventinit(self) -> None:
             for kind in heard:

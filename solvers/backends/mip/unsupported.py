@@ -1,4 +1,4 @@
-"""What every back end checks before it starts, so that nothing asked for is silently ignored."""
+"""What every back end checks before it starts, so that no option is silently ignored."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["check", "package", "refuse_reserved"]
 def check(backend: Backend, limits: Limits) -> None:
     """Refuse what *backend* cannot do.
 
-    A start that it cannot take is no error: the plan is known and kept without it.
+    A start that it cannot take is no error: the plan is known and kept anyway.
 
     Raises:
-        SolverError: it is not installed; says how to.
+        SolverError: it is not installed; the message says how to install it.
         Refused: threads or a seed for a solver that takes none.
     """
     here = backend.available()
@@ -32,7 +32,7 @@ def check(backend: Backend, limits: Limits) -> None:
 
 
 def refuse_reserved(solver: str, limits: Limits, reserved: frozenset[str]) -> None:
-    """Refuse options that say again what the limits say.
+    """Refuse options that one of the limits already sets.
 
     Raises:
         UsageError: one of *reserved* is among the solver options.

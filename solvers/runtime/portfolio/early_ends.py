@@ -1,4 +1,4 @@
-"""What is to be said of a process that has ended too early."""
+"""Words for a process that has ended too early."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["last_words"]
 
 
 def last_words(code: int, said: str) -> str:
-    """Return why a process ended: what killed it, else the last line that it *said*, else its exit *code*."""
+    """Return why a process ended: the signal that killed it, else the last line it *said*, else its exit *code*."""
     if code == -getattr(signal, "SIGKILL", 9):
         return "it was killed, as the system does where memory runs out; try fewer --threads or a smaller problem"
     if code < 0:

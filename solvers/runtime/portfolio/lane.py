@@ -1,4 +1,4 @@
-"""A lane of a portfolio: methods on one problem, one after another."""
+"""Run a lane of a portfolio: methods on one problem, one after another."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Task:
     """One method of a lane.
 
     Attributes:
-        method: what to run; left out where it does not accept the problem, or is not installed.
-        share: of the time left when its turn comes.
-        seconds: and no more than these.
+        method: what to run; skipped where it does not accept the problem, or is not installed.
+        share: of the time that is left when its turn comes.
+        seconds: at most so many, whatever the share is.
         seed: added to that of the limits.
     """
 
@@ -31,7 +31,7 @@ class Task:
 
 
 def closed(progress: Progress, limits: Limits) -> bool:
-    """Return whether plan and bound are as close as asked, or somebody or the clock says stop."""
+    """Return whether the gap is closed, the time is up, or somebody asked to stop."""
     if progress.stopped or limits.remaining <= 0:
         return True
     plan, bound = progress.cost, progress.bound
@@ -39,7 +39,7 @@ def closed(progress: Progress, limits: Limits) -> bool:
 
 
 def attempt(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
-    """Solve by *method*; where it refuses after all, or its solver fails, return a result "error" that says so."""
+    """Solve by *method*; return a result "error" with a note if it refuses after all or its solver fails."""
     try:
         return method.solve(problem, limits, progress)
     except (Refused, SolverError) as error:
@@ -53,18 +53,19 @@ def run_lane(
     progress: Progress,
     began: Callable[[int], None] = lambda _: None,
 ) -> list[Result]:
-    """Run the tasks until plan and bound meet, and return what each said at its end.
+    """Run the tasks until plan and bound meet, and return their results.
 
-    Every task starts from the best plan known when its turn comes, whoever has found it. One that proves that there is
-    no plan, or goes to its end with a proof, is the last. A method that has ended by itself has no further turn with
-    the same seed. One that refuses after all, or whose solver fails, has a result with termination "error" and a note
-    that says why.
+    Every task starts from the best plan known when its turn comes, whoever found it. The lane ends after a task that
+    proves that there is no plan, or that runs to its end with a proof. A method that has ended by itself is not run
+    again
+    with the same seed. One that refuses after all, or whose solver fails, has the termination "error" and a note that
+    says why.
 
     Args:
-        problem: what is asked.
+        problem: the problem.
         tasks: in order.
         limits: of all of them.
-        progress: told of plans and bounds.
+        progress: receives plans and bounds.
         began: called with the number of every task that begins.
     """
     results: list[Result] = []

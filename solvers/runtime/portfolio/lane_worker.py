@@ -1,4 +1,4 @@
-"""The process that runs one lane: a job on its standard input."""
+"""The process that runs one lane: it reads a job from its standard input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 
 class _Relay(Progress):
-    """Sends what is news to the process that started us; takes from it what others have found."""
+    """Sends plans and bounds to the process that started this one; takes those that other lanes have found."""
 
     def __init__(self, out: BinaryIO) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class _Relay(Progress):
             self.tell("say", message)
 
     def follow(self, stream: BinaryIO) -> None:
-        """Take plans and bounds of others from *stream*, until it says stop or ends."""
+        """Take plans and bounds of other lanes from *stream*, until it says stop or ends."""
         try:
             while True:
                 kind, *values = receive(stream)
@@ -76,12 +76,12 @@ class _Relay(Progress):
 
 
 def _limits(until: float, **given: Any) -> Limits:
-    """Return limits that end at a time of the clock that all processes share; the time to start this one counts."""
+    """Return limits that end at a time of the clock that all processes share; starting this process counts."""
     return Limits(time=None if until == inf else max(until - monotonic(), 0.0), **given)
 
 
 def main() -> None:
-    """Run the lane that standard input describes; what is printed on the way goes to the standard error."""
+    """Run the lane that standard input describes; anything printed on the way goes to the standard error."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source = sys.stdin.buffer

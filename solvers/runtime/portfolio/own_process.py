@@ -1,4 +1,4 @@
-"""A method in a process of its own, where this one has loaded libraries that keep its solver from being loaded.
+"""Run a method in a process of its own, where libraries of this process keep its solver from being loaded.
 
 OR-tools brings a HiGHS of its own, of another version. Where it is imported before ``highspy``, the system takes its
 library for that of ``highspy``, which then lacks what it needs: ``undefined symbol``. A new process has neither.
@@ -21,7 +21,7 @@ _RIVAL, _OURS = "ortools", "highspy"
 
 
 def highs_is_hidden() -> bool:
-    """Return whether HiGHS cannot be loaded into this process since another library of its name is."""
+    """Return whether HiGHS cannot be loaded into this process, as another library of its name is loaded."""
     if _RIVAL not in sys.modules or _OURS in sys.modules:
         return False
     try:
@@ -32,11 +32,11 @@ def highs_is_hidden() -> bool:
 
 
 def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
-    """Return what *method* finds in a process of its own, with all that is reported on the way.
+    """Solve by *method* in a process of its own, and report what it finds on the way.
 
     Raises:
         UsageError: the call is wrong.
-        SolverError: it has failed there.
+        SolverError: the method failed there.
     """
     results, notes = run_together(
         problem,
@@ -56,7 +56,7 @@ def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Prog
 
 
 def _error(message: str) -> MtppError:
-    """Return the error that a process has ended with: of the call where it names one, else of the solver."""
+    """Return the error that a process ended with: one of the call where it names one, else one of the solver."""
     for kind in (Refused, UsageError):
         _, named, said = message.partition(f"{kind.__module__}.{kind.__name__}: ")
         if named:

@@ -1,4 +1,4 @@
-"""Lanes of methods in processes of their own, which tell one another of plans and bounds."""
+"""Run lanes of methods in processes of their own, which tell one another of plans and bounds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ MODULE = "mtpp_dsl.solvers.runtime.portfolio.lane_worker"
 def cores(limits: Limits) -> int:
     """Return how many processes may run at once.
 
-    The threads asked for, else the cores this process may use; no more than the memory of the machine is enough for.
+    That is the number of threads asked for, or of cores this process may use, and no more than the memory is enough
+    for.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     there = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
@@ -49,7 +50,7 @@ def cores(limits: Limits) -> int:
 
 
 def _memory() -> int:
-    """Return the bytes of memory of this machine; where it does not say, more than any process needs."""
+    """Return the bytes of memory of this machine; where it cannot be found out, more than any process needs."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -68,21 +69,21 @@ def run_together(
 ) -> tuple[list[Result], tuple[str, ...]]:
     """Run every lane in a process of its own until plan and bound meet, all have ended, or the limits end it.
 
-    Where a process cannot be started, its lane runs here, after the others. A process that dies, or is killed, is
-    started once more with the task that it was at; where that dies too, or raises, the lane goes on with the next.
+    If a process cannot be started, its lane runs here, after the others. A process that dies or is killed is started
+    once more, with the task that it was running; if that dies too, or raises, the lane goes on with its next task.
 
     Args:
-        problem: what is asked; must be picklable.
+        problem: must be picklable.
         lanes: of tasks, each lane in order.
         limits: of all.
-        progress: told of all plans and bounds, from several threads; what it knows already is told to the lanes.
+        progress: receives all plans and bounds, from several threads; what it has already is sent to the lanes.
         threads: of the MIP solver of each lane; None leaves it to the solver.
-        to_the_end: wait for the lanes where plan and bound have met: for what they have to say of it.
-        write_model: where the methods write their MIP; None of those that are not asked to.
+        to_the_end: wait for the lanes even after plan and bound have met, for their results.
+        write_model: where the methods write their MIP; None to write none.
 
     Returns:
-        What the tasks said at their ends, of those that failed with termination "error"; notes on processes that were
-        started again.
+        The results of the tasks, with termination "error" for those that failed; notes on processes that were started
+        again.
     """
     team = _Team(problem, limits, progress, threads, to_the_end=to_the_end, write_model=write_model)
     try:
@@ -118,14 +119,14 @@ class _Team:
         self.notes: list[str] = []
 
     def add(self, results: Sequence[Result]) -> None:
-        """Keep what tasks said at their ends."""
+        """Keep the results of tasks."""
         with self._lock:
             self.results += results
 
     def start(self, tasks: Sequence[Task], *, again: bool = False) -> bool:
         """Start a process for a lane; return False if that is not possible.
 
-        With *again*, a process has died in the first task before.
+        With *again*, a process has died in the lane's first task before.
         """
         limits, progress = self._limits, self._progress
         margin = min(MARGIN, MARGIN_SHARE * limits.remaining)
@@ -150,7 +151,7 @@ class _Team:
         return True
 
     def hear(self, source: _Worker, kind: str, *values: Any) -> None:
-        """Take what a process says, and tell the others."""
+        """Handle a message of a process, and tell the others."""
         progress = self._progress
         if kind == "plan":
             progress.report_plan(*values)
@@ -182,7 +183,7 @@ class _Team:
             self.news.set()
 
     def _lost(self, source: _Worker, why: str, *, died: bool) -> None:
-        """Go on with the lane of a process that ended too early, and keep what is to be said of it."""
+        """Go on with the lane of a process that ended too early, and keep a note of it."""
         once_more = died and not (source.again and source.at == 0)
         rest = source.tasks[source.at + (0 if once_more else 1) :]
         with self._starting:
@@ -197,14 +198,14 @@ class _Team:
             self.add([Result("error", method=name, seed=self._limits.seed, notes=(f"{name!r} failed: {why}",))])
 
     def _extend(self, source: _Worker, seconds: float) -> None:
-        """Give all the time that *source* has prepared code for, unless another has taken as long meanwhile."""
+        """Extend the time of all by what *source* spent on preparing code, unless another spent as much meanwhile."""
         with self._lock:
             most = max((worker.prepared for worker in self._workers), default=0.0)
             source.prepared = seconds
             PREPARING.add(max(0.0, seconds - most))
 
     def wait(self) -> None:
-        """Return when nothing is left to wait for."""
+        """Wait until every process has said all that it has to say."""
         while any(worker.alive for worker in self._workers) and not self._over:
             self.news.wait(LOOK)
             self.news.clear()
@@ -219,7 +220,7 @@ class _Team:
             return any(result.infeasibility is not None or result.settled for result in self.results)
 
     def end(self) -> None:
-        """Stop all processes; those that do not listen are killed."""
+        """Stop all processes; kill those that do not react."""
         with self._starting:
             self._ending = True
         for worker in self._workers:
@@ -234,10 +235,10 @@ class _Worker:
 
     Attributes:
         tasks: of its lane.
-        at: the number of the task that it is at.
-        again: whether a process has died in the first task before.
-        settled: whether nothing more is to be heard of it.
-        prepared: seconds that it has prepared compiled code for.
+        at: the number of the task that it is running.
+        again: whether a process has died in its first task before.
+        settled: whether no more messages are to be expected.
+        prepared: seconds that it has spent on preparing compiled code.
 
     Raises:
         OSError: it cannot be started.
@@ -271,11 +272,11 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether more is to be heard from it."""
+        """Return whether more messages are to be expected."""
         return self._reader.is_alive()
 
     def tell(self, kind: str, *values: Any) -> None:
-        """Send a message, without waiting for it to be read; to one that has ended, none."""
+        """Send a message, without waiting until it is read; a process that has ended gets none."""
         self._outbox.put((kind, *values))
 
     def _write(self) -> None:
@@ -298,7 +299,7 @@ class _Worker:
             self._team.hear(self, "died", last_words(code, self._errors.read().decode(errors="replace")))
 
     def end(self, seconds: float) -> None:
-        """Wait for the end, and bring it about after *seconds*."""
+        """Wait for the end, and kill the process after *seconds*."""
         self.settled = self.settled or not self.alive
         self._reader.join(seconds)
         self.settled = True

@@ -1,4 +1,4 @@
-"""Processes that we start: they hear of signals from us alone, and end when we do, whatever ends us."""
+"""Start processes that get signals from this process alone, and end when it does, however it ends."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ except OSError as error:
 def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start ``python -m name`` with pipes for its input and output.
 
-    Its function ``main`` is called. It heeds no signals of :data:`SENT_TO_ALL`, and ends when we do.
+    It calls ``main`` of the module. The process ignores the signals of :data:`SENT_TO_ALL`, and ends when this one
+    does.
 
     Args:
-        name: of a module; nothing in the working folder is taken for one.
+        name: of a module; nothing in the working directory can take its place.
         errors: where its standard error goes.
 
     Raises:
@@ -78,7 +79,7 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when *parent* has; on Windows, which does not tell, the end of its input does."""
+    """End this process when *parent* has ended; on Windows, where that is not known, when its input ends."""
     while os.getppid() == parent:
         sleep(LOOK)
     os._exit(0)
@@ -86,10 +87,10 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def program(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start a program that is none of ours in *folder*; it is killed at the end of the block, and when this process is.
+    """Start an external program in *folder*; it is killed at the end of the block, and when this process ends.
 
-    All that it writes is to be read from its ``stdout``. It hears SIGINT, by which we ask it to stop, and no other
-    signal of :data:`SENT_TO_ALL`. (On Windows it may outlive a process that is killed, until its own time limit.)
+    Its ``stdout`` carries all that it writes. It receives SIGINT, by which it is asked to stop, and no other signal of
+    :data:`SENT_TO_ALL`. (On Windows it may outlive a process that is killed, until its own time limit.)
 
     Raises:
         OSError: it cannot be started.
@@ -120,7 +121,7 @@ def program(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[s
 
 @contextmanager
 def _shielded() -> Iterator[None]:
-    """Start processes in the block that signals of :data:`SENT_TO_ALL` wait for until the process asks for them."""
+    """Let processes that start in the block ignore the signals of :data:`SENT_TO_ALL` until they handle them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

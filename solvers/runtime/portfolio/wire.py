@@ -1,4 +1,4 @@
-"""What processes tell one another: pickled messages through pipes."""
+"""Send and receive messages between processes: pickled, through pipes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _read_only(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles read-only mappings too, of which problems and plans have some."""
+    """Pickles read-only mappings too, which problems and plans contain."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, MappingProxyType):
