@@ -16,7 +16,7 @@ from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
-from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["Run"]
 
@@ -78,7 +78,7 @@ class Run:
         self._limits, self._progress = limits, progress
         self._patience = min(patience, QUIET + problem.graph.n // 4)
         self._problem = problem
-        self._taker = Taker(name, problem, limits, progress)
+        self._taker = Incumbent(name, problem, limits, progress)
         self._instance = Instance.of(problem)
         self._orders = Orders(self._instance, np.random.default_rng(limits.seed), progress.say)
         self._pool: list[Ints] = []

@@ -10,7 +10,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.latency.first_arrangements import Orders
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance, why_not
-from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["PublishedGreedy"]
 
@@ -36,7 +36,7 @@ class PublishedGreedy:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the plan, if it is one."""
-        taker = Taker(self.name, problem, limits, progress)
+        incumbent = Incumbent(self.name, problem, limits, progress)
         instance = Instance.of(problem)
         orders = Orders(instance, np.random.default_rng(limits.seed), progress.say)
         slots = np.flatnonzero(instance.number[: instance.pieces] == 0).tolist()
@@ -58,14 +58,14 @@ class PublishedGreedy:
                 if np.isfinite(instance.time[nodes, instance.home[s]]).all()
             ]
             if not free:
-                taker.note(f"no device is left for {problem.graph.names[nodes[0]]}")
-                return taker.result()
+                incumbent.note(f"no device is left for {problem.graph.names[nodes[0]]}")
+                return incumbent.result()
             slot[nodes] = min(free, key=lambda s: float(instance.time[nodes, instance.home[s]].sum()))
         try:
             plan = instance.plan(slot)
         except UsageError as error:
-            taker.note(f"what the greedy made is no plan: {error}")
-            return taker.result()
-        if not taker.take(plan):
-            taker.note(f"what the greedy made is no plan: {taker.broken}")
-        return taker.result()
+            incumbent.note(f"what the greedy made is no plan: {error}")
+            return incumbent.result()
+        if not incumbent.take(plan):
+            incumbent.note(f"what the greedy made is no plan: {incumbent.broken}")
+        return incumbent.result()

@@ -6,7 +6,7 @@ from mtpp_dsl.contracts import Gives, Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.single_device import cannot_check
-from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["Expert"]
 
@@ -26,9 +26,9 @@ class Expert:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the start of *limits*; without one, or with one that breaks a constraint, a note that says so."""
-        taker = Taker(self.name, problem, limits, progress)
+        incumbent = Incumbent(self.name, problem, limits, progress)
         if limits.start is None:
-            taker.note("there is no split to evaluate: give one as the start")
-        elif not taker.take(limits.start):
-            taker.note(f"the split given is no plan: {taker.broken}")
-        return taker.result()
+            incumbent.note("there is no split to evaluate: give one as the start")
+        elif not incumbent.take(limits.start):
+            incumbent.note(f"the split given is no plan: {incumbent.broken}")
+        return incumbent.result()

@@ -12,7 +12,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
 from mtpp_dsl.views.batch_tasks import BatchInstance
 from mtpp_dsl.views.symmetry import interchangeable
@@ -40,32 +40,32 @@ class SingleDevice:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the plan, or none, with what keeps everything off each device."""
-        taker = Taker(self.name, problem, limits, progress)
+        incumbent = Incumbent(self.name, problem, limits, progress)
         if problem.objective.batch is not None:
-            return _of_a_batch(problem, taker)
+            return _of_a_batch(problem, incumbent)
         for group in interchangeable(problem):
             d = group[0]
-            if not taker.take(_all_on(problem, d)):
+            if not incumbent.take(_all_on(problem, d)):
                 more = f" (and {len(group) - 1} more like it)" if len(group) > 1 else ""
-                taker.note(f"not everything on {problem.devices[d].name}{more}: {taker.broken}")
-        return taker.result()
+                incumbent.note(f"not everything on {problem.devices[d].name}{more}: {incumbent.broken}")
+        return incumbent.result()
 
 
-def _of_a_batch(problem: Problem, taker: Taker) -> Result:
+def _of_a_batch(problem: Problem, incumbent: Incumbent) -> Result:
     """Return the best plan with all inputs on one device, or without such a plan the best with one spread for all."""
     instance = BatchInstance.of(problem)
     for d in alone(instance):
-        if not taker.take(alike(instance, np.full(instance.chunks, d))):
-            taker.note(f"not everything on {problem.devices[d].name}: {taker.broken}")
-    row = parted(instance) if taker.plan is None else None
-    if row is not None and taker.take(alike(instance, row)):
+        if not incumbent.take(alike(instance, np.full(instance.chunks, d))):
+            incumbent.note(f"not everything on {problem.devices[d].name}: {incumbent.broken}")
+    row = parted(instance) if incumbent.plan is None else None
+    if row is not None and incumbent.take(alike(instance, row)):
         sizes = np.bincount(row, minlength=problem.k) * instance.batching.chunk
         shown = ", ".join(f"{problem.devices[d].name} {sizes[d]}" for d in np.flatnonzero(sizes).tolist())
-        taker.note(f"no device can run all inputs at once: they are parted, {shown}")
-    elif taker.plan is None:
-        why = "sizes and memory leave none" if row is None else taker.broken
-        taker.note(f"no way was found to run every node on the same devices: {why}")
-    return taker.result()
+        incumbent.note(f"no device can run all inputs at once: they are parted, {shown}")
+    elif incumbent.plan is None:
+        why = "sizes and memory leave none" if row is None else incumbent.broken
+        incumbent.note(f"no way was found to run every node on the same devices: {why}")
+    return incumbent.result()
 
 
 def _all_on(problem: Problem, d: int) -> Plan:

@@ -15,7 +15,8 @@ from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, Reading, classes_of
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
-from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["UNASKED", "readings", "refuses", "split_orders"]
@@ -66,34 +67,34 @@ def split_orders(
         orders: how many to split.
         contract: makes some classes one before they are ordered.
     """
-    taker, devices = Taker(name, problem, limits, progress), device_types(problem)
+    incumbent, devices = Incumbent(name, problem, limits, progress), device_types(problem)
     if not problem.acyclic:
-        taker.note(UNASKED.format(name))
-    termination: Termination = "complete"
+        incumbent.note(UNASKED.format(name))
+    termination: Termination | None = None
     try:
         for reading in readings(problem):
-            taker.pause()
+            incumbent.pause()
             classes = contract(classes_of(problem, devices, reading))
             if bytes_along(classes, devices) > MOST_BYTES:
-                taker.note(f"a split of {classes.n} classes takes more than {MOST_BYTES / 1e6:,.0f} MB")
+                incumbent.note(f"a split of {classes.n} classes takes more than {MOST_BYTES / 1e6:,.0f} MB")
                 termination = "limit"
                 break
             prepare(classes, orders, progress.say)
             for order in _orders(classes, orders, limits.seed):
-                taker.pause()
-                steps = split_along(classes, devices, order, progress.say, taker.pause, taker.cost)
+                incumbent.pause()
+                steps = split_along(classes, devices, order, progress.say, incumbent.pause, incumbent.cost)
                 if steps is not None:
-                    taker.take(plan_of(problem, classes, devices, steps))
-            if taker.plan is not None and not taker.broken:
+                    incumbent.take(plan_of(problem, classes, devices, steps))
+            if incumbent.plan is not None and not incumbent.broken:
                 break
     except Ended:
         pass
     else:
-        if taker.plan is None and termination == "complete":
-            taker.note("no split of the orders tried is a plan; this does not prove that there is none")
-            if taker.broken:
-                taker.note(f"the best split found is no plan: {taker.broken}")
-    return taker.result(termination)
+        if incumbent.plan is None and termination is None:
+            incumbent.note("no split of the orders tried is a plan; this does not prove that there is none")
+            if incumbent.broken:
+                incumbent.note(f"the best split found is no plan: {incumbent.broken}")
+    return incumbent.result(termination)
 
 
 def _orders(classes: Classes, count: int, seed: int) -> Iterator[Ints]:

@@ -16,7 +16,8 @@ from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, f
 from mtpp_dsl.solvers.partition.classical.linear import UNASKED
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.solvers.partition.classical.units import apart, is_ordered, units_of
-from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
+from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["LocalSearch"]
@@ -58,20 +59,20 @@ class LocalSearch:
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best local optimum found, if any; no bound."""
-        taker = Taker(self.name, problem, limits, progress)
+        incumbent = Incumbent(self.name, problem, limits, progress)
         if is_ordered(problem) and not problem.acyclic:
-            taker.note(UNASKED.format(self.name))
-        search = _Search(taker, problem, limits, progress)
+            incumbent.note(UNASKED.format(self.name))
+        search = _Search(incumbent, problem, limits, progress)
         with suppress(Ended):
             search.run(self.restarts)
-        return taker.result()
+        return incumbent.result()
 
 
 class _Search:
     """One run."""
 
-    def __init__(self, taker: Taker, problem: Problem, limits: Limits, progress: Progress) -> None:
-        self.taker, self._problem, self._limits, self._say = taker, problem, limits, progress.say
+    def __init__(self, incumbent: Incumbent, problem: Problem, limits: Limits, progress: Progress) -> None:
+        self.incumbent, self._problem, self._limits, self._say = incumbent, problem, limits, progress.say
         devices = device_types(problem)
         self._units = units_of(problem, devices)
         self._apart = apart(problem, self._units)
@@ -86,7 +87,7 @@ class _Search:
         random = np.random.default_rng(self._limits.seed)
         stuck = 0
         for _ in range(restarts):
-            self.taker.pause()
+            self.incumbent.pause()
             sequence = np.arange(self._problem.k) if self._order is None else random.permutation(self._problem.k)
             fixed = in_sequence(self._declared, sequence)
             place = random_split(fixed, self._apart, self._order, random)
@@ -95,9 +96,9 @@ class _Search:
             else:
                 self._descend(fixed, sequence, place)
         if stuck:
-            self.taker.note(f"no random split that fits was found for {stuck} of {restarts} starts")
-        if self.taker.plan is None and self.taker.broken:
-            self.taker.note(f"the local optima found are no plans: {self.taker.broken}")
+            self.incumbent.note(f"no random split that fits was found for {stuck} of {restarts} starts")
+        if self.incumbent.plan is None and self.incumbent.broken:
+            self.incumbent.note(f"the local optima found are no plans: {self.incumbent.broken}")
 
     def _from_plan(self, plan: Plan) -> None:
         homes = [set(plan.assignment[list(nodes)].tolist()) for nodes in self._units.members]
@@ -114,12 +115,12 @@ class _Search:
     def _descend(self, fixed: Fixed, sequence: Ints, place: Ints) -> None:
         state = state_of(fixed, place)
         run = DESCEND.pick(float(PASSES * self._units.n), self._say)
-        if self.taker.plan is None:
+        if self.incumbent.plan is None:
             self._take(sequence[state.place])
         done = CHUNK
         try:
             while done == CHUNK:
-                self.taker.pause()
+                self.incumbent.pause()
                 done = run(CHUNK, GAIN, fixed, state)
         except Ended:
             self._take(sequence[state.place])
@@ -130,4 +131,4 @@ class _Search:
         assignment = np.empty(self._problem.graph.n, np.int64)
         for nodes, d in zip(self._units.members, device.tolist(), strict=True):
             assignment[list(nodes)] = d
-        self.taker.take(Plan.create(self._problem, assignment))
+        self.incumbent.take(Plan.create(self._problem, assignment))

@@ -17,7 +17,8 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.partition.classical.scotch_files import graph_file, read_mapping
 from mtpp_dsl.solvers.partition.classical.units import units_of
-from mtpp_dsl.solvers.runtime.results import Taker, why_not
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["Scotch"]
@@ -66,12 +67,12 @@ class Scotch:
         Raises:
             SolverError: Scotch is missing, or failed.
         """
-        taker = Taker(self.name, problem, limits, progress)
+        incumbent = Incumbent(self.name, problem, limits, progress)
         program = _program()
         if program is None:
             raise SolverError(f"scotch is not installed; install it with: {self.available().install}")
         if progress.stopped or limits.remaining <= 0:
-            return taker.result()
+            return incumbent.result()
         devices = device_types(problem)
         kind = _accelerators(devices)[0]
         units = units_of(problem, devices)
@@ -81,16 +82,16 @@ class Scotch:
             command = [program, str(len(devices.members[kind])), "graph.grf", "parts.map", "log.txt", "-Cd"]
             done = run(command, Path(folder), limits.remaining, progress, lambda _: None, can_stop=False)
             if progress.stopped or done.killed:
-                return taker.result()
+                return incumbent.result()
             parts = read_mapping(Path(folder, "parts.map"), units.n)
         if done.returned != 0 or parts is None:
             raise SolverError(f"scotch failed: {done.last_words}")
         assignment = np.empty(problem.graph.n, np.int64)
         for nodes, part in zip(units.members, parts, strict=True):
             assignment[list(nodes)] = devices.members[kind][part]
-        if not taker.take(Plan.create(problem, assignment)):
-            taker.note(f"Scotch's partition is no plan: {taker.broken}; Scotch does not know this constraint")
-        return taker.result(solver="scotch")
+        if not incumbent.take(Plan.create(problem, assignment)):
+            incumbent.note(f"Scotch's partition is no plan: {incumbent.broken}; Scotch does not know this constraint")
+        return incumbent.result(solver="scotch")
 
 
 def _program() -> str | None:

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
 from mtpp_dsl.solvers.partition.genetic.brkga import Bred, evolve
 from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, merged, refuses
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.runtime.results import Ended
+from mtpp_dsl.solvers.runtime.incumbent import Ended
 from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Arrangements", "Mla", "MlaWeighted"]
@@ -120,8 +120,8 @@ class Mla(Bred):
         order = graph.topological_order if arrangements.order is None else arrangements.order
         sliced = slicer.slice(order, stopped=lambda: progress.stopped or limits.remaining <= 0)
         if sliced is not None:
-            run.taker.take(Plan.create(problem, *assignment_of(sliced.blocks, order, devices)))
-        run.taker.note(f"{arrangements.evaluated:,} orders were measured, and one was sliced")
+            run.incumbent.take(Plan.create(problem, *assignment_of(sliced.blocks, order, devices)))
+        run.incumbent.note(f"{arrangements.evaluated:,} orders were measured, and one was sliced")
         return run.result()
 
 

@@ -11,14 +11,15 @@ from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, F
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, device_order
-from mtpp_dsl.plans.result import Result, relative_gap
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.partition.genetic.decoder import MOST_ENTRIES, Decoder, entries
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
-from mtpp_dsl.solvers.runtime.results import Ended, Taker, why_not
+from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import fits
 
 __all__ = ["Run", "Slices", "merged", "refuses", "too_large"]
@@ -85,34 +86,24 @@ class Run:
         progress: told of plans.
 
     Attributes:
-        taker: takes the plans.
+        incumbent: takes the plans.
     """
 
     def __init__(self, name: str, problem: Problem, limits: Limits, progress: Progress) -> None:
-        self.problem, self._limits, self._progress = problem, limits, progress
-        self.taker = Taker(name, problem, limits, progress)
+        self.problem, self._limits = problem, limits
+        self.incumbent = Incumbent(name, problem, limits, progress)
 
     def pause(self) -> None:
         """Raise :class:`Ended` if it is time to stop, or the best plan is within the gap of the bound known."""
-        self.taker.pause()
-        if self._closed:
+        if self.incumbent.done:
             raise Ended
-
-    @property
-    def _closed(self) -> bool:
-        bound = self._progress.bound
-        return (
-            self.taker.plan is not None
-            and bound is not None
-            and relative_gap(self.taker.cost, bound.cost) <= self._limits.gap
-        )
 
     def start(self) -> tuple[Plan, tuple[int, ...]] | None:
         """Take the plan to start from; return it with the sequence of its blocks, if it has one and fits."""
         plan = self._limits.start
         if plan is None:
             return None
-        self.taker.take(plan)
+        self.incumbent.take(plan)
         sequence = device_order(self.problem, plan.assignment)
         if sequence is None or plan.replicas or not fits(self.problem, plan.assignment):
             return None
@@ -120,11 +111,11 @@ class Run:
 
     def result(self) -> Result:
         """Return the best plan."""
-        result = self.taker.result("gap" if self._closed else "complete")
+        result = self.incumbent.result()
         if result.plan is not None or result.termination != "complete":
             return result
-        note = "no slice of the orders tried is a plan; this does not prove that there is none"
-        return replace(result, notes=(*result.notes, note))
+        self.incumbent.note("no slice of the orders tried is a plan; this does not prove that there is none")
+        return self.incumbent.result()
 
 
 class Slices:
@@ -173,8 +164,8 @@ class Slices:
     def _take(self, keys: Floats) -> None:
         problem = self._run.problem
         order, blocks = self.decoder.slicing(keys, self.least)
-        self._run.taker.take(Plan.create(problem, *assignment_of(blocks, order, self.decoder.devices)))
+        self._run.incumbent.take(Plan.create(problem, *assignment_of(blocks, order, self.decoder.devices)))
 
     def note(self) -> None:
         """Tell the user how many orders were sliced."""
-        self._run.taker.note(f"{self.evaluated:,} orders were sliced")
+        self._run.incumbent.note(f"{self.evaluated:,} orders were sliced")

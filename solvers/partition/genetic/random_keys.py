@@ -12,7 +12,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.partition.genetic.brkga import Bred, evolve
 from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, Slices, merged, refuses, too_large
-from mtpp_dsl.solvers.runtime.results import Ended
+from mtpp_dsl.solvers.runtime.incumbent import Ended
 
 __all__ = ["Brkga", "Random"]
 

@@ -11,7 +11,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_placing import LIST, Desk, Rule, desk_of
 from mtpp_dsl.solvers.schedule.list.placing import Idle
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
@@ -32,18 +32,18 @@ ROOM = 64
 
 def list_batches(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the result of list scheduler *name*; without a plan, with a note that says why."""
-    taker = Taker(name, problem, limits, progress)
+    incumbent = Incumbent(name, problem, limits, progress)
     try:
-        taker.pause()
-        lister = BatchLister.of(BatchInstance.of(problem), taker.pause, progress.say)
+        incumbent.pause()
+        lister = BatchLister.of(BatchInstance.of(problem), incumbent.pause, progress.say)
         plan = lister if isinstance(lister, str) else lister.schedule(name)
         if isinstance(plan, str):
-            taker.note(plan)
-        elif not taker.take(plan):
-            taker.note(f"the schedule found is none: {taker.broken}")
+            incumbent.note(plan)
+        elif not incumbent.take(plan):
+            incumbent.note(f"the schedule found is none: {incumbent.broken}")
     except Ended:
-        taker.note("the time was up, or somebody stopped, before every node was placed")
-    return taker.result()
+        incumbent.note("the time was up, or somebody stopped, before every node was placed")
+    return incumbent.result()
 
 
 class BatchLister:

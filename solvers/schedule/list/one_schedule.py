@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.list.getf import getf
 from mtpp_dsl.solvers.schedule.list.list_rules import cpop, etf, greedy, heft, met, peft
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
@@ -32,16 +32,16 @@ SCHEDULERS: dict[str, Callable[[Lister], Plan]] = {
 
 def list_schedule(name: str, problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the schedule of the list scheduler *name*, or none, with a note that says why."""
-    taker = Taker(name, problem, limits, progress)
+    incumbent = Incumbent(name, problem, limits, progress)
     try:
-        taker.pause()
-        lister = Lister.of(Instance.of(problem), taker.pause)
+        incumbent.pause()
+        lister = Lister.of(Instance.of(problem), incumbent.pause)
         if lister is None:
-            taker.note("no way was found to give every node a device within memory, links and the constraints")
-            return taker.result()
-        lister = replace(lister, limits=limits, say=progress.say, note=taker.note)
-        if not taker.take(SCHEDULERS[name](lister)):
-            taker.note(f"the schedule found is none: {taker.broken}")
+            incumbent.note("no way was found to give every node a device within memory, links and the constraints")
+            return incumbent.result()
+        lister = replace(lister, limits=limits, say=progress.say, note=incumbent.note)
+        if not incumbent.take(SCHEDULERS[name](lister)):
+            incumbent.note(f"the schedule found is none: {incumbent.broken}")
     except Ended:
-        taker.note("the time was up, or somebody stopped, before every node was placed")
-    return taker.result()
+        incumbent.note("the time was up, or somebody stopped, before every node was placed")
+    return incumbent.result()

@@ -10,13 +10,12 @@ import numpy as np
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply
-from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
 
@@ -41,9 +40,9 @@ class _Asked:
 
 
 def search_batches(
-    whole: WholeBatches, plan: Plan, pool: Pool, taker: Taker, limits: Limits, progress: Progress
+    whole: WholeBatches, plan: Plan, pool: Pool, incumbent: Incumbent, limits: Limits, progress: Progress
 ) -> None:
-    """Make windows of *plan* anew, reporting what is better to *taker*.
+    """Make windows of *plan* anew, and hand what is better to *incumbent*.
 
     Each round asks for as many windows of one schedule as there are processes, and takes the best of the answers: how
     fast they come makes no difference. Windows grow while CP-SAT settles them, and shrink where it does not.
@@ -52,7 +51,7 @@ def search_batches(
         whole: the problem in whole numbers.
         plan: to start from.
         pool: the processes.
-        taker: checks plans and keeps the best.
+        incumbent: takes the plans.
         limits: when to stop, and the seed.
         progress: when to stop.
     """
@@ -60,8 +59,8 @@ def search_batches(
     problem, size, failures = whole.instance.problem, FIRST, 0
     cost = evaluate(problem, plan).cost
     line = BatchTimeline.of(whole, plan)
-    while failures < PATIENCE and not _closed(progress, limits):
-        taker.pause()
+    while failures < PATIENCE and not incumbent.closed():
+        incumbent.pause()
         round_ = [_ask(_window(whole, line, size, random), pool, limits, progress, random) for _ in range(pool.size)]
         best: Plan | None = None
         for asked in round_:
@@ -71,7 +70,7 @@ def search_batches(
             if asked.window.everything and reply is not None and reply.status == "infeasible":
                 return
             for found in [] if reply is None else _plans(whole, asked.window, reply):
-                if taker.take(found) and evaluate(problem, found).cost < cost:
+                if incumbent.take(found) and evaluate(problem, found).cost < cost:
                     best, cost = found, evaluate(problem, found).cost
         failures = failures + len(round_) if best is None else 0
         if best is not None:
@@ -106,8 +105,3 @@ def _plans(whole: WholeBatches, window: BatchWindow, reply: Reply[BatchSolution]
     if reply.solution is None or reply.value is None:
         return []
     return whole.plans(window.schedule(reply.solution, reply.value))
-
-
-def _closed(progress: Progress, limits: Limits) -> bool:
-    plan, bound = progress.cost, progress.bound
-    return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= limits.gap

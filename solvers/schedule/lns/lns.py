@@ -8,7 +8,7 @@ from typing import Any
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Result, Termination
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.call import Lower
@@ -17,8 +17,8 @@ from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.runtime.results import Ended, Taker
 from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
 from mtpp_dsl.solvers.schedule.lns.sample_search import search
 
@@ -40,28 +40,27 @@ def lns(problem: Problem, limits: Limits, progress: Progress) -> Result:
         UsageError: an option that CP-SAT does not have.
     """
     check(limits)
-    taker = Taker(NAME, problem, limits, progress)
-    termination: Termination = "complete"
+    incumbent = Incumbent(NAME, problem, limits, progress)
     try:
-        taker.pause()
+        incumbent.pause()
         plan = known(problem, limits, progress)
         if plan is None:
-            plan, impossible = _first(problem, limits, progress, taker)
+            plan, impossible = _first(problem, limits, progress, incumbent)
             if impossible:
                 infeasibility = clash(problem, limits, progress, _lower(problem))
-                return replace(taker.result("infeasible", "cp-sat"), infeasibility=infeasibility)
+                return incumbent.result(solver="cp-sat", infeasibility=infeasibility)
         if plan is not None:
             plan = _annealed(problem, plan, limits, progress)
-            taker.take(plan)
+            incumbent.take(plan)
             with Pool(cores(limits)) as pool:
                 if problem.objective.batch is None:
-                    search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
+                    search(lower(problem, plan, strict=True), plan, pool, incumbent, limits, progress)
                 else:
                     whole = lower_batches(problem, plan, strict=True)
-                    search_batches(whole, plan, pool, taker, limits, progress)
+                    search_batches(whole, plan, pool, incumbent, limits, progress)
     except Ended:
         pass
-    return taker.result(termination, "cp-sat")
+    return incumbent.result(solver="cp-sat")
 
 
 def _lower(problem: Problem) -> Lower[Any]:
@@ -79,7 +78,7 @@ def _annealed(problem: Problem, plan: Plan, limits: Limits, progress: Progress) 
     return method.solve(problem, share, progress).plan or plan
 
 
-def _first(problem: Problem, limits: Limits, progress: Progress, taker: Taker) -> tuple[Plan | None, bool]:
+def _first(problem: Problem, limits: Limits, progress: Progress, incumbent: Incumbent) -> tuple[Plan | None, bool]:
     """Return the first plan that CP-SAT finds, and whether it has shown that there is none."""
     progress.say("looking for a first plan with CP-SAT")
     with Engine() as engine:
@@ -89,11 +88,11 @@ def _first(problem: Problem, limits: Limits, progress: Progress, taker: Taker) -
             asked = replace(asked, options={"stop_after_first_solution": True, **asked.options})
             answer = engine.solve(whole.request, asked, stopped=lambda: progress.stopped)
             for plan in [] if answer.solution is None else whole.plans(answer.solution):
-                if taker.take(plan):
+                if incumbent.take(plan):
                     return plan, False
             if answer.status != "infeasible":
                 break
         else:
             return None, True
-    taker.note("no first plan was found to improve on")
+    incumbent.note("no first plan was found to improve on")
     return None, False

@@ -10,11 +10,10 @@ import numpy as np
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import relative_gap
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.request import Answer, Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, timetable
-from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.lns.choice import Choice, Chooser
 from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
 
@@ -35,8 +34,8 @@ class _Asked:
     answer: Future[Answer] | None
 
 
-def search(whole: Whole, plan: Plan, pool: Pool, taker: Taker, limits: Limits, progress: Progress) -> bool:
-    """Make parts of *plan* anew, reporting what is better to *taker*; return whether nothing better exists.
+def search(whole: Whole, plan: Plan, pool: Pool, incumbent: Incumbent, limits: Limits, progress: Progress) -> bool:
+    """Make parts of *plan* anew, and hand what is better to *incumbent*; return whether nothing better exists.
 
     Each round asks for as many parts of one schedule as there are processes, and takes the best of the answers: how
     fast they come makes no difference.
@@ -45,22 +44,22 @@ def search(whole: Whole, plan: Plan, pool: Pool, taker: Taker, limits: Limits, p
         whole: the problem in whole numbers.
         plan: to start from.
         pool: the processes.
-        taker: checks plans and keeps the best.
+        incumbent: takes the plans.
         limits: when to stop, and the seed.
         progress: when to stop.
     """
     random = np.random.default_rng(limits.seed)
     chooser = Chooser(whole, random)
     line, cost, failures = Timeline.of(whole, plan), evaluate(whole.instance.problem, plan).cost, 0
-    while failures < PATIENCE and not _closed(limits, progress):
-        taker.pause()
+    while failures < PATIENCE and not incumbent.closed():
+        incumbent.pause()
         round_ = [_ask(chooser.choose(line), line, pool, limits, progress, random) for _ in range(pool.size)]
         best: Plan | None = None
         for asked in round_:
             answer = Answer("infeasible", None, 0, None) if asked.answer is None else asked.answer.result()
             if asked.choice.everything and answer.status == "infeasible" and not asked.sideways:
                 return True
-            found = _plan(whole, asked.choice, answer, taker)
+            found = _plan(whole, asked.choice, answer, incumbent)
             asked.choice.kind.learn(answer.status, found is not None and _cost(whole, found) < cost)
             if found is not None and _cost(whole, found) <= (cost if best is None else _cost(whole, best)):
                 best = found
@@ -84,18 +83,13 @@ def _ask(
     return _Asked(choice, sideways, pool.submit(asked, effort, stopped=lambda: progress.stopped))
 
 
-def _plan(whole: Whole, choice: Choice, answer: Answer, taker: Taker) -> Plan | None:
+def _plan(whole: Whole, choice: Choice, answer: Answer, incumbent: Incumbent) -> Plan | None:
     """Return the plan with what was found put in, in exact times; None if nothing was found."""
     if answer.solution is None or answer.value is None:
         return None
     plan = timetable(whole.instance, whole.request, choice.window.schedule(answer.solution, answer.value))
-    return plan if taker.take(plan) else None
+    return plan if incumbent.take(plan) else None
 
 
 def _cost(whole: Whole, plan: Plan) -> float:
     return evaluate(whole.instance.problem, plan).cost
-
-
-def _closed(limits: Limits, progress: Progress) -> bool:
-    plan, bound = progress.cost, progress.bound
-    return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= limits.gap

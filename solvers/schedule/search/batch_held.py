@@ -37,7 +37,7 @@ class Holding(holding.Holding):
     def answer(self) -> Result:
         """Return the best plan, and why the run ended."""
         if self.plan is None:
-            self._taker.note("no schedule was found; this does not prove that there is none")
+            self._incumbent.note("no schedule was found; this does not prove that there is none")
         return super().answer()
 
 

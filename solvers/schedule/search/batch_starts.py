@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.runtime.results import Ended
+from mtpp_dsl.solvers.runtime.incumbent import Ended
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
 from mtpp_dsl.solvers.schedule.state.batch_state import Field

@@ -58,7 +58,9 @@ class Run(Holding):
             return np.array(start.assignment)
         lister = Lister.of(self._instance)
         if lister is None:
-            self._taker.note("no way was found to give every node a device within memory, links and the constraints")
+            self._incumbent.note(
+                "no way was found to give every node a device within memory, links and the constraints"
+            )
             return None
         plan = met(lister)
         return np.array(plan.assignment) if self.keep(plan) else None

@@ -37,4 +37,4 @@ class Holding(holding.Holding):
         for plan in starts(self._instance, self._limits, self._progress):
             self.keep(plan)
         if self.plan is None:
-            self._taker.note("no schedule to start from was found; this does not prove that there is none")
+            self._incumbent.note("no schedule to start from was found; this does not prove that there is none")

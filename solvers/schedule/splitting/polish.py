@@ -12,7 +12,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
 from mtpp_dsl.solvers.schedule.lns.sample_search import search
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
@@ -24,26 +24,26 @@ ANNEALING, SECONDS = 0.5, 60.0
 
 
 def polish(
-    problem: Problem, plan: Plan, pool: Pool | None, taker: Taker, limits: Limits, progress: Progress
+    problem: Problem, plan: Plan, pool: Pool | None, incumbent: Incumbent, limits: Limits, progress: Progress
 ) -> list[str]:
-    """Give *taker* better plans than *plan*, until the searches give up or time is up; return what was tried.
+    """Hand *incumbent* better plans than *plan*, until the searches give up or time is up; return what was tried.
 
     Args:
         problem: a makespan on links, or a batched throughput.
         plan: to start from.
         pool: processes of CP-SAT for large neighbourhoods; None for annealing alone.
-        taker: checks plans and keeps the best.
+        incumbent: takes the plans.
         limits: when to stop, and the seed.
         progress: when to stop.
     """
     if problem.objective.batch is not None:
         share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
         found = improve(problem, plan, limits.within(share), progress)
-        taker.take(found)
+        incumbent.take(found)
         if pool is None:
             return ["annealing"]
         with suppress(Ended):
-            search_batches(lower_batches(problem, found, strict=True), found, pool, taker, limits, progress)
+            search_batches(lower_batches(problem, found, strict=True), found, pool, incumbent, limits, progress)
         return ["annealing", "large neighbourhoods"]
     method: Method = registry.load(registry.METHODS, "annealing")()
     if method.accepts(problem) is not None:
@@ -51,10 +51,10 @@ def polish(
     share = limits.remaining if pool is None else min(SECONDS, ANNEALING * limits.remaining)
     own = replace(limits.within(share), start=plan, solver="highs", solver_options={}, threads=None)
     better = method.solve(problem, own, progress).plan
-    if better is not None and taker.take(better):
+    if better is not None and incumbent.take(better):
         plan = better
     if pool is None:
         return ["annealing"]
     with suppress(Ended):
-        search(lower(problem, plan, strict=True), plan, pool, taker, limits, progress)
+        search(lower(problem, plan, strict=True), plan, pool, incumbent, limits, progress)
     return ["annealing", "large neighbourhoods"]

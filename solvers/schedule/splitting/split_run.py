@@ -19,7 +19,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.module_rows import Split, split
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
-from mtpp_dsl.solvers.runtime.results import Taker
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.modules.part import parts
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import Walk
 from mtpp_dsl.solvers.schedule.splitting.join import budgets, joined
@@ -65,23 +65,22 @@ class Run:
     ) -> None:
         self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
         self._engine, self._words, self._seconds = engine, words, seconds
-        self._taker = Taker(name, problem, limits, progress)
+        self._incumbent = Incumbent(name, problem, limits, progress)
         self._channels = channels
-        self._bound: Bound | None = None
 
     def solve(self) -> Result:
         """Return the plan, and the best bound."""
         lists = Limits(time=10 * min(self._limits.remaining, LISTS), seed=self._limits.seed, start=self._limits.start)
         known(self._problem, lists, self._progress)
         if self._progress.plan is not None:
-            self._taker.take(self._progress.plan)
-        self._taker.note(f"split into {self._split}, each solved by {self._words}")
+            self._incumbent.take(self._progress.plan)
+        self._incumbent.note(f"split into {self._split}, each solved by {self._words}")
         self._way(self._unlimited() if self._roomy else np.tile(self._problem.memory_limit, (self._modules, 1)))
-        if not self._closed():
+        if not self._incumbent.closed():
             self._by_others()
-        if not self._closed():
+        if not self._incumbent.closed():
             self._improve()
-        return self._result()
+        return self._incumbent.result(solver=self._engine.solver)
 
     @cached_property
     def _split(self) -> Split:
@@ -114,20 +113,22 @@ class Run:
             rooms: [modules, devices] what each module may take of the memory.
         """
         plan = self._walk(rooms, exact=all(self._split.clean))
-        if plan is None or self._taker.take(plan):
+        if plan is None or self._incumbent.take(plan):
             return
-        broken, start = self._taker.broken, self._first()
+        broken, start = self._incumbent.broken, self._first()
         if start is None:
-            self._taker.note(f"modules that fit by themselves do not together: {broken}")
+            self._incumbent.note(f"modules that fit by themselves do not together: {broken}")
             return
-        self._taker.note("memory is shared out among the modules as the first plan uses it: they do not fit otherwise")
+        self._incumbent.note(
+            "memory is shared out among the modules as the first plan uses it: they do not fit otherwise"
+        )
         plan = self._walk(budgets(self._problem, self._split.modules, start), exact=False)
         if plan is not None:
-            self._taker.take(plan)
+            self._incumbent.take(plan)
 
     def _first(self) -> Plan | None:
         """Return the best plan known, or one that annealing finds in a share of the time; None without any."""
-        if self._taker.plan is None and not self._progress.stopped:
+        if self._incumbent.plan is None and not self._progress.stopped:
             method: Method = registry.load(registry.METHODS, "annealing")()
             share = self._limits.within(FIRST * self._limits.remaining if self._limits.remaining < inf else LONGEST)
             own = replace(share, solver="highs", solver_options={}, threads=None)
@@ -135,8 +136,8 @@ class Run:
                 method.solve(self._problem, own, self._progress).plan if method.accepts(self._problem) is None else None
             )
             if found is not None:
-                self._taker.take(found)
-        return self._taker.plan
+                self._incumbent.take(found)
+        return self._incumbent.plan
 
     def _walk(self, rooms: Floats, *, exact: bool) -> Plan | None:
         """Return the plan of the shortest way."""
@@ -154,18 +155,18 @@ class Run:
             lambda: progress.stopped,
         )
         last = walk.run(
-            lambda i: progress.say(f"solving module {i + 1} of {self._modules}"), needed=self._taker.plan is None
+            lambda i: progress.say(f"solving module {i + 1} of {self._modules}"), needed=self._incumbent.plan is None
         )
         if last is None:
-            self._taker.note(f"no way through the modules was found{' in time' if walk.stranded else ''}")
+            self._incumbent.note(f"no way through the modules was found{' in time' if walk.stranded else ''}")
             return None
         plan = joined(self._problem, classes, last)
         value = plan.batches.makespan if plan.batches is not None else _makespan(plan)
-        self._taker.note(self._told(walk, last.cost, value, len(classes.firsts)))
+        self._incumbent.note(self._told(walk, last.cost, value, len(classes.firsts)))
         if exact and walk.bound is not None:
             self._prove(walk.bound, last.cost, plan)
         else:
-            self._taker.note(f"heuristic: {self._why(exact)}")
+            self._incumbent.note(f"heuristic: {self._why(exact)}")
         return plan
 
     def _told(self, walk: Walk, barriers: float, value: float, different: int) -> str:
@@ -193,13 +194,13 @@ class Run:
     def _prove(self, bound: float, cost: float, plan: Plan) -> None:
         """Report the bound of the walk, and whether its plan is the best; one that breaks something is none."""
         if relative_gap(cost, bound) > 1e-6:
-            self._taker.note("heuristic: not every module was solved to the end")
+            self._incumbent.note("heuristic: not every module was solved to the end")
         elif not verify(self._problem, plan):
-            self._taker.note(
+            self._incumbent.note(
                 "exact: every boundary is a cut node, all its states were looked at, and every module that matters was "
                 "solved to the end"
             )
-        self._keep(
+        self._incumbent.prove(
             Bound(
                 bound * (1 - ROUNDING * (self._modules + self._problem.graph.n)),
                 self._name,
@@ -209,11 +210,6 @@ class Run:
                 f"as short as the bounds of {self._words} allow",
             )
         )
-
-    def _keep(self, bound: Bound | None) -> None:
-        if bound is not None and (self._bound is None or bound.cost > self._bound.cost):
-            self._bound = bound
-            self._progress.report_bound(bound)
 
     def _by_others(self) -> None:
         """Ask the methods that bound."""
@@ -225,30 +221,19 @@ class Run:
             method: Method = registry.load(registry.METHODS, name)()
             if method.accepts(self._problem) is None:
                 self._progress.say(f"bounding by {name}")
-                self._keep(
-                    method.solve(self._problem, replace(until, start=None, solver_options={}), self._progress).bound
-                )
+                own = replace(until, start=None, solver_options={})
+                self._incumbent.prove(method.solve(self._problem, own, self._progress).bound)
 
     def _improve(self) -> None:
         """Make the plan better by searches that know of no modules."""
         plan = None if self._limits.remaining <= 0 else self._first()
         if plan is None or self._progress.stopped:
             return
-        before = self._taker.cost
-        ways = polish(self._problem, plan, self._engine.pool, self._taker, self._limits, self._progress)
-        if self._taker.cost < before:
-            one, other = (format_quantity(x, self._problem.time_unit) for x in (before, self._taker.cost))
-            self._taker.note(f"improved by {' and '.join(ways)} from {one} to {other}")
-
-    def _closed(self) -> bool:
-        plan, bound = self._taker.plan, self._bound
-        return plan is not None and bound is not None and relative_gap(self._taker.cost, bound.cost) <= self._limits.gap
-
-    def _result(self) -> Result:
-        result = self._taker.result("gap" if self._closed() else "complete", self._engine.solver)
-        if self._closed() and result.termination == "time_limit":
-            result = replace(result, termination="gap")
-        return replace(result, bound=self._bound)
+        before = self._incumbent.cost
+        ways = polish(self._problem, plan, self._engine.pool, self._incumbent, self._limits, self._progress)
+        if self._incumbent.cost < before:
+            one, other = (format_quantity(x, self._problem.time_unit) for x in (before, self._incumbent.cost))
+            self._incumbent.note(f"improved by {' and '.join(ways)} from {one} to {other}")
 
 
 def _makespan(plan: Plan) -> float:

@@ -18,7 +18,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
-from mtpp_dsl.solvers.runtime.results import Ended, Taker
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
@@ -111,12 +111,13 @@ def test_the_search_makes_schedules_shorter() -> None:
     """Of a network that a list scheduler is far from it finds a shorter schedule by windows alone."""
     problem = module(12, 8)
     whole, plan = started(problem)
-    progress = Progress(lambda progress, _: progress.stop() if progress.plan is not None else None)
+    cost = cost_of(problem, plan)
+    progress = Progress(lambda progress, _: progress.stop() if (progress.cost or cost) < cost else None)
     limits = Limits(time=60.0)
-    taker = Taker("lns", problem, limits, progress)
-    taker.cost = cost_of(problem, plan)
+    incumbent = Incumbent("lns", problem, limits, progress)
+    incumbent.take(plan)
     with Pool(1) as pool, contextlib.suppress(Ended):
-        search_batches(whole, plan, pool, taker, limits, progress)
-    assert taker.plan is not None
-    assert not verify(problem, taker.plan)
-    assert taker.cost < cost_of(problem, plan)
+        search_batches(whole, plan, pool, incumbent, limits, progress)
+    assert incumbent.plan is not None
+    assert not verify(problem, incumbent.plan)
+    assert incumbent.cost < cost
