@@ -9,7 +9,7 @@ from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.batches import BatchTimes
-from mtpp_dsl.views.merged import Merged
+from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["Runs", "batch_schedule", "batch_sizes", "growing_transfers"]
 
@@ -17,7 +17,7 @@ Runs: TypeAlias = Callable[[int, int], Any]
 """``runs(h, d)``: 1 if class h has a batch on device d, else 0."""
 
 
-def batch_sizes(model: Any, found: BatchTimes, view: Merged, on: On) -> Runs:
+def batch_sizes(model: Any, found: BatchTimes, view: Hypergraph, on: On) -> Runs:
     """Add of how many chunks the batch of every class on every device is: binaries ``b`` in a block ``sizes``.
 
     Formula: ``sum_c x[h,d,c] = sum_p p b[h,d,p]``, ``sum_p b[h,d,p] <= 1``, ``x[h,d,c] <= sum_p b[h,d,p]``.
@@ -31,7 +31,7 @@ def batch_sizes(model: Any, found: BatchTimes, view: Merged, on: On) -> Runs:
         on: of the classes of all copies, ``c * count + h``.
     """
     part = model.sizes = pyo.Block(concrete=True)
-    first, count = view.first.tolist(), view.count
+    first, count = view.first.tolist(), view.n
     menus = {(h, d): found.menu(first[h], d) for h in range(count) for d in model.D}
     places = [place for place, menu in menus.items() if menu]
     part.places = pyo.Set(initialize=places, dimen=2)
@@ -55,7 +55,7 @@ def batch_sizes(model: Any, found: BatchTimes, view: Merged, on: On) -> Runs:
     return lambda h, d: sum(part.b[h, d, p] for p in menus[h, d])
 
 
-def batch_schedule(model: Any, found: BatchTimes, view: Merged, on: On, runs: Runs, floor: float) -> None:
+def batch_schedule(model: Any, found: BatchTimes, view: Hypergraph, on: On, runs: Runs, floor: float) -> None:
     """Add when batches and chunks start and end, the makespan ``C``, and the objective, which is C.
 
     Formula: of batches, ``F[v,d] = S[v,d] + sum_p takes[v,d,p] b[v,d,p]``, each in its window; of every chunk c,
@@ -76,7 +76,7 @@ def batch_schedule(model: Any, found: BatchTimes, view: Merged, on: On, runs: Ru
         runs: of classes.
         floor: no makespan is below it.
     """
-    times, home = found.times, view.home.tolist()
+    times, home = found.times, view.of.tolist()
     n, k = times.time.shape
     copies = found.takes.shape[2] - 1
     low, high = times.windows
@@ -97,7 +97,7 @@ def batch_schedule(model: Any, found: BatchTimes, view: Merged, on: On, runs: Ru
         return sum(a * model.sizes.b[home[v], d, p] for a, p in terms if a)
 
     def weighted(values: Any, i: int) -> Any:
-        v, h = i % n, i // n * view.count + home[i % n]
+        v, h = i % n, i // n * view.n + home[i % n]
         return sum(float(values[v, d]) * on(h, d) for d in range(k) if menus[v, d] and values[v, d] > 0)
 
     part.runs = pyo.Constraint(items, rule=lambda b, i: b.f[i] == b.s[i] + takes(*divmod(i, k)))
@@ -115,7 +115,7 @@ def batch_schedule(model: Any, found: BatchTimes, view: Merged, on: On, runs: Ru
 
     def absent(i: int, c: int) -> Any:
         v, d = divmod(i, k)
-        return 1 - on(c * view.count + home[v], d)
+        return 1 - on(c * view.n + home[v], d)
 
     def waits(b: Any, i: int, c: int) -> Any:
         v = i // k

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.views.merged import Net
+from mtpp_dsl.views.hypergraph import Net
 
 __all__ = ["graph_data"]
 

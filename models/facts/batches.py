@@ -14,7 +14,7 @@ from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.batching import Batching
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.views.merged import Merged
+from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["BatchTimes", "batch_horizon", "batch_items", "batch_times", "copied", "pinned"]
 
@@ -47,7 +47,7 @@ class BatchTimes:
         return least
 
 
-def batch_times(problem: Problem, view: Merged, most: float, unit: float) -> BatchTimes:
+def batch_times(problem: Problem, view: Hypergraph, most: float, unit: float) -> BatchTimes:
     """Return the times of *problem*, of schedules no longer than *most*, divided by *unit*.
 
     Heads and tails are as :func:`mtpp_dsl.models.facts.times.times_of` has them, of the least batches: whatever path a
@@ -61,18 +61,16 @@ def batch_times(problem: Problem, view: Merged, most: float, unit: float) -> Bat
         unit: of the model.
     """
     batching, graph = problem.batching, problem.graph
-    takes = np.where(view.allowed[view.home][:, :, None], batching.time, np.inf) / unit
+    takes = np.where(view.allowed[view.of][:, :, None], batching.time, np.inf) / unit
     takes[:, :, 0] = 0.0
-    takes[~fitting(problem, view)[view.home]] = np.inf
+    takes[~fitting(problem, view)[view.of]] = np.inf
     inputs = batching.chunk if batching.per_input else 1
-    carry = carries(problem, view.home, inputs) / unit
+    carry = carries(problem, view.of, inputs) / unit
     most = most * ABOVE / unit
     before = -1
     while (left := np.isfinite(takes).sum()) != before:
         before = left
-        same = np.ones((view.count, *takes.shape[1:]), np.bool_)
-        np.logical_and.at(same, view.home, np.isfinite(takes))
-        takes[~same[view.home]] = np.inf
+        takes[~view.every(np.isfinite(takes))[view.of]] = np.inf
         least = takes[:, :, 1:].min(axis=2)
         head, tail = heads_of(graph, least, carry), tails_of(graph, least, carry)
         late = (head + tail)[:, :, None] + takes > most
@@ -82,7 +80,7 @@ def batch_times(problem: Problem, view: Merged, most: float, unit: float) -> Bat
     return BatchTimes(times, takes, _growing(problem) / unit)
 
 
-def fitting(problem: Problem, view: Merged) -> Bools:
+def fitting(problem: Problem, view: Hypergraph) -> Bools:
     """Return [classes, k, chunks + 1] whether a device holds a batch of a class by itself, as plans are checked."""
     need = class_memory(problem.batching, view)
     fits: Bools = need[:, None, :] <= (problem.memory_limit * (1 + PASSED))[None, :, None]
@@ -90,7 +88,7 @@ def fitting(problem: Problem, view: Merged) -> Bools:
     return fits
 
 
-def class_memory(batching: Batching, view: Merged) -> Floats:
+def class_memory(batching: Batching, view: Hypergraph) -> Floats:
     """Return [classes, chunks + 1] what a batch of so many chunks takes (ghannane2023, 3.7); 0 for none."""
     need = view.total(batching.weights)[:, None] + view.total(batching.share)[:, None] * np.arange(batching.count + 1)
     need[:, 0] = 0.0

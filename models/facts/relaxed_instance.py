@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.views.merged import Merged, Net
+from mtpp_dsl.views.hypergraph import Hypergraph, Net
 
 __all__ = ["Asked", "asked_of"]
 
@@ -36,7 +36,7 @@ class Asked:
     needs: Floats
 
 
-def asked_of(problem: Problem, view: Merged, nets: Sequence[Net], unit: float, cost: float) -> Asked:
+def asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: float, cost: float) -> Asked:
     """Return *problem*, which is acyclic over a graph without a backward part, in a model's *unit*.
 
     Devices may differ: a block has at most the room of the largest. Nodes need hard memory; and where parameters are
@@ -66,5 +66,5 @@ def asked_of(problem: Problem, view: Merged, nets: Sequence[Net], unit: float, c
         work=work,
         edges=view.edges(graph.tails, graph.heads),
         nets=tuple(nets) if paying else (),
-        needs=np.array(needs).reshape(-1, view.count),
+        needs=np.array(needs).reshape(-1, view.n),
     )

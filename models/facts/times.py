@@ -10,7 +10,7 @@ from mtpp_dsl.constraints import Linear, Separate
 from mtpp_dsl.models.facts.lags import longest_lags
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
-from mtpp_dsl.views.merged import Merged
+from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["ABOVE", "Times", "carries", "heads_of", "horizon", "tails_of", "times_of"]
 
@@ -78,7 +78,7 @@ def carries(problem: Problem, home: Ints, inputs: int = 1) -> Floats:
     return carry
 
 
-def times_of(problem: Problem, view: Merged, most: float, unit: float) -> Times:
+def times_of(problem: Problem, view: Hypergraph, most: float, unit: float) -> Times:
     """Return the times of *problem*, of schedules no longer than *most*, divided by *unit*.
 
     ``head(v,d)`` is the longest path into v that ends on d, every node on it where that is best for the path, with the
@@ -91,13 +91,12 @@ def times_of(problem: Problem, view: Merged, most: float, unit: float) -> Times:
         unit: of the model.
     """
     graph = problem.graph
-    time = np.where(view.allowed[view.home], problem.time, np.inf) / unit
-    carry = carries(problem, view.home) / unit
+    time = np.where(view.allowed[view.of], problem.time, np.inf) / unit
+    carry = carries(problem, view.of) / unit
     most = most * ABOVE / unit
     head, tail = heads_of(graph, time, carry), tails_of(graph, time, carry)
     time = np.where(head + time + tail <= most, time, np.inf)
-    for members in np.split(np.argsort(view.home, kind="stable"), np.cumsum(np.bincount(view.home))[:-1]):
-        time[np.ix_(members, ~np.isfinite(time[members]).all(axis=0))] = np.inf
+    time[~view.every(np.isfinite(time))[view.of]] = np.inf
     return Times(
         most, time, carry, np.where(np.isfinite(time), head, np.inf), np.where(np.isfinite(time), tail, np.inf)
     )

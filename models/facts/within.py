@@ -14,7 +14,7 @@ from mtpp_dsl.models.facts.reach import between, reach
 from mtpp_dsl.models.facts.relaxed_instance import Asked, asked_of
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.views.merged import Merged, Net
+from mtpp_dsl.views.hypergraph import Hypergraph, Net
 
 __all__ = ["Facts", "facts_below", "facts_of"]
 
@@ -50,7 +50,9 @@ class Facts:
     split: Bools
 
 
-def facts_below(problem: Problem, view: Merged, nets: Sequence[Net], unit: float, cost: float | None) -> Facts | None:
+def facts_below(
+    problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: float, cost: float | None
+) -> Facts | None:
     """Return what is known of the plans that cost at most *cost*; None if no cost is, or pairs of nodes are too many.
 
     Args:
@@ -60,7 +62,7 @@ def facts_below(problem: Problem, view: Merged, nets: Sequence[Net], unit: float
         unit: of the model's costs.
         cost: of a plan, in the problem's unit.
     """
-    if not cost or view.count > MOST_NODES:
+    if not cost or view.n > MOST_NODES:
         return None
     return facts_of(asked_of(problem, view, nets, unit, cost))
 

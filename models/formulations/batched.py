@@ -36,7 +36,7 @@ from mtpp_dsl.models.formulations.derived import chunks_alike, extended, keeps_s
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.views.merged import Merged, merged
+from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
 from mtpp_dsl.views.symmetry import Measure, ordered
 
 __all__ = ["SCOPE", "Batched", "chunks_of", "needs_of", "scale_of", "too_large"]
@@ -86,10 +86,10 @@ class Batched(Scoped, FormulationBase):
         ``model.on(v, d, c)`` is 1 where chunk c of node v is on device d, ``model.on(v, d)`` where some chunk is, and
         ``model.load(d)`` is the time of the batches of d, all by the problem's own numbers; there is no ``model.cut``.
         """
-        view = merged(problem)
+        view = hypergraph(problem)
         scale = scale_of(problem, view, self.cost, free=not extended(self, problem))
         found = batch_times(problem, view, scale.ceiling, scale.unit)
-        count, chunks = view.count, problem.batching.count
+        count, chunks = view.n, problem.batching.count
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
         model.view, model.pins = view, pinned(problem)
@@ -103,13 +103,13 @@ class Batched(Scoped, FormulationBase):
         on = assignment.assigned(model, np.tile(may, (chunks, 1)))
         model.symmetric = keeps_symmetry(self)
         for v, c in np.argwhere(model.pins >= 0).tolist():
-            _settle(model, int(view.home[v]) + c * count, int(model.pins[v, c]))
+            _settle(model, int(view.of[v]) + c * count, int(model.pins[v, c]))
         runs = batch_sizes(model, found, view, on)
-        offer_chunks(model, problem, view.home.tolist(), lambda h, d, c: on(h + c * count, d), model.sizes.b)
+        offer_chunks(model, problem, view.of.tolist(), lambda h, d, c: on(h + c * count, d), model.sizes.b)
         batch_schedule(model, found, view, on, runs, scale.floor / scale.unit)
         self._sequence(model, problem, found, on)
         memory(model, problem, *needs_of(model, problem, found, view))
-        separate(model, problem, view.home.tolist(), on, [c * count for c in range(chunks)])
+        separate(model, problem, view.of.tolist(), on, [c * count for c in range(chunks)])
         self._sort(model, problem, found, on, runs)
         custom_rows(model, problem)
         return model
@@ -118,13 +118,13 @@ class Batched(Scoped, FormulationBase):
         """Add transfers of chunks, and that no two batches of a device overlap."""
         view, graph, chunks = model.view, problem.graph, problem.batching.count
         copies, times = copied(graph, found.times, chunks)
-        home = (np.arange(chunks)[:, None] * view.count + view.home).ravel()
+        home = (np.arange(chunks)[:, None] * view.n + view.of).ravel()
         transfer(model, times, copies, home, on, routed_edges(times, copies, home), [])
         if problem.batching.per_input:
             growing_transfers(model, found, copies.tails.tolist(), copies.heads.tolist(), graph.m)
         pairs = clashes(batch_items(found, graph), found.times.most)
         items = list(model.batch.s)
-        b, k, homes = model.sizes.b, problem.k, view.home.tolist()
+        b, k, homes = model.sizes.b, problem.k, view.of.tolist()
         busy = {
             i: sum(b[homes[i // k], i % k, p] for p in found.menu(i // k, i % k) if found.takes[i // k, i % k, p] > 0)
             for i in items
@@ -143,32 +143,31 @@ class Batched(Scoped, FormulationBase):
     def _sort(self, model: Any, problem: Problem, found: BatchTimes, on: assignment.On, runs: Runs) -> None:
         """Break the symmetry of devices, where that is asked for, and of chunks."""
         view = model.view
-        members = np.bincount(view.home).tolist()
+        members = np.bincount(view.of).tolist()
         may = found.times.may
 
         def does(by: Measure, d: int) -> list[tuple[float, Any]]:
             if by == "tasks":
-                return [(members[h], runs(h, d)) for h in range(view.count) if may[view.first[h], d]]
+                return [(members[h], runs(h, d)) for h in range(view.n) if may[view.first[h], d]]
             terms = model.sizes.b.items()
             if by == "batches":
                 return [(float(p * members[h]), b) for (h, f, p), b in terms if f == d]
-            total = np.zeros((view.count, *found.takes.shape[1:]))
-            np.add.at(total, view.home, found.takes)
+            total = view.total(found.takes)
             return [(float(total[h, d, p]), b) for (h, f, p), b in terms if f == d and total[h, d, p] > 0]
 
         if model.symmetric:
             devices_in_order(model, problem, does)
         model.leader = leading(may, model.pins) if chunks_alike(self, problem) else None
         if model.leader is not None:
-            first = int(view.home[model.leader])
+            first = int(view.of[model.leader])
             devices = np.flatnonzero(may[model.leader]).tolist()
-            chunks_in_order(model, lambda c, d: on(c * view.count + first, d), chunk_classes(model.pins), devices)
+            chunks_in_order(model, lambda c, d: on(c * view.n + first, d), chunk_classes(model.pins), devices)
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Set the binaries from *plan*, its devices and chunks in the order that the model asks for."""
         if plan.batches is None or model.component("x") is None:
             return
-        view: Merged = model.view
+        view: Hypergraph = model.view
         plan = ordered(problem, plan) if model.symmetric else plan
         start_custom(model, problem, plan)
         batches = plan.batches
@@ -178,7 +177,7 @@ class Batched(Scoped, FormulationBase):
             where = sorted_chunks(where, chunk_classes(model.pins), model.leader)
         for (i, d), variable in model.x.items():
             if not variable.fixed:
-                variable.set_value(int(where[view.first[i % view.count], i // view.count] == d))
+                variable.set_value(int(where[view.first[i % view.n], i // view.n] == d))
         for (h, d, p), variable in model.sizes.b.items():
             variable.set_value(int((where[view.first[h]] == d).sum() == p))
         middle = (batches.start + batches.end).ravel()
@@ -187,8 +186,8 @@ class Batched(Scoped, FormulationBase):
 
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Return the plan that the values of the model's variables mean, with exact times in their order."""
-        view: Merged = model.view
-        where = chunks_of(model.x, view.count, problem)[view.home]
+        view: Hypergraph = model.view
+        where = chunks_of(model.x, view.n, problem)[view.of]
         middle = np.zeros(problem.graph.n * problem.k)
         for i in model.batch.s:
             middle[i] = (model.batch.s[i].value or 0.0) + (model.batch.f[i].value or 0.0)
@@ -206,7 +205,7 @@ def too_large(name: str, problem: Problem) -> str | None:
     return None
 
 
-def scale_of(problem: Problem, view: Merged, cost: float | None, *, free: bool = True) -> Scale:
+def scale_of(problem: Problem, view: Hypergraph, cost: float | None, *, free: bool = True) -> Scale:
     """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above.
 
     Where they are not *free*, rows of somebody's own may say where chunks run.
@@ -218,13 +217,13 @@ def scale_of(problem: Problem, view: Merged, cost: float | None, *, free: bool =
     return scheduled(float(max(path.max(initial=0.0), found.least_work.sum() / problem.k)), ceiling)
 
 
-def needs_of(model: Any, problem: Problem, found: BatchTimes, view: Merged) -> tuple[Any, assignment.On]:
+def needs_of(model: Any, problem: Problem, found: BatchTimes, view: Hypergraph) -> tuple[Any, assignment.On]:
     """Return [classes * (chunks + 1), devices] what batches take in memory, and whether there is such a batch."""
     count = problem.batching.count
     menus = np.isfinite(found.takes[view.first])
     need = np.where(menus, class_memory(problem.batching, view)[:, None, :], 0.0)
     return (
-        need.transpose(0, 2, 1).reshape(view.count * (count + 1), problem.k),
+        need.transpose(0, 2, 1).reshape(view.n * (count + 1), problem.k),
         lambda i, d: model.sizes.b[i // (count + 1), d, i % (count + 1)],
     )
 

@@ -24,7 +24,7 @@ from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
-from mtpp_dsl.views.merged import merged
+from mtpp_dsl.views.hypergraph import hypergraph
 from mtpp_dsl.views.symmetry import Measure, ordered
 
 __all__ = ["BatchedPrinted"]
@@ -57,7 +57,7 @@ class BatchedPrinted(Scoped, FormulationBase):
         """Return the model; ``cost_scale`` times its objective is the cost of a plan."""
         graph, batching = problem.graph, problem.batching
         n, chunks = graph.n, batching.count
-        scale = scale_of(problem, merged(problem), None, free=not extended(self, problem))
+        scale = scale_of(problem, hypergraph(problem), None, free=not extended(self, problem))
         takes = np.where(problem.allowed[:, :, None], batching.time, np.inf) / scale.unit
         takes[:, :, 0] = 0.0
         takes[takes > scale.most] = np.inf

@@ -49,7 +49,7 @@ from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.views.merged import Merged, Net, merged
+from mtpp_dsl.views.hypergraph import Hypergraph, Net, hypergraph
 from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Exact", "Layout", "layout_of"]
@@ -95,7 +95,7 @@ class Exact(Scoped, FormulationBase):
         reason = custom_refusal(self.name, problem)
         if reason is not None or not (any(problem.of(Linear)) or linear.names_loads(problem)):
             return reason
-        scale = scale_of(problem, merged(problem).least_work)
+        scale = scale_of(problem, hypergraph(problem).least_work)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         return linear.unreadable(problem, scale, most)
 
@@ -105,15 +105,15 @@ class Exact(Scoped, FormulationBase):
         ``model.on(v, d)``, ``model.cut(u, d)`` and ``model.load(d)`` go by the problem's own numbers; see
         :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
-        view = merged(problem)
+        view = hypergraph(problem)
         scale = scale_of(problem, view.least_work, self._ceiling(problem))
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale, model.cost_margin = scale.unit, scale.margin
         model.layout = layout = layout_of(problem, view, symmetric=keeps_symmetry(self))
         graph = problem.graph
-        nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
+        nets = view.nets(scale.tensor_costs(problem), scale.most)
         nets = [net for net in nets if net.cost >= NOTHING]
-        graph_data(model, view.count, problem.k, view.edges(graph.tails, graph.heads), nets)
+        graph_data(model, view.n, problem.k, view.edges(graph.tails, graph.heads), nets)
         facts = facts_below(problem, view, nets, scale.unit, self.cost) if layout.in_order else None
         on = self._assign(model, view, facts)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
@@ -135,7 +135,7 @@ class Exact(Scoped, FormulationBase):
             return None
         return 1.1 * self.cost if self.cost else inf
 
-    def _assign(self, model: Any, view: Merged, facts: Facts | None) -> assignment.On:
+    def _assign(self, model: Any, view: Hypergraph, facts: Facts | None) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""
         layout: Layout = model.layout
         if layout.in_order:
@@ -156,7 +156,7 @@ class Exact(Scoped, FormulationBase):
         self,
         model: Any,
         problem: Problem,
-        view: Merged,
+        view: Hypergraph,
         nets: Sequence[Net],
         on: assignment.On,
         scale: Scale,
@@ -292,7 +292,7 @@ class Layout:
     first: Ints
 
 
-def layout_of(problem: Problem, view: Merged, *, symmetric: bool = True) -> Layout:
+def layout_of(problem: Problem, view: Hypergraph, *, symmetric: bool = True) -> Layout:
     """Return how the model of *problem* numbers its devices; no two can be swapped where it is not *symmetric*.
 
     Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
@@ -301,4 +301,4 @@ def layout_of(problem: Problem, view: Merged, *, symmetric: bool = True) -> Layo
     parts = [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
     whole = problem.acyclic and not problem.graph.backward.any()
     alike = len(classes) == 1 and bool(problem.allowed.all())
-    return Layout(classes, parts, in_order=whole and alike and problem.k > 1, home=view.home.tolist(), first=view.first)
+    return Layout(classes, parts, in_order=whole and alike and problem.k > 1, home=view.of.tolist(), first=view.first)

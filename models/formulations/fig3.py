@@ -14,7 +14,7 @@ from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
 from mtpp_dsl.models.formulations.exact import Exact, layout_of
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.views.merged import merged
+from mtpp_dsl.views.hypergraph import hypergraph
 
 __all__ = ["Fig3"]
 
@@ -45,6 +45,6 @@ class Fig3(Exact):
                 f"{self.name} is derived from fig3, which numbers equal devices, and does not say that its rows treat "
                 "them alike (symmetric = True)"
             )
-        if not layout_of(problem, merged(problem)).in_order:
+        if not layout_of(problem, hypergraph(problem)).in_order:
             return "fig3 numbers two blocks or more in the order of the quotient graph: it needs equal devices"
         return None

@@ -44,7 +44,7 @@ from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.views.merged import Merged, merged
+from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
 from mtpp_dsl.views.symmetry import ordered
 
 __all__ = ["Moirai", "scale_of", "too_many_pairs"]
@@ -92,7 +92,7 @@ class Moirai(Scoped, FormulationBase):
                 return f"constraint {constraint} {reason}"
         if not any(problem.of(Linear)):
             return None
-        scale = scale_of(problem, merged(problem), None)
+        scale = scale_of(problem, hypergraph(problem), None)
         return unreadable_times(problem, scale.most, scale.unit)
 
     def build(self, problem: Problem) -> Any:
@@ -101,20 +101,20 @@ class Moirai(Scoped, FormulationBase):
         ``model.on(v, d)``, ``model.cut(u, d)`` and ``model.load(d)`` go by the problem's own numbers; see
         :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
-        view = merged(problem)
+        view = hypergraph(problem)
         scale = scale_of(problem, view, self.cost, free=not extended(self, problem))
         times = times_of(problem, view, scale.ceiling, scale.unit)
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
         model.view = view
-        model.V, model.D = pyo.RangeSet(0, view.count - 1), pyo.RangeSet(0, problem.k - 1)
+        model.V, model.D = pyo.RangeSet(0, view.n - 1), pyo.RangeSet(0, problem.k - 1)
         if not times.may.any(axis=1).all():
             model.C = pyo.Var()
             model.objective = pyo.Objective(expr=model.C)
             impossible(model, "nowhere")
             return model
         on = assignment.assigned(model, times.may[view.first])
-        home = view.home
+        home = view.of
         offer(model, problem, lambda v, d: on(int(home[v]), d), work_of(problem, lambda v, d: on(int(home[v]), d)))
         model.symmetric = keeps_symmetry(self)
         schedule(model, times, home, on, scale.floor / scale.unit)
@@ -133,7 +133,7 @@ class Moirai(Scoped, FormulationBase):
 
     def _sequence(self, model: Any, problem: Problem, times: Times, on: assignment.On) -> None:
         """Add transfers, and that neither nodes nor exclusive transfers overlap."""
-        graph, home = problem.graph, model.view.home
+        graph, home = problem.graph, model.view.of
         routes = routed_edges(times, graph, home)
         alone = any(problem.of(ExclusiveLinks))
         sent = [e for e, pairs in routes.items() if alone and any(times.carry[e, d, f] > 0 for d, f in pairs)]
@@ -155,7 +155,7 @@ class Moirai(Scoped, FormulationBase):
         times = plan.schedule
         if times is None or model.component("x") is None:
             return
-        view: Merged = model.view
+        view: Hypergraph = model.view
         plan = ordered(problem, plan) if model.symmetric else plan
         start_custom(model, problem, plan)
         where = plan.assignment[view.first]
@@ -178,15 +178,15 @@ class Moirai(Scoped, FormulationBase):
 
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Return the plan that the values of the model's variables mean, with exact times in their order."""
-        view: Merged = model.view
-        share = np.zeros((view.count, problem.k))
+        view: Hypergraph = model.view
+        share = np.zeros((view.n, problem.k))
         for (v, d), variable in model.x.items():
             share[v, d] = variable.value or 0.0
         start, end = (np.array([part[v].value or 0.0 for v in model.N]) for part in (model.s, model.f))
         sent, arrived = end[problem.graph.tails], end[problem.graph.tails]
         for e in model.sent:
             sent[e], arrived[e] = model.transfer.r[e].value or 0.0, model.transfer.a[e].value or 0.0
-        solution = Solution(share.argmax(axis=1)[view.home], (start + end) / 2, (sent + arrived) / 2)
+        solution = Solution(share.argmax(axis=1)[view.of], (start + end) / 2, (sent + arrived) / 2)
         return retimed(problem, solution, model.cost_scale * start)
 
 
@@ -198,7 +198,7 @@ def too_many_pairs(name: str, problem: Problem) -> str | None:
     return None
 
 
-def scale_of(problem: Problem, view: Merged, cost: float | None, *, free: bool = True) -> Scale:
+def scale_of(problem: Problem, view: Hypergraph, cost: float | None, *, free: bool = True) -> Scale:
     """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above.
 
     Where they are not *free*, rows of somebody's own may say where nodes run.

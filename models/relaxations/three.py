@@ -27,7 +27,7 @@ from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
-from mtpp_dsl.views.merged import Merged, Net, merged
+from mtpp_dsl.views.hypergraph import Hypergraph, Net, hypergraph
 
 __all__ = ["AFTER", "BEFORE", "MIDDLE", "SCOPE", "BoundOnly", "Shares", "three_superblocks"]
 
@@ -96,7 +96,7 @@ def three_superblocks(
     fastest = view.least_work
     model = pyo.ConcreteModel(name=name)
     model.cost_scale, model.cost_margin = scale.unit, scale.margin
-    graph_data(model, view.count, 3, view.edges(problem.graph.tails, problem.graph.heads), nets)
+    graph_data(model, view.n, 3, view.edges(problem.graph.tails, problem.graph.heads), nets)
     on = prefixes(model)
     if facts is not None:
         _place(model, facts, shares)
@@ -124,12 +124,12 @@ def three_superblocks(
 
 
 @lru_cache(maxsize=1)
-def _read(problem: Problem, cost: float | None) -> tuple[Merged, Scale, Sequence[Net], Facts | None]:
+def _read(problem: Problem, cost: float | None) -> tuple[Hypergraph, Scale, Sequence[Net], Facts | None]:
     """Return what the models of a family have in common."""
-    view = merged(problem)
+    view = hypergraph(problem)
     everything = float(view.least_work.sum())  # all nodes in the middle, which no other constraint forbids here
     scale = scale_of(problem, view.least_work, ceiling=1.1 * everything if everything else np.inf)
-    nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
+    nets = view.nets(scale.tensor_costs(problem), scale.most)
     return view, scale, nets, facts_below(problem, view, nets, scale.unit, cost)
 
 

@@ -34,7 +34,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
-from mtpp_dsl.views.merged import merged
+from mtpp_dsl.views.hypergraph import hypergraph
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 
@@ -189,7 +189,8 @@ def test_figure_3_is_used_exactly_where_the_devices_cannot_be_told_apart() -> No
     pinned = same.with_constraints([Acyclic(), Pin(nodes=(0,), devices=(1,))])
     faster = Problem.create(crossed(), [Device("x"), Device("y", speed=2.0)], Shared(1.0), constraints=[Acyclic()])
     assert [
-        layout_of(problem, merged(problem)).in_order for problem in (same, pinned, faster, same.with_constraints([]))
+        layout_of(problem, hypergraph(problem)).in_order
+        for problem in (same, pinned, faster, same.with_constraints([]))
     ] == [
         True,
         False,

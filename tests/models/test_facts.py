@@ -27,15 +27,15 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
-from mtpp_dsl.views.merged import merged
+from mtpp_dsl.views.hypergraph import hypergraph
 from tests.oracle import optimum, plans
 from tests.strategies import graphs, memory_problems, plain_problems
 
 
 def below(problem: Problem, cost: float) -> Facts | None:
-    view = merged(problem)
+    view = hypergraph(problem)
     scale = scale_of(problem, view.least_work)
-    nets = view.nets(problem, scale.tensor_costs(problem), scale.most)
+    nets = view.nets(scale.tensor_costs(problem), scale.most)
     return facts_below(problem, view, nets, scale.unit, cost)
 
 

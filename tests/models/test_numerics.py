@@ -40,7 +40,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.highs import Highs
 from mtpp_dsl.solvers.methods.mip.mip_conflict import explain
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
-from mtpp_dsl.views.merged import merged
+from mtpp_dsl.views.hypergraph import hypergraph
 from tests.oracle import optimum
 
 NEEDS_GLPSOL = pytest.mark.skipif(which("glpsol") is None, reason="needs glpsol")
@@ -236,7 +236,7 @@ def test_nothing_is_streamed_where_there_is_no_overflow() -> None:
 
     def most(overflow: bool, memory: float | None) -> float:
         problem = Problem.create(graph, [Device("d", memory=memory)], Shared(1.0, overflow=overflow))
-        scale = scale_of(problem, merged(problem).least_work)
+        scale = scale_of(problem, hypergraph(problem).least_work)
         return float(greatest(problem, scale.tensor_costs(problem), scale.unit)[0]) * scale.unit
 
     assert most(False, 1.0) == pytest.approx(3)

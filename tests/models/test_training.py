@@ -18,7 +18,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.bridge import Bridge
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
-from mtpp_dsl.views.merged import merged
+from mtpp_dsl.views.hypergraph import hypergraph
 
 DEVICES = [Device("a0"), Device("a1"), Device("c", type="cpu", pays_io=False)]
 
@@ -63,7 +63,7 @@ def test_colocation_shrinks_the_model(data: Path, rule: Constraint | None, rows:
     problem = published(data, "bert_l-3_training", rule)
     highs = Bridge(Exact().build(problem)).highs
     assert highs.getNumRow() <= rows
-    assert merged(problem).count < problem.graph.n / 2
+    assert hypergraph(problem).n < problem.graph.n / 2
 
 
 def training() -> Graph:
@@ -101,9 +101,9 @@ def test_nodes_on_a_cycle_of_colocation_are_one() -> None:
     graph = Graph.create(["a1", "a2", "b1", "b2"], [(0, 2), (3, 1)], work=1.0, output=0.01)
     pairs = [Colocate(nodes=(0, 1)), Colocate(nodes=(2, 3))]
     free = Problem.create(graph, [Device("x"), Device("y")], Host(1.0), constraints=pairs)
-    assert merged(free).count == 2
-    assert merged(free.with_constraints([*pairs, Contiguous()])).count == 2
-    assert merged(free.with_constraints([*pairs, Acyclic()])).count == 1
+    assert hypergraph(free).n == 2
+    assert hypergraph(free.with_constraints([*pairs, Contiguous()])).count == 2
+    assert hypergraph(free.with_constraints([*pairs, Acyclic()])).count == 1
 
 
 def test_tensors_of_equal_pins_are_one_net() -> None:
@@ -112,6 +112,6 @@ def test_tensors_of_equal_pins_are_one_net() -> None:
     held = [Colocate(nodes=(0, 1))]
     together = Problem.create(graph, DEVICES[:2], Host(1.0), constraints=held)
     separate = Problem.create(graph, DEVICES[:2], Host(1.0), Objective("bottleneck", parts="separate"), held)
-    nets = merged(together).nets(together, together.tensor_time)
+    nets = hypergraph(together).nets(together.tensor_time)
     assert [(net.pins, net.cost) for net in nets] == [((0, 1), 11.0), ((1, 2), 7.0)]
-    assert [net.cost for net in merged(separate).nets(separate, separate.tensor_time)] == [5.0, 6.0, 7.0]
+    assert [net.cost for net in hypergraph(separate).nets(separate.tensor_time)] == [5.0, 6.0, 7.0]
