@@ -271,10 +271,18 @@ def _honest(result: Result, gap: float) -> Result:
 
 def _instead(problem: Problem, refused: Method) -> str:
     """Return which methods can solve *problem* in place of the one that refused."""
-    others = [find_method(name) for name in method_names() if name != refused.name]
+    others = [method for name in method_names() if name != refused.name and (method := _found(name)) is not None]
     others = [other for other in others if "plan" in other.gives and not method_traits(other).baseline]
     can = [other.name for other in others if refusal(other, problem) is None]
     return f"; {' and '.join([', '.join(can[:-1]), *can[-1:]] if can[1:] else can)} can" if can else ""
+
+
+def _found(name: str) -> Method | None:
+    """Return the method *name*, or None where it is a plug-in that cannot be imported, which is no help."""
+    try:
+        return find_method(name)
+    except PluginError:
+        return None
 
 
 def _evidence(problem: Problem, result: Result) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.language import tree
 from mtpp_dsl.problem import Device, Interconnect, Links
+from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
@@ -69,7 +70,8 @@ def idle_memory(
     limited = any(device.memory is not None for device in devices)
     called = _named({s.span.source for s in statements}, calls=True)
     places = [s.span for s in statements if isinstance(s, tree.ConstraintStatement) and s.rule.text == "memory"]
-    if first[0] and not rules and not streams and not called["memory"]:
+    custom = any(isinstance(constraint, CustomConstraint) and constraint.keeps_memory for constraint in constraints)
+    if first[0] and not (rules or streams or custom) and not called["memory"]:
         yield _warning(
             f"{first[0]} is given, but no constraint uses it: say 'constraint memory', "
             "or 'overflow = stream' on the interconnect",

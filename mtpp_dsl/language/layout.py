@@ -152,7 +152,7 @@ def _glued(token: _Token, before: _Token, earlier: _Token | None, later: _Token 
     if text == "(":
         return token.bracket == "other" and before.kind == "word" and (before.text == "on" or _is_name(before))
     if text == "[":
-        return _is_name(before)
+        return _is_name(before) and not (earlier is not None and earlier.starts and earlier.text == "constraint")
     return before.text == "-" and _begins_operand(earlier)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from itertools import islice, pairwise
-from typing import cast
+from itertools import chain, islice, pairwise
+from typing import Any, cast
 
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language import tree
@@ -64,7 +64,8 @@ def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...]
         notes = ('a large graph is better read from a file: graph from "graph.json"',)
         raise SpecError([Diagnostic(message, Span(source, 0, 1), notes=notes)]) from None
     except Failure as failure:
-        errors = list(islice(_recover(source, failure), MAX_ERRORS))
+        before = run(source, "start", 0, failure.pending)[0]
+        errors = list(islice(chain(_unknown_rules(cast("Any", before)), _recover(source, failure)), MAX_ERRORS))
         raise SpecError(errors or [explain(source, failure, "start", failure.pending, len(source.text))]) from None
     statements = cast("tuple[tree.Statement, ...]", found)
     unknown = list(islice(_unknown_rules(statements), MAX_ERRORS))
