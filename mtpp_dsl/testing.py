@@ -25,6 +25,7 @@ from mtpp_dsl.checks.verification import TOLERANCE, check_result, cost_of, verif
 from mtpp_dsl.contracts import (
     Availability,
     Backend,
+    CustomConstraint,
     Feature,
     Formulation,
     FormulationFamily,
@@ -42,12 +43,13 @@ from mtpp_dsl.contracts import (
 from mtpp_dsl.errors import MtppError, PluginError, Refused, SolverError, UsageError, VerificationError
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.plans.result import Result, Termination
+from mtpp_dsl.plugins.constraint_laws import broken_laws
 from mtpp_dsl.plugins.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
 from mtpp_dsl.plugins.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 
-__all__ = ["check_backend", "check_format", "check_formulation", "check_generator", "check_method"]
+__all__ = ["check_backend", "check_constraint", "check_format", "check_formulation", "check_generator", "check_method"]
 
 PROMPT = 10.0
 """Seconds that an interrupt or the end of a limit may take on a busy machine."""
@@ -181,6 +183,18 @@ def check_generator(name: str, generator: Generator) -> None:
     one, other = generator(), generator()
     _law(isinstance(one, Graph), f"returned a {type(one).__name__}, not a Graph")
     _law(_equal(one, other), "two calls, two graphs: randomness must come from a seed")
+
+
+def check_constraint(constraint: CustomConstraint, solver: str = "highs") -> None:
+    """Check the constraint of a plug-in, by adding it to problems of which every plan can be tried.
+
+    It can be hashed and pickled. Every formulation that takes its rows finds the optimum of the plans without
+    violations, or that there is none: the rows are neither stricter nor weaker than the check. If it says that it is
+    symmetric, swapping equal devices changes nothing.
+    """
+    _law(isinstance(constraint, CustomConstraint), f"{constraint!r} is no CustomConstraint")
+    for broken in broken_laws(constraint, solver):
+        _law(False, f"constraint {constraint.keyword}: {broken}")
 
 
 def _of_all(name: str) -> tuple[float | None, bool]:

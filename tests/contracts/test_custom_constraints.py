@@ -26,6 +26,7 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.reductions.clusters import quotient
+from mtpp_dsl.testing import check_constraint
 from mtpp_dsl.views.symmetry import interchangeable
 from tests.customs import Few, Quiet, Remainders, Spread, Unruled
 from tests.latency_cases import latency_problem
@@ -314,3 +315,57 @@ def test_a_problem_in_which_it_means_nothing() -> None:
 def test_no_plug_in_is_built_in() -> None:
     """The rules of the language are no plug-ins: the group is empty without any."""
     assert registry.BUILTIN[registry.CONSTRAINTS] == {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strict(Remainders):
+    """Rows that exclude plans which the check allows."""
+
+    def rows(self, problem: Problem, model: Any, on: Any, cut: Any, load: Any) -> None:
+        super().rows(problem, model, on, cut, load)
+        model.more = pyo.Constraint(expr=on(0, 0) <= 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weak(Remainders):
+    """Rows that allow plans which the check excludes."""
+
+    def rows(self, problem: Problem, model: Any, on: Any, cut: Any, load: Any) -> None:
+        """Add nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partial(Remainders):
+    """A constraint on the first device alone, which says that it is symmetric."""
+
+    def chosen_devices(self, problem: Problem) -> range:
+        return range(1)
+
+    def violations(self, problem: Problem, plan: Plan) -> Any:
+        return [message for message in super().violations(problem, plan) if message]
+
+
+@pytest.mark.parametrize("custom", [Remainders(at_most=2), Unruled(), Few(), Spread(least=1.0)], ids=str)
+def test_the_suite_of_laws(custom: CustomConstraint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The public suite accepts what keeps the contract."""
+    few = {name: small()[name] for name in ("diamond", "chain", "makespan", "latency", "batch throughput")}
+    monkeypatch.setattr("mtpp_dsl.plugins.constraint_laws.small", lambda: few)
+    check_constraint(custom)
+
+
+@pytest.mark.parametrize(
+    ("custom", "told"),
+    [
+        (Strict(at_most=2), r"rows\(\) is stricter than violations\(\): exact proves"),
+        (Weak(at_most=1), "exact does not find that there is no plan"),
+        (Weak(at_most=1, nodes=(0, 1)), r"rows\(\) is weaker than violations\(\): exact finds no plan of cost"),
+        (Quiet(), "no formulation accepts any of the small problems with it"),
+        (Partial(at_most=1), "it says that it is symmetric, and swapping two equal devices breaks it"),
+    ],
+)
+def test_the_suite_finds_what_is_wrong(custom: CustomConstraint, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each law that is broken is named."""
+    few = {name: small()[name] for name in ("diamond", "pinned")}
+    monkeypatch.setattr("mtpp_dsl.plugins.constraint_laws.small", lambda: few)
+    with pytest.raises(AssertionError, match=f"constraint {custom.keyword}: .*{told}"):
+        check_constraint(custom)

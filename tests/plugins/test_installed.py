@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,12 +45,14 @@ def test_found(site: Path) -> None:
     """Plug-ins are found by their entry points, after the built-ins, without being imported."""
     code = (
         "import sys; from mtpp_dsl.registry import *\n"
-        "found = [name for group in (FORMULATIONS, METHODS, GENERATORS) for name in available(group)]\n"
-        "print(*sorted(name for name in found if name.startswith('acme')))\n"
+        "found = [name for group in (FORMULATIONS, METHODS, GENERATORS, CONSTRAINTS) for name in available(group)]\n"
+        "print(*sorted(name for name in found if name.startswith(('acme', 'kinds'))))\n"
         "assert 'acme_mtpp' not in sys.modules"
     )
     done = run(site, "-c", code)
-    assert done.stdout.split() == ["acme-broken", "acme-few", "acme-first-fit", "acme-work", "acme_star"], done.stderr
+    assert done.stdout.split() == ["acme-broken", "acme-few", "acme-first-fit", "acme-work", "acme_star", "kinds"], (
+        done.stderr
+    )
 
 
 @pytest.mark.slow
@@ -59,6 +62,7 @@ def test_found(site: Path) -> None:
         "check_formulation(load(FORMULATIONS, 'acme-work')())",
         "check_method(load(METHODS, 'acme-first-fit')())",
         "check_generator('acme_star', load(GENERATORS, 'acme_star'))",
+        "check_constraint(load(CONSTRAINTS, 'kinds')(at_most=1))",
     ],
 )
 def test_conformance(site: Path, check: str) -> None:
@@ -105,6 +109,86 @@ def test_what_they_add_is_kept(site: Path, tmp_path: Path) -> None:
     assert "plan and bound are of the plans that keep what formulation 'acme-few' adds: at most five nodes" in words
     assert "few" in model.read_text(encoding="utf-8")
     assert run(site, *asked, "--solver", "cp-sat", command=mtpp).returncode == 2
+
+
+KINDS = """mtpp 1
+graph {
+  node a[i in 0..1] (work = 1, output = 1, kind = "conv")
+  node b[i in 0..1] (work = 2, output = 1, kind = "pool")
+  node c[i in 0..1] (work = 3, output = 1, kind = "dense")
+  edge a[i] -> b[i] -> c[i] for i in 0..1
+}
+device d[3]
+interconnect shared (bandwidth = 10)
+minimize bottleneck
+"""
+
+
+def mtpp(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command beside their package."""
+    return run(site, *arguments, command=Path(sys.executable).parent / "mtpp")
+
+
+@pytest.fixture(scope="module")
+def kinds(site: Path) -> Path:
+    """Return a spec with their constraint, solved into ``answer.json`` beside it."""
+    spec = site.parent / "kinds.mtpp"
+    spec.write_text(KINDS + "constraint kinds (at_most = 2)\n")
+    done = mtpp(site, "solve", str(spec), "--method", "exact", "--json", str(spec.with_name("answer.json")))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "optimal" in done.stdout
+    return spec
+
+
+def test_their_constraint_is_kept_and_verified(site: Path, kinds: Path) -> None:
+    """The plan found keeps it; a plan that does not is refused by ``mtpp verify``, which names the constraint."""
+    done = mtpp(site, "verify", str(kinds), str(kinds.with_name("answer.json")))
+    assert "every constraint holds" in done.stdout, done.stdout + done.stderr
+    alone = kinds.with_name("alone.json")
+    alone.write_text(json.dumps({f"{name}[{i}]": "d[0]" for name in "abc" for i in (0, 1)}))
+    done = mtpp(site, "verify", str(kinds), str(alone))
+    assert done.returncode == 7
+    assert "kinds.mtpp:11): d[0] has nodes of 3 kinds: conv, dense, pool" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("method", ["ideals", "annealing", "slicegraph", "acme-first-fit"])
+def test_their_constraint_is_refused_by_other_methods(site: Path, kinds: Path, method: str) -> None:
+    """The reason is one sentence, with the methods that can; a plug-in that is broken changes nothing."""
+    done = mtpp(site, "solve", str(kinds), "--method", method)
+    assert done.returncode == 2
+    told = " ".join(done.stderr.split())
+    assert f"{method} does not support constraint kinds (" in told
+    assert "which is a plug-in's; " in told
+    assert told.endswith(" can")
+
+
+@pytest.mark.slow
+def test_their_constraint_among_those_that_clash(site: Path, kinds: Path) -> None:
+    """Exit code 3, and its own line among those that cannot all hold."""
+    spec = kinds.with_name("clash.mtpp")
+    spec.write_text(KINDS + "constraint kinds (at_most = 1)\nconstraint pin a, b on d[0]\nconstraint memory\n")
+    spec.write_text(spec.read_text().replace("device d[3]", "device d[3] (memory = 9)"))
+    done = mtpp(site, "solve", str(spec))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "kinds.mtpp" not in done.stdout
+    assert re.search(r"kinds \(\S*clash.mtpp:11\)", done.stdout)
+    assert re.search(r"pin \(\S*clash.mtpp:12\)", done.stdout)
+    assert "memory (" not in done.stdout
+
+
+def test_their_constraint_in_a_spec(site: Path, kinds: Path) -> None:
+    """It is formatted, counted and completed as others are; without their package the spec says what is missing."""
+    assert "kinds" in mtpp(site, "check", str(kinds)).stdout
+    assert mtpp(site, "fmt", "--check", str(kinds)).returncode == 0
+    wrong = kinds.with_name("wrong.mtpp")
+    wrong.write_text(KINDS + "constraint kind (at_most = 2)\n")
+    told = mtpp(site, "check", str(wrong)).stderr
+    assert "there is no constraint 'kind'; did you mean 'kinds'?" in told
+    assert "; of plug-ins: kinds; or a label and ':'" in told
+    alone = subprocess.run(
+        [Path(sys.executable).parent / "mtpp", "check", str(kinds)], capture_output=True, text=True, check=False
+    )
+    assert "there is no constraint 'kinds'" in alone.stderr
 
 
 def test_broken(site: Path) -> None:
