@@ -1,4 +1,4 @@
-"""Parts that are solved for their bounds, equal ones once."""
+"""Solve parts of a graph for bounds on their makespans, equal parts once."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ class _Told:
 class Asking:
     """Asks CP-SAT how soon parts can end; use it as a context, or close it.
 
-    It is asked whether a part can end by some time, little after what is known, which it refutes many times faster than
-    it finds and proves an optimum, and then by a later time; by one that can be kept it is solved (Klein, Scholl 1999:
-    destructive improvement).
+    It first asks whether a part can end by some time a little after the bound known, which CP-SAT refutes many times
+    faster
+    than it finds and proves an optimum, and then by later and later times. Once a time can be kept, the part is solved
+    (Klein, Scholl 1999: destructive improvement).
 
     Args:
         pool: of processes.
         effort: of each part, but for its seconds.
-        stopped: whether to stop.
+        stopped: returns whether to stop.
     """
 
     def __init__(self, pool: Pool, effort: Effort, stopped: Callable[[], bool]) -> None:
@@ -53,7 +54,7 @@ class Asking:
 
     @property
     def asked(self) -> int:
-        """How many different parts there were."""
+        """How many different parts were asked about."""
         return len(self._known)
 
     @property
@@ -62,7 +63,7 @@ class Asking:
         return sum(not (future.done() and future.result().settled) for future, _ in self._known.values())
 
     def submit(self, request: Any, seconds: float) -> Callable[[], int]:
-        """Return what will tell a number of units before which the part cannot end; its ``at_least`` is known."""
+        """Return a future of a lower bound in units on the makespan of a part; its ``at_least`` is known."""
         key = _key(request)
         known = self._known.get(key)
         if known is None or (known[0].done() and not known[0].result().settled and seconds >= LONGER * known[1]):
@@ -95,7 +96,7 @@ class Asking:
         return _Told(low, settled=False)
 
     def close(self) -> None:
-        """Wait for what has been asked, and drop what waits."""
+        """Wait for running questions, and drop waiting ones."""
         self._threads.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Asking:
@@ -106,7 +107,7 @@ class Asking:
 
 
 def _key(value: Any) -> bytes:
-    """Return what two requests agree in only if they are equal."""
+    """Return a key that is equal for two requests only if they are equal."""
     digest = blake2b(digest_size=32)
 
     def take(part: Any) -> None:

@@ -1,4 +1,4 @@
-"""What devices have to do, of any part of a graph, for all chunks of a batch or for some."""
+"""Bound parts of a graph by the work of the devices, for all chunks of a batch or for some."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ STEPS = 3e9
 
 
 class Spread(NamedTuple):
-    """The cheapest ways to share chunks of every node out: cost [n, chunks + 1], and [n, k] time for all chunks."""
+    """The cheapest ways to split the chunks of every node: cost [n, chunks + 1], and [n, k] time for all chunks."""
 
     cost: Floats
     load: Floats
 
 
 class Work:
-    """Shares of the work (archer2024, Lemma 3.3), for devices that differ, and for batches.
+    """Weighted shares of the work (archer2024, Lemma 3.3), for devices that differ, and for batches.
 
     For weights y >= 0 of the devices, the sum over nodes v of the least ``sum over d of y[d] time[v, d, p[d]]``, where
-    p says how many chunks each device runs, is at most the makespan times the sum of y. The weights are those for which
-    this says most of the whole graph, by cutting planes (Kelley 1960); any weights give a bound of any part.
+    p
+    is the number of chunks on each device, is at most the makespan times the sum of y. The weights are those that give
+    the best bound for the whole graph, by cutting planes (Kelley 1960); any weights give a bound for any part.
 
     Args:
         duration: [n, k, chunks + 1] whole numbers; ``NEVER`` where a batch may not be, 0 for none.
-        stopped: whether to do with the weights at hand.
+        stopped: returns whether to stop tuning the weights.
     """
 
     def __init__(self, duration: Ints, stopped: Callable[[], bool]) -> None:
@@ -51,7 +52,7 @@ class Work:
         self.least = self._spread(self._duration, self.weights).cost[:, -1]
 
     def _tune(self, turns: int, stopped: Callable[[], bool]) -> None:
-        """Look for weights that say most."""
+        """Search for the weights that give the best bound."""
         planes: list[Floats] = []
         y = self.weights
         for _ in range(turns):
@@ -67,10 +68,10 @@ class Work:
 
 
 def interval(head: Ints, tail: Ints, work: Floats) -> int:
-    """Return a number of units that no schedule is shorter than, from [n] heads, tails and work of nodes.
+    """Return a lower bound on the makespan in units, from [n] heads, tails and work of nodes.
 
-    Of the nodes with heads of at least a and tails of at least b, all runs between a and the end less b, for which
-    the work is enough: so for all a and b that are tried.
+    All nodes with heads of at least a and tails of at least b run between a and the makespan less b, which has to be
+    long enough for their work; for all a and b that are tried.
     """
     starts, stops = _lines(head), _lines(tail)
     rows = np.searchsorted(starts, head, side="right") - 1
@@ -83,12 +84,12 @@ def interval(head: Ints, tail: Ints, work: Floats) -> int:
 
 
 def rounded(units: float, terms: int) -> int:
-    """Return the least whole number that is not below a sum of so many terms, whatever its rounding was."""
+    """Return the least whole number that is not below a sum of so many terms, whatever its rounding error."""
     return ceil(units * (1 - ROUNDING * (1 + terms / 1e3))) if units < NEVER else NEVER
 
 
 def spread(duration: Ints, y: Floats) -> Spread:
-    """Return the cheapest ways to share so many chunks out over devices, whose time has these prices."""
+    """Return the cheapest ways to split so many chunks over devices, whose time has these prices."""
     n, k, sizes = duration.shape
     time = np.where(duration < NEVER, duration, np.inf).astype(np.float64)
     cost = np.full((n, sizes), np.inf)
@@ -113,7 +114,7 @@ def spread(duration: Ints, y: Floats) -> Spread:
 
 
 def _even(duration: Ints, y: Floats) -> Spread:
-    """Return as :func:`spread` what all chunks cost at the least if each takes its part of the time of a batch."""
+    """Return as :func:`spread` a lower bound on the cost: each chunk counts its share of the time of a batch."""
     chunks = duration.shape[2] - 1
     time = np.where(duration < NEVER, duration, np.inf)[:, :, 1:] / np.arange(1, chunks + 1)
     each = time.min(axis=2) * chunks
@@ -125,7 +126,7 @@ def _even(duration: Ints, y: Floats) -> Spread:
 
 
 def _lines(values: Ints) -> Floats:
-    """Return up to so many of the values, ascending, the least among them."""
+    """Return up to so many of the values, ascending, among them the least."""
     distinct = np.unique(values)
     places = np.unique(np.linspace(0, len(distinct) - 1, LINES).astype(np.int64))
     return distinct[places].astype(np.float64)
@@ -155,10 +156,10 @@ def _highest(planes: Floats) -> tuple[float, Floats] | None:
 
 
 def monotone(duration: Ints) -> Ints:
-    """Return times of which none is above that of a larger batch, and of which there is one for every smaller size.
+    """Return times that no larger batch undercuts, with a finite time for every smaller size.
 
-    Where a device runs some batch it so runs every part of it, in no more time: any schedule of all chunks is one of
-    fewer, with these.
+    A device that runs a batch can then run every part of it in no more time. So any schedule of all chunks is one of
+    fewer chunks, with these times.
     """
     least = np.minimum.accumulate(duration[:, :, :0:-1], axis=2)[:, :, ::-1]
     return np.concatenate([np.zeros_like(duration[:, :, :1]), least], axis=2)

@@ -11,12 +11,11 @@ A, which takes OPT_b(A) at least. For it and each of the n - b behind it, some n
 some t in S, and all of D(t) runs that chunk later still. So every one of n - b + 1 chunks is counted for some t, and
 D(t) runs those counted for it after the b-th chunk has passed.
 
-Fewer chunks must take no longer. So times are replaced by the least of any larger batch, and all smaller sizes allowed
-(:func:`mtpp_dsl.solvers.bounds.modules.part_work.monotone`), which takes no schedule away. With b = n = 1 this is the
-first
-inequality of the thesis, which has all nodes before the boundary in place of A, and is wrong where some of them lead
-nowhere; with |S| = 1 it is its refinement by b, which is wrong with more channels. The second inequality is the first
-one of the reversed problem. Only lower bounds are put in place of optima.
+The recursion needs that fewer chunks take no longer. So times are replaced by the least time of any larger batch, and
+all smaller sizes are allowed (:func:`mtpp_dsl.solvers.bounds.modules.part_work.monotone`), which excludes no schedule.
+With b = n = 1 this is the first inequality of the thesis; it has all nodes before the boundary in place of A, and is
+wrong where some of them lead nowhere. With |S| = 1 it is the thesis's refinement by b, which is wrong with more
+channels. The second inequality is the first one of the reversed problem. Lower bounds stand in place of optima.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ CELLS = 5e7
 
 
 class _Way:
-    """The recursion in one direction: what comes behind channels.
+    """The recursion in one direction: what comes after the channels.
 
     Args:
-        side: heads of the reversed problem: its ``end`` is how long before the end of everything a node starts.
+        side: heads of the reversed problem: its ``end`` is how long before the makespan a node starts.
         cost: [n, chunks + 1] work of so many chunks of every node.
         module: [n] of the problem itself.
         inputs: the nodes behind boundaries that read something from before them.
@@ -55,7 +54,7 @@ class _Way:
         self.least = np.maximum.accumulate(self.least, axis=1)
 
     def rest(self, targets: Ints) -> Floats:
-        """Return [chunks] what remains when 1, 2, ... chunks have to pass some of the inputs, whichever suits best."""
+        """Return [chunks] the least time after 1, 2, ... chunks have to pass some of the inputs, whichever is best."""
         return np.sort(self.least[targets, 1:].ravel())[: self.least.shape[1] - 1]
 
 
@@ -81,7 +80,7 @@ class Recursion:
             self._before = _reached(asked.n, self._outputs, asked.heads, asked.tails)
 
     def units(self) -> int:
-        """Return a number of units that no schedule is shorter than; raise the heads of channels by what is found."""
+        """Return a lower bound on the makespan in units; raise the heads of channels by what is found."""
         if not (self.small and len(self._inputs)):
             return 0
         after = _Way(self._backward, self._cost, self._module, self._inputs, self._behind)
@@ -97,7 +96,7 @@ class Recursion:
         return rounded(best, len(self._module))
 
     def _nest(self, way: _Way, tails: Ints, heads: Ints, module: Ints, leads: Bools, exits: Ints) -> None:
-        """Raise what comes behind inputs, from the last module to the first."""
+        """Raise the times after the inputs, from the last module to the first."""
         for i in range(int(module.max()), -1, -1):
             cross = (module[tails] <= i) & (module[heads] > i)
             targets = np.unique(np.searchsorted(way.inputs, heads[cross]))
@@ -110,7 +109,7 @@ class Recursion:
                     way.least[x, 1:] = np.maximum.accumulate(np.maximum(way.least[x, 1:], joined))
 
     def _across(self, i: int, after: _Way, before: _Way) -> float:
-        """Return the inequality at the boundary behind module *i*."""
+        """Return the value of the inequality at the boundary after module *i*."""
         cross = (self._module[self._tails] <= i) & (self._module[self._heads] > i)
         return self._sum(
             np.searchsorted(after.inputs, self._heads[cross]),
@@ -121,7 +120,7 @@ class Recursion:
         )
 
     def _across_back(self, i: int, after: _Way, before: _Way) -> float:
-        """Return the inequality of the reversed problem there."""
+        """Return the value of the inequality of the reversed problem there."""
         cross = (self._module[self._tails] <= i) & (self._module[self._heads] > i)
         return self._sum(
             np.searchsorted(before.inputs, self._tails[cross]),

@@ -1,4 +1,4 @@
-"""Bounds on parts of a graph between modules, in rounds: each part longer than in the round before."""
+"""Bound parts of a graph between modules, in rounds: parts are longer in every round."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HELPS = 1e-3
 
 @dataclass(frozen=True)
 class Best:
-    """A number of units that no schedule is shorter than, and why."""
+    """A lower bound on the makespan in units, and the reason for it."""
 
     units: int
     why: str
@@ -45,9 +45,9 @@ class Rounds:
     Args:
         whole: the problem.
         module: [n] the number of every node's module; edges lead to the same one or a later one.
-        asking: what solves parts; None to do without.
-        found: told of every bound that is better than those before.
-        stopped: whether to stop.
+        asking: solves parts; None to do without.
+        found: called with every bound that improves on those before.
+        stopped: returns whether to stop.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Rounds:
         self._best = -1
 
     def run(self, until: float, most: float) -> None:
-        """Bound until a moment, or until longer parts, each given *most* seconds, help no more."""
+        """Bound until a moment, or until longer parts, each given *most* seconds, no longer help."""
         self._glance()
         for side in (self._backward, self._forward):
             for i in range(self.count):
@@ -93,7 +93,7 @@ class Rounds:
                 width += 1
 
     def _glance(self) -> None:
-        """Look at what needs no solver: paths, work, and the recursion over both."""
+        """Bound without a solver: by paths, work, and the recursion over both."""
         self._advance()
         if self._recursion is not None:
             self._better(
@@ -114,7 +114,7 @@ class Rounds:
             self._backward.advance(i)
 
     def _round(self, width: int, asking: Asking, until: float, most: float) -> None:
-        """Solve parts of so many modules: behind every channel, before every channel, and between all."""
+        """Solve parts of so many modules: after every channel, before every channel, and between all."""
         sides = self._backward, self._forward
         left = [sum(side.count(i) for i in range(self.count)) for side in sides] + [self.count - width + 1]
         for number, side in enumerate(sides):
@@ -141,7 +141,7 @@ class Rounds:
                 return
 
     def _least(self, part: Part) -> int:
-        """Return a number of units that a part takes by paths and work alone."""
+        """Return a lower bound on a part in units, by paths and work alone."""
         asked = part.request
         far = np.where(asked.duration < NEVER, tails(asked, ordered(asked.n, asked.tails, asked.heads)), NEVER)
         near = np.where(asked.duration < NEVER, asked.head, NEVER)
@@ -149,7 +149,7 @@ class Rounds:
         return min(max(asked.at_least, found), asked.cutoff)
 
     def _between(self, firsts: Sequence[int], width: int, asking: Asking, until: float, most: float) -> None:
-        """Solve so many modules from each of some, between bounds on what is before and behind."""
+        """Solve so many consecutive modules, between bounds on what is before and after them."""
         limit = _seconds(until, most, len(firsts), asking)
         for answer in [asking.submit(self._window(first, width), limit) for first in firsts]:
             self._better(answer(), f"{_modules(width)} between bounds on what is before and behind")
@@ -166,13 +166,13 @@ class Rounds:
 
 
 def _seconds(until: float, most: float, parts: int, asking: Asking) -> float:
-    """Return how long each of so many parts may take; few take as long as they may."""
+    """Return how long each of so many parts may take; few of them use all of it."""
     left = until - monotonic()
     return min(most, left, max(LEAST, GENEROUS * left * asking.pool.size / max(1, parts)))
 
 
 def joined(module: Ints, wanted: int) -> Ints:
-    """Return modules of which neighbours are joined as long as they have no more than *wanted* nodes together."""
+    """Return modules in which neighbours are joined while they have no more than *wanted* nodes together."""
     sizes = np.bincount(module)
     new, total = np.zeros(len(sizes), np.int64), 0
     for i, size in enumerate(sizes.tolist()):

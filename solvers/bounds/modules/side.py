@@ -1,4 +1,4 @@
-"""When nodes can start at the earliest, by what is before them, module by module."""
+"""Compute the earliest starts of nodes from what is before them, module by module."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PLACES = 4
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What has to run before a node ends.
+    """A part of the graph that has to run before a node ends.
 
     Attributes:
         node: the last of the part.
-        device: where it runs; None for anywhere.
-        nodes: all of the part, itself among them.
+        device: of the node; None for any.
+        nodes: all of the part, with the node.
         base: nothing of the part starts before; the request counts from then.
-        request: how soon the part can end.
+        request: asks how soon the part can end.
     """
 
     node: int
@@ -70,7 +70,7 @@ class Side:
         return starts
 
     def advance(self, i: int) -> None:
-        """Raise the heads of module *i* to what those of the nodes before it, and those in it, make of them."""
+        """Raise the heads of module *i* by those of the nodes before it and in it."""
         asked = self.asked
         for v in self._order[i]:
             edges = self._into[v]
@@ -94,12 +94,12 @@ class Side:
                 yield self._part(w, d, nodes)
 
     def learn(self, part: Part, units: int) -> None:
-        """Take note that no schedule ends a part in fewer units than these."""
+        """Record that no schedule ends a part in fewer units than these."""
         w, d = part.node, slice(None) if part.device is None else part.device
         self.head[w, d] = np.maximum(self.head[w, d], part.base + units - self.asked.duration[w, d])
 
     def raise_ends(self, nodes: Ints, units: Ints) -> None:
-        """Take note that no schedule ends nodes in fewer units than these."""
+        """Record that no schedule ends nodes in fewer units than these."""
         self.head[nodes] = np.maximum(self.head[nodes], units[:, None] - self.asked.duration[nodes])
 
     def _before(self, w: int, first: int) -> Ints:
@@ -124,9 +124,9 @@ class Side:
 
 
 def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:
-    """Return what *asked* says of some nodes alone, with these heads and tails: [nodes, k].
+    """Return *asked* restricted to some nodes, with these heads and tails: [nodes, k].
 
-    What the other nodes do is left out, so that every schedule of all is one of these.
+    The other nodes are left out, so every schedule of all nodes gives one of these.
     """
     place = np.full(asked.n, -1)
     place[nodes] = np.arange(len(nodes))
@@ -149,7 +149,7 @@ def within(asked: Request, nodes: Ints, head: Ints, tail: Ints) -> Request:
 
 
 def apart_of(apart: Sequence[Sequence[int]], place: Ints) -> tuple[tuple[int, ...], ...]:
-    """Return what lists of nodes to keep apart leave where some nodes have new numbers, and others -1."""
+    """Return conflict sets restricted to the nodes with new numbers; -1 stands for a node that is left out."""
     found = [tuple(int(place[v]) for v in group if place[v] >= 0) for group in apart]
     return tuple(group for group in found if len(group) > 1)
 

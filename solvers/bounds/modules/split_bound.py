@@ -1,4 +1,4 @@
-"""Method ``split-bound``: what no schedule gets around, module by module (ghannane2023, 3.3.2)."""
+"""Bound makespans module by module: method ``split-bound`` (ghannane2023, 3.3.2)."""
 
 from __future__ import annotations
 
@@ -68,13 +68,14 @@ def _result(best: Bound | None, limits: Limits, progress: Progress) -> Result:
 def bound(problem: Problem, split: Split, limits: Limits, progress: Progress, pool: Pool | None = None) -> Bound:
     """Return a bound from the modules of *split*; without CP-SAT from paths and work alone.
 
-    Stopped early, the best so far; every better one is reported. Of a problem without plans it may be anything.
+    Every better bound is reported on the way; if stopped early, the best so far is returned. If the problem has no
+    plan, the bound may have any value.
 
     Args:
         problem: a makespan on links, or a batched throughput.
         split: of its graph.
         limits: time, seed, and options of CP-SAT.
-        progress: told of bounds.
+        progress: receives bounds.
         pool: of processes to use; None for one of its own.
     """
     return _run(problem, split, limits, progress, pool).best
@@ -99,7 +100,7 @@ class _Run:
 
     Attributes:
         best: the best bound.
-        impossible: whether it is more than everything takes one after another: then there is no plan.
+        impossible: whether it is more than everything takes one after another, which means that there is no plan.
     """
 
     def __init__(self, problem: Problem, split: Split, limits: Limits, progress: Progress) -> None:
@@ -118,7 +119,7 @@ class _Run:
         )
 
     def bound(self, asking: Asking | None) -> None:
-        """Look for bounds, with what solves parts or without."""
+        """Search for bounds, with a solver of parts or without."""
 
         def found(one: Best) -> None:
             if one.units > self._whole.single.cutoff:
@@ -154,7 +155,7 @@ def _ended(best: Bound | None, limits: Limits, progress: Progress) -> Terminatio
 
 
 def _none(problem: Problem) -> Infeasibility:
-    """Return what it means that nothing ends by the time that everything takes one after another."""
+    """Return the result that nothing ends within the time that everything takes one after another: there is no plan."""
     kinds = (Colocate, Forbid, Memory, Pin, PinChunks, Separate)
     clash = tuple(dict.fromkeys(str(c) for c in problem.constraints if isinstance(c, kinds)))
     return Infeasibility("some nodes of a module and its neighbours have no devices that these leave them", clash)

@@ -1,4 +1,4 @@
-"""A problem in whole numbers, as the bound by modules takes it: one sample or one chunk, and all chunks."""
+"""A problem in whole numbers for the bound by modules: one sample or one chunk, and all chunks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ KEPT = (BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, PinChunks, Se
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What no schedule of a problem gets around, in whole numbers.
+    """A problem in whole numbers, for bounds.
 
-    Constraints that are not carried take plans away, and no bound up.
+    Constraints that are left out only make the bound weaker.
 
     Attributes:
-        scale: what a unit of time is.
-        single: one sample; of a batch, one chunk of it in its shortest batches: part of every schedule.
+        scale: what one unit of time is worth.
+        single: one sample; of a batch, one chunk in its fastest batches: part of every schedule.
         batches: all chunks of a batch; None for one sample.
     """
 
@@ -46,7 +46,7 @@ class Wanted:
         return np.stack([np.zeros_like(self.single.duration), self.single.duration], axis=2)
 
     def window(self, nodes: Ints, head: Ints, tail: Ints) -> Request | BatchRequest:
-        """Return what is asked of some nodes, of all chunks, with these heads and tails: [nodes, k]."""
+        """Return the request for some nodes, all chunks, with these heads and tails: [nodes, k]."""
         if self.batches is None:
             return within(self.single, nodes, head, tail)
         whole = self.batches
@@ -71,7 +71,7 @@ class Wanted:
 
 
 def wanted(problem: Problem) -> Wanted:
-    """Return a makespan on links, or a batched throughput, in whole numbers; without rows and breaking of symmetry."""
+    """Turn a makespan on links, or a batched throughput, into whole numbers, without rows and symmetry breaking."""
     bare = problem.with_constraints([c for c in problem.constraints if isinstance(c, KEPT)])
     if problem.objective.batch is None:
         whole = lower(bare)
@@ -81,7 +81,7 @@ def wanted(problem: Problem) -> Wanted:
 
 
 def _one(asked: BatchRequest) -> Request:
-    """Return what one chunk is asked: every node in some batch, of whatever size is shortest."""
+    """Return the request for one chunk: every node in a batch of whatever size is fastest."""
     return request(
         asked.duration[:, :, 1:].min(axis=2, initial=NEVER),
         asked.tails,

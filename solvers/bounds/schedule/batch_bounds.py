@@ -1,4 +1,4 @@
-"""Lower bounds on the makespan of a batch: paths of one input, and the work of all."""
+"""Bound the makespan of a batch: by paths of one input, and by the work of all inputs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
 
 
 def _by_work(problem: Problem, name: str, work: Work) -> Bound:
-    """Return the bound that weights of devices prove; so much lower as sums may be off by their rounding."""
+    """Return the bound that weights of devices prove, less the possible rounding error of sums."""
     weights = {d.name: y for d, y in zip(problem.devices, work.weights.tolist(), strict=True) if y > 0}
     prices = {d.name: m for d, m in zip(problem.devices, work.prices.tolist(), strict=True) if m > 0}
     data = {"weights": weights, "prices": prices, "head": work.head, "tail": work.tail, "rates": work.rates}
@@ -96,7 +96,7 @@ def _by_work(problem: Problem, name: str, work: Work) -> Bound:
 
 
 def _no_spread(problem: Problem, instance: BatchInstance) -> Infeasibility:
-    """Return in words that some node, or some that are colocated, cannot have batches that add up to all inputs."""
+    """Return, in words, that some node, or colocated ones, cannot have batches that add up to all inputs."""
     group = instance.together
     for c in range(int(group.max(initial=-1)) + 1):
         able = np.isfinite(instance.time[group == c]).all(axis=0)

@@ -1,4 +1,4 @@
-"""The work that devices have to do for a batch, weighted: what no spreads of its inputs can go below."""
+"""Bound the weighted work that devices have to do for a batch, over all splits of its inputs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Work:
     """Weights of devices, and the nodes whose work they weigh.
 
     Attributes:
-        cost: what no makespan is below.
+        cost: the lower bound on the makespan.
         weights: [k] of the devices.
-        head, tail: the work is that of nodes whose batches start at *head* at the earliest, and end at least *tail*
-            before the end.
-        rates: whether the least time per chunk was taken, instead of the best spread.
+        head, tail: the nodes counted are those whose batches start at *head* at the earliest, and end at least *tail*
+            before the makespan.
+        rates: whether the least time per chunk was used in place of the best split.
         prices: [k] of memory, in time.
     """
 
@@ -50,21 +50,21 @@ class Work:
 def most_work(
     instance: BatchInstance, head: Floats, tail: Floats, stopped: Callable[[], bool] = lambda: False
 ) -> Work | None:
-    """Return the largest bound by work that is found; None if a node has no spread of its inputs at all.
+    """Return the largest bound by work that is found; None if a node has no split of its inputs at all.
 
-    For weights y >= 0 of devices, no makespan is below ``head + tail + sum over v of min over spreads p of
+    For weights y >= 0 of devices, no makespan is below ``head + tail + sum over v of min over splits p of
     sum over d of y[d] time[v, d, p[d]] / sum of y``, summed over nodes of which every batch runs between *head* and
-    *tail* before the end: no device runs for longer than what lies between. Colocated nodes have one spread.
-    Weights of devices with more than their share of the best spreads' work grow; any weights give a bound.
+    *tail* before the end, since no device runs for longer than that interval. Colocated nodes have one split.
+    The weights of devices with more than their share of the work grow; any weights give a bound.
 
-    Where these spreads take more memory than there is, memory has prices m >= 0: what a spread takes counts with its
-    time, and what all devices have, m times their limits, is taken off the sum (Lagrange).
+    Where the best splits take more memory than there is, memory has prices m >= 0: the memory of a split counts with
+    its time, and the memory of all devices, m times their limits, is subtracted from the sum (Lagrange).
 
     Args:
         instance: the problem.
         head: [n] before which no batch of a node starts.
-        tail: [n] how long before the end each ends at least.
-        stopped: whether to be content with what is known.
+        tail: [n] how long before the makespan each batch ends at least.
+        stopped: returns whether to stop tuning.
     """
     group = instance.together
     cost = _class_times(instance)
@@ -104,7 +104,7 @@ def _priced(
     y: Floats,
     stopped: Callable[[], bool],
 ) -> tuple[float, Floats, Floats] | None:
-    """Return the largest bound with prices of memory, the weights and the prices; None where memory is enough."""
+    """Return the largest bound with prices of memory, the weights and the prices; None if memory does not bind."""
     group, k = instance.together, instance.k
     weights = np.bincount(group, weights=instance.batching.weights, minlength=len(cost))
     share = np.bincount(group, weights=instance.batching.share, minlength=len(cost))
@@ -143,7 +143,7 @@ def _priced(
 
 
 def _class_times(instance: BatchInstance) -> Floats:
-    """Return [classes, k, chunks + 1] what the batches of all nodes of a class take together."""
+    """Return [classes, k, chunks + 1] the time of the batches of all nodes of a colocation class together."""
     group = instance.together
     cost = np.zeros((int(group.max(initial=-1)) + 1, instance.k, instance.chunks + 1))
     np.add.at(cost, group, instance.time)
@@ -169,7 +169,7 @@ def _tuned(
 
 
 def _by_spread(cost: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
-    """Return [classes] the least weighted time of a spread, [k] what devices then do, [classes, k] the spreads."""
+    """Return [classes] the least weighted time of a split, [k] the devices' work with it, [classes, k] the splits."""
     classes, k, most = cost.shape
     best = np.full((classes, most), inf)
     best[:, 0] = 0.0
@@ -197,9 +197,9 @@ def _by_spread(cost: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
 
 
 def _by_rate(cost: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
-    """Return as :func:`_by_spread`, no more: as if every chunk were run at the least weighted time per chunk.
+    """Return as :func:`_by_spread` a lower bound: every chunk runs at the least weighted time per chunk.
 
-    The spreads are all chunks on the device of that time, as if it could run them at once.
+    All chunks are on the device of that time, as if it could run them at once.
     """
     classes, k, most = cost.shape
     if most == 1 or not classes:
@@ -216,7 +216,7 @@ def _by_rate(cost: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
 
 
 def _window(least: Floats, first: Floats, last: Floats) -> tuple[float, float]:
-    """Return the head and the tail between which the work of classes makes most, together with both."""
+    """Return the head and the tail between which the work of classes gives the largest bound."""
     best, chosen = 0.0, (0.0, 0.0)
     heads = np.unique(first)
     heads = heads[np.unique(np.linspace(0, len(heads) - 1, MOST_HEADS).astype(np.int64))] if len(heads) else heads

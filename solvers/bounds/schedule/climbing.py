@@ -1,4 +1,4 @@
-"""How larger and larger makespans on links are refuted."""
+"""Refute larger and larger makespans on links."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def climb(
     """Return the highest bound found.
 
     Args:
-        problem: what is asked.
+        problem: a makespan on links.
         name: of the method.
         why: the argument in words.
         stages: in turn, how many nodes count where edges meet, and whether targets above the longest path are tried.
         limits: when to stop.
-        progress: told of bounds.
+        progress: receives bounds.
         best: a bound known before.
     """
     impossible = quick(problem)
@@ -83,7 +83,7 @@ def _closed(bound: float, limits: Limits, progress: Progress) -> bool:
 def _targets(
     tightening: Tightening, known: float, limits: Limits, progress: Progress, search: Search
 ) -> Iterator[Refutation]:
-    """Yield the longest path, and refutations of larger and larger targets: doubled steps, then halves of what is left.
+    """Yield the longest path, and refutations of larger targets: doubled steps, then halves of the rest.
 
     Raises:
         Stopped: when asked to.
@@ -109,14 +109,14 @@ def _targets(
 
 
 def bound_of(problem: Problem, name: str, detail: str, found: Refutation) -> Bound:
-    """Return the bound that a refuted target is; so much lower as sums may be off by their rounding."""
+    """Convert a refuted target to a bound, less the possible rounding error of sums."""
     cost = found.target * (1 - ROUNDING * (1 + problem.graph.n / 1e3))
     certificate = Certificate("windows", found.data(problem))
     return Bound(cost, name, "checked", "mtpp", detail, certificate)
 
 
 def no_way(problem: Problem, name: str, limits: Limits, progress: Progress) -> Result:
-    """Return that there is no plan, as links do not let every tensor reach its readers."""
+    """Return the result that there is no plan, since links do not let every tensor reach its readers."""
     reason = "no choice of devices lets every tensor reach its readers: the links that would be needed are not there"
     clash = tuple(dict.fromkeys(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid, Colocate, Memory))))
     return Result(

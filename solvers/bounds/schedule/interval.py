@@ -1,4 +1,4 @@
-"""Method ``interval``: what has to run in intervals of a schedule on links."""
+"""Bound makespans on links by the work that has to run within intervals: method ``interval``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHY = "Fernandez and Bussell 1973, on devices that differ, with transfers: no sc
 
 
 def interval(problem: Problem, limits: Limits, progress: Progress) -> Result:
-    """Return the bound by windows and intervals; stopped early, the best so far."""
+    """Return the bound by windows and intervals; if stopped early, the best so far."""
     impossible = quick(problem)
     if impossible is not None:
         return Result("infeasible", method=NAME, seed=limits.seed, infeasibility=impossible)

@@ -1,4 +1,4 @@
-"""The bound on a makespan on links that every answer is held against: a longest path, and shares of the work."""
+"""Bound a makespan on links by a longest path and by shares of the work, fast enough for every answer."""
 
 from __future__ import annotations
 

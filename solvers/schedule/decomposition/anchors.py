@@ -1,7 +1,7 @@
-"""Anchors: a chain of nodes between which as much work as possible lies, in intervals that can be solved.
+"""Choose anchors: a chain of nodes with as much work as possible between consecutive ones, in parts that can be solved.
 
-Tasks that lie between no two consecutive anchors, and edges that bypass one, are left out. Both are relaxations, and
-what is left has every anchor as a cut node: so the optimum of its modules bounds that of the whole from below.
+Tasks that lie between no two consecutive anchors, and edges that bypass an anchor, are left out. Both are relaxations,
+and every anchor is a cut node of the remaining graph. So the optimum of its modules is a lower bound for the whole.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MOST_PAIRS = 15_000_000
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Anchors, in order, and what they keep of the graph.
+    """A chain of anchors, and the part of the graph that it keeps.
 
     Attributes:
-        anchors: node numbers.
-        kept: [n] nodes between consecutive anchors, before the first or behind the last, and the anchors.
-        edges: [m] edges among these that bypass no anchor.
+        anchors: node numbers, in order.
+        kept: [n] the anchors, the nodes between consecutive ones, and those before the first or after the last.
+        edges: [m] the edges among these that bypass no anchor.
     """
 
     anchors: tuple[int, ...]
@@ -38,16 +38,16 @@ class Chain:
 
 
 def chain_of(graph: Graph, weight: Floats, sizes: Sequence[int]) -> Chain:
-    """Return the chain that keeps the most work with at most so many nodes between consecutive anchors.
+    """Return the chain that keeps the most work with a limited number of nodes between consecutive anchors.
 
-    A longest way over all pairs of candidates: from u to v it counts the work of v and of all that lies between, if
-    that is not too much to be solved. Of chains that keep the same the one that fewer edges bypass counts more, and
-    then the one of more anchors.
+    It is a longest path over all pairs of candidates: from u to v it counts the work of v and of all that lies between,
+    where that is not too much to be solved. Ties go to the chain that fewer edges bypass, then to the one with more
+    anchors.
 
     Args:
         graph: the graph.
-        weight: [n] what every node counts, such as its least running time.
-        sizes: numbers of nodes, growing: the next is taken if it keeps :data:`MORE` of the work.
+        weight: [n] the work of every node, such as its least running time.
+        sizes: limits on the nodes between two anchors, growing: the next is used if it keeps :data:`MORE` of the work.
     """
     weight = weight / max(float(weight.sum()), np.finfo(np.float64).tiny)
     pairs = _Pairs.of(graph, weight)
@@ -62,12 +62,12 @@ def chain_of(graph: Graph, weight: Floats, sizes: Sequence[int]) -> Chain:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """What lies between candidates.
+    """What lies between two candidates, for all pairs.
 
     Attributes:
-        candidates: [c] nodes in topological order. own: [c] the work of each, and a little for being one.
+        candidates: [c] nodes in topological order. own: [c] the work of each, and a little for being an anchor.
         after: [c, c] whether there is a path. many, worth: [c, c] how many nodes are between, and their work.
-        before, behind: [c] numbers of nodes before each and behind it; with their work.
+        before, behind: [c] numbers of nodes before and after each; with their work.
     """
 
     candidates: Ints
@@ -95,7 +95,7 @@ class _Pairs:
         )
 
     def longest(self, largest: int) -> tuple[float, list[int]]:
-        """Return the share of the work that the best chain keeps, and its candidates; ``-inf`` without a chain."""
+        """Return the share of the work that the best chain keeps, and its candidates; ``-inf`` if there is none."""
         value = np.where(self.before[0] <= largest, self.before[1], -np.inf) + self.own
         came = np.full(len(value), -1)
         for j in range(1, len(value)):
@@ -114,7 +114,7 @@ class _Pairs:
 
 
 def _candidates(graph: Graph, weight: Floats) -> Ints:
-    """Return nodes in topological order: all, or those of a heaviest path."""
+    """Return the nodes that may become anchors, in topological order: all, or those of a heaviest path."""
     most = max(1, min(MOST_CANDIDATES, MOST_PAIRS // max(1, graph.n)))
     if graph.n <= most:
         return graph.topological_order
@@ -147,13 +147,13 @@ def _reach(graph: Graph, candidates: Ints, *, forward: bool) -> Bools:
 
 
 def _bypassing(graph: Graph, below: Bools, above: Bools) -> Floats:
-    """Return [candidates] the number of edges that bypass each: from what is before it to what is behind."""
+    """Return [candidates] how many edges bypass each: from an ancestor to a descendant."""
     rows = zip(below, above, strict=True)
     return np.array([np.count_nonzero(a[graph.tails] & b[graph.heads]) for b, a in rows], np.float64)
 
 
 def _kept(graph: Graph, anchors: list[int]) -> Chain:
-    """Return the chain of these anchors."""
+    """Return the chain with these anchors."""
     if not anchors:
         return Chain((), np.ones(graph.n, np.bool_), np.ones(graph.m, np.bool_))
     chain = np.array(anchors, np.int64)

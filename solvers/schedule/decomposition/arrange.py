@@ -1,4 +1,4 @@
-"""A schedule of one module by a list with insertion, between given devices of its ends."""
+"""Schedule one module by a list scheduler with insertion, for given devices of its entry and exit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Arrangement:
 
 
 def urgency(piece: Piece) -> Floats:
-    """Return [s] the mean upward rank of every task: its time and the longest way behind it (Topcuoglu et al. 2002)."""
+    """Return [s] the upward rank of every task: its mean time and the longest path after it (Topcuoglu et al. 2002)."""
     time, ways = _mean(piece.time, 0), _mean(piece.carry.reshape(len(piece.edges), piece.k**2), piece.k)
     rank = np.zeros(piece.size)
     for v in range(piece.size - 1, -1, -1):
@@ -41,7 +41,7 @@ def urgency(piece: Piece) -> Floats:
 
 
 def _mean(times: Floats, zeros: int) -> Floats:
-    """Return the mean of the times in every row that are finite, all but so many *zeros* of it."""
+    """Return the mean of the finite entries of every row, leaving out so many *zeros*."""
     finite = np.isfinite(times)
     mean: Floats = np.where(finite, times, 0.0).sum(axis=1) / np.maximum(1, finite.sum(axis=1) - zeros)
     return mean
@@ -50,16 +50,16 @@ def _mean(times: Floats, zeros: int) -> Floats:
 def arrange(
     piece: Piece, first: int, last: int, priority: Sequence[float] | Floats, devices: Sequence[int] | Ints | None = None
 ) -> Arrangement | None:
-    """Return a schedule with the entry on device *first* and the exit on *last*; None where a task fits nowhere.
+    """Return a schedule with the entry on device *first* and the exit on *last*; None if a task fits nowhere.
 
-    Of the tasks whose predecessors are placed the one of least priority is next. It goes into the gap in which it ends
-    earliest, on the device in *devices* (there :data:`NONE` leaves the choice).
+    The task of least priority among those whose predecessors are placed is next. It goes into the gap in which it ends
+    earliest, on the device that *devices* gives (:data:`NONE` for any).
     """
     return _Arranging(piece, first, last, devices).run(priority)
 
 
 class _Arranging:
-    """The state of one run."""
+    """The state of one run of the list scheduler."""
 
     def __init__(self, piece: Piece, first: int, last: int, devices: Sequence[int] | Ints | None) -> None:
         self.piece = piece
@@ -103,7 +103,7 @@ class _Arranging:
         return Arrangement(np.array(self.device, np.int64), np.array(self.start), np.array(self.sent), length)
 
     def _place(self, v: int) -> bool:
-        """Put task *v* where it ends first; return whether there is such a place."""
+        """Place task *v* where it ends first; return whether there is such a place."""
         best: tuple[float, float, int, list[tuple[int, float]]] | None = None
         for d in self._open(v):
             ready, moves = self._arrivals(v, d)
@@ -138,7 +138,7 @@ class _Arranging:
         ]
 
     def _arrivals(self, v: int, d: int) -> tuple[float, list[tuple[int, float]]]:
-        """Return when all that task *v* reads has arrived on device *d*, and when each transfer starts."""
+        """Return when the inputs of task *v* arrive on device *d*, and when each transfer starts."""
         ready, moves = 0.0, []
         edges = sorted(self.piece.into[v], key=lambda e: self.end[self.tails[e]])
         for e in edges:
@@ -174,7 +174,7 @@ class _Arranging:
 
 
 def on_one_device(piece: Piece) -> Floats:
-    """Return [k, entries, exits]: the length with everything between the ends on device d, one thing after another.
+    """Return [k, entries, exits] the length if all inner tasks run on device d, one after another.
 
     ``inf`` where that is no schedule.
     """
@@ -201,7 +201,7 @@ def placed(piece: Piece, a: int, b: int, d: int) -> Ints:
 
 
 def keeps(piece: Piece, device: Ints) -> bool:
-    """Return whether an assignment keeps colocated tasks together, separate ones apart, and memories."""
+    """Return whether an assignment keeps colocation classes, conflict sets and memory limits."""
     first = np.full(piece.size, NONE)
     first[piece.together[::-1]] = device[::-1]
     if (first[piece.together] != device).any():

@@ -1,4 +1,4 @@
-"""The bound of a chain with what lies beside it: by its time, the load of a device and its transfers, together."""
+"""Bound a chain together with the nodes beside it: by its time, the load of one device and its transfers."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ class _Job:
 
 
 class Balance:
-    """No makespan is below the weighted mean of the time along the chain, a device's work and its transfers.
+    """Raise a bound: no makespan is below the weighted mean of the chain's time, a device's load and its transfers.
 
-    The work is that of all nodes, those beside the chain too. For every module and every pair of devices of its ends
-    the least weighted sum is bounded; a way along the chain is as long as its time, and as its weighted sums, whatever
-    is more. So nothing is lost where the chain could change over to another device for what works out on average only.
-    What lies beside a module is told where the hub is: on the device. Ways with the hub elsewhere are bounded without.
+    The load counts all nodes, also those beside the chain. For every module and every pair of devices of its ends, the
+    least weighted sum is bounded. A path along the chain is as long as the larger of its time and its weighted sum, so
+    nothing is lost where changing to another device only pays on average. The hub is taken to be on the device; paths
+    with the hub elsewhere are bounded without the nodes beside the chain.
 
     Args:
-        whole: the problem. modules, pieces: of the chain. sides: what lies beside. weights: of the sums.
+        whole: the problem. modules, pieces: of the chain. sides: nodes beside it. weights: of the sums.
         times: [entries, exits] per module: bounds on its time.
-        pool, seed: who solves. options: parameters of CP-SAT.
+        pool, seed: of CP-SAT. options: parameters of CP-SAT.
 
     Attributes:
-        lower, upper: [entries, exits] per module: bounds on its weighted sum, and sums known.
+        lower, upper: [entries, exits] per module: bounds on its weighted sum, and the least sums found.
         solves: how often CP-SAT was asked.
     """
 
@@ -89,7 +89,7 @@ class Balance:
 
     @property
     def best(self) -> Best:
-        """The way that decides, both lengths in units of time."""
+        """The path that determines the bound, with both lengths in units of time."""
         if self._hub == NONE:
             return self._best(self._times, self.lower)
         at, exits = self._sides.hub, self._pieces[self._sides.hub].exits
@@ -111,7 +111,7 @@ class Balance:
 
     @property
     def bound(self) -> float:
-        """What no makespan is below, in units."""
+        """The lower bound on the makespan, in units."""
         best = self.best
         return max(best.one, float(np.floor(best.other)))
 
@@ -122,7 +122,7 @@ class Balance:
         target: Callable[[], float],
         changed: Callable[[], None],
     ) -> None:
-        """Ask until the bound reaches *target*, no question is left that could raise it, or time is up."""
+        """Ask CP-SAT until the bound reaches *target*, no question could raise it, or the time is up."""
         halted = False
 
         def over() -> bool:
@@ -145,7 +145,7 @@ class Balance:
                 changed()
 
     def _at_least(self, j: int) -> Floats:
-        """Return [entries, exits]: the weighted time, and the load of the exit where it is on the device."""
+        """Return [entries, exits] lower bounds: the weighted time, and the load of the exit if it is on the device."""
         piece, weights = self._pieces[j], self.weights
         own = np.zeros(len(piece.exits))
         if piece.exit:
@@ -154,7 +154,7 @@ class Balance:
         return self._times[j] * weights.time + own
 
     def _at_most(self, j: int) -> Floats:
-        """Return [entries, exits]: everything on the device, where both ends are; else no more than can be."""
+        """Return [entries, exits] upper bounds: everything on the device if both ends are, else a trivial one."""
         piece, weights, d = self._pieces[j], self.weights, self.weights.device
         work = float(piece.time[int(piece.entry) :, d].sum())
         near = self._whole.request.duration[list(self._sides.of[j].nodes), d].astype(np.float64)
@@ -167,7 +167,7 @@ class Balance:
         return found
 
     def _refill(self, best: Best, until: Callable[[], float], over: Callable[[], bool]) -> None:
-        """Give every idle process a pair of the way that decides, small ones first."""
+        """Give every idle process a question about a pair on the path that determines the bound, small ones first."""
         busy = {job.pair for job in self._jobs}
         pairs = [(j, best.states[j], best.states[j + 1]) for j in range(len(self._pieces))]
         pairs = [pair for pair in pairs if pair not in busy and self._gain(pair) > 0]
@@ -194,7 +194,7 @@ class Balance:
             self.solves += 1
 
     def _promises(self, best: Best) -> bool:
-        """Return whether the sums along a way could come to more than its time, as far as they are known."""
+        """Return whether the weighted sums along some path could still exceed its time."""
         most = 0.0
         for j in range(len(self._pieces)):
             at = best.states[j], best.states[j + 1]
@@ -203,11 +203,11 @@ class Balance:
         return most / self.weights.total > best.one
 
     def _size(self, j: int) -> int:
-        """Return how many nodes a question about module *j* is about."""
+        """Return how many nodes a question about module *j* has."""
         return self._pieces[j].size + len(self._sides.of[j].nodes)
 
     def _gain(self, pair: Pair) -> float:
-        """Return what is between bound and sum of a pair, if it is worth a question; else 0."""
+        """Return the gap between bound and sum of a pair if it is worth a question; else 0."""
         j, a, b = pair
         if self._elsewhere and self._sides.of[j].far:
             return 0.0
@@ -216,7 +216,7 @@ class Balance:
         return gain if worth and self._failed.get(pair, 0) < MOST_FAILED else 0.0
 
     def _collect(self) -> bool:
-        """Take the answers that have come; return whether there were any."""
+        """Take the answers that have arrived; return whether there were any."""
         done = [job for job in self._jobs if job.answer.done()]
         self._jobs = [job for job in self._jobs if job not in done]
         for job in done:

@@ -1,4 +1,4 @@
-"""What lies beside a chain of anchors, given to its modules: for loads and links, if not for times."""
+"""Assign the nodes beside a chain of anchors to its modules: they count for loads and links, but not for times."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ class Beside:
 
 @dataclass(frozen=True)
 class Sides:
-    """What lies beside every module.
+    """The nodes beside every module.
 
     Attributes:
         of: [modules].
-        hub: number of the module that ends in the anchor of which most of what lies beside later modules reads; -1 if
-            there is none.
+        hub: number of the module whose exit is read by most of the nodes beside later modules; -1 if there is none.
     """
 
     of: tuple[Beside, ...]
@@ -46,9 +45,9 @@ class Sides:
 
 
 def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> Sides:
-    """Return for every module the nodes that are not *kept* and go with it.
+    """Return for every module the nodes that are not *kept* and belong to it.
 
-    A node goes with the first module that reads what comes of it, or, where none does, with the last that it reads of.
+    A node belongs to the first module that reads a result of it, or else to the last module that it reads from.
     """
     home = _homes(graph, modules, kept)
     count = np.zeros(len(modules), np.int64)
@@ -73,7 +72,7 @@ def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> Sides:
 
 
 def _homes(graph: Graph, modules: Sequence[Module], kept: Bools) -> Ints:
-    """Return [n] the module that every node is in or goes with."""
+    """Return [n] the module that every node is in or belongs to."""
     own = np.full(graph.n, -1)
     for j, module in enumerate(modules):
         own[[*module.nodes, *([module.exit] if module.exit != NONE else [])]] = j

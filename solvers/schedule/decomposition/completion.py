@@ -1,4 +1,4 @@
-"""From a schedule of some tasks to one of all: the others go into the gaps, late ones last."""
+"""Complete a schedule of some tasks to one of all tasks: the others go into the gaps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["completions"]
 
 
 def completions(piece: Piece, kept: Bools, device: Ints, start: Floats) -> Iterator[Arrangement]:
-    """Yield schedules of all of *piece* that have the *kept* tasks on their devices and, as far as can be, in order.
+    """Yield schedules of all of *piece* with the *kept* tasks on their devices and, where possible, in their order.
 
-    The others are taken by when they have to start at the latest, so that those that are needed soon come first: all on
-    one device, for every device, or each wherever it ends first; and last all of them free, those of the schedule too.
+    The other tasks are placed by their latest start, so that those needed soon come first: all on one device, for every
+    device; then each where it ends first; and last with the kept tasks free to move too.
 
     Args:
         piece: a whole graph.
-        kept: [s] tasks of the given schedule.
+        kept: [s] whether a task is in the given schedule.
         device: [s] of these.
         start: [s] of these.
     """
@@ -43,7 +43,7 @@ def _arranged(piece: Piece, priority: Floats, devices: Ints | None) -> Iterator[
 def _latest(piece: Piece, kept: Bools, device: Ints, start: Floats, d: int | None) -> Floats:
     """Return [s] the start of the kept tasks, and the latest start of the others if they are on device *d*.
 
-    Without a device the others take the least time they can, and send for nothing.
+    Without a device, the others take their least time and have no transfers.
     """
     end = float((start + piece.time[np.arange(piece.size), device])[kept].max(initial=0.0))
     takes = piece.time.min(axis=1) if d is None else piece.time[:, d]

@@ -1,4 +1,4 @@
-"""Solve the graph by its parts: modules between cut nodes, or along a chain of anchors."""
+"""Solve the graph in parts: modules between cut nodes, or along a chain of anchors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def by_parts(
 
 
 def whole_parts(problem: Problem) -> Parts:
-    """Return all of the graph, in modules between cut nodes."""
+    """Return the whole graph, in modules between cut nodes."""
     held = [c.nodes for c in problem.of(Colocate)] + [c.nodes for c in problem.of(Separate)]
     found = modules(problem.graph, bound=held)
     cuts = sum(module.exit != NONE for module in found)
@@ -53,7 +53,7 @@ def whole_parts(problem: Problem) -> Parts:
 
 
 def chain_parts(problem: Problem, largest: int | None) -> Parts:
-    """Return what lies along a chain of anchors, with at most *largest* nodes between two; None for a choice."""
+    """Return the part of the graph along a chain of anchors, with at most *largest* nodes between two; None for any."""
     weight = np.where(problem.allowed, problem.time, np.inf).min(axis=1)
     chain = chain_of(problem.graph, weight, SIZES if largest is None else (largest,))
     found = modules(problem.graph, kept=chain.kept, edges=chain.edges)

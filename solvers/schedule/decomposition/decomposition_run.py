@@ -1,4 +1,4 @@
-"""One run: modules, their settling, the bounds and the plans that come of it."""
+"""Run a decomposition: solve the modules, and report the bounds and plans that follow."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Run:
         self._dropped = ""
 
     def solve(self) -> Result:
-        """Settle the modules, first without exclusive links where there are such, and report what comes of it."""
+        """Solve the modules, first without exclusive links where there are such, and report bounds and plans."""
         exclusive, limits = self._whole.instance.exclusive, self._limits
         with Pool(cores(limits)) as pool:
             before = None
@@ -72,7 +72,7 @@ class Run:
         return self._result()
 
     def _settling(self, pool: Pool, *, exclusive: bool, before: Settling | None = None) -> Settling:
-        """Return what settles the modules; *before*, without exclusive links, gives bounds and schedules to try."""
+        """Return the solver of the modules; *before*, without exclusive links, gives it bounds and schedules to try."""
         return Settling(
             grouped([piece_of(self._whole, module, exclusive=exclusive) for module in self._parts.modules]),
             pool,
@@ -94,7 +94,7 @@ class Run:
         self._report(settling, plans=plans)
 
     def _balance(self, settling: Settling, pool: Pool) -> None:
-        """Raise the bound by what lies beside the chain."""
+        """Raise the bound by the nodes beside the chain."""
         if settling.bound == inf or self._progress.stopped or self._closed():
             return
         balance = balance_of(self._whole, self._parts, settling, self._busiest(), pool, self._limits)
@@ -107,7 +107,7 @@ class Run:
         self._report_balance(settling, balance)
 
     def _busiest(self) -> int:
-        """Return the device that works most in the best plan; without one, the fastest."""
+        """Return the device with the largest load in the best plan; without a plan, the fastest."""
         plan = self._progress.plan
         if plan is not None:
             return int(evaluate(self._problem, plan).load.argmax())
@@ -147,7 +147,7 @@ class Run:
             self._progress.report_bound(self._bound)
 
     def _joined(self, settling: Settling) -> Solution:
-        """Return the schedules of the best way, one after another; zeros for tasks in no module."""
+        """Return the schedules of the best path, one after another; zeros for tasks in no module."""
         graph = self._whole.instance.graph
         device, start, sent = np.zeros(graph.n), np.zeros(graph.n), np.zeros(graph.m)
         for j, found, began in settling.best():
@@ -159,7 +159,7 @@ class Run:
         return Solution(device.astype(np.int64), start.astype(np.int64), sent.astype(np.int64))
 
     def _take(self, solution: Solution) -> bool:
-        """Report the plan of *solution*, unless it breaks something; return whether it does not."""
+        """Report the plan of *solution* if it is feasible; return whether it is."""
         plan = timetable(self._whole.instance, self._whole.request, solution)
         used = np.bincount(plan.assignment, self._problem.graph.memory, self._problem.k)
         over = bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
@@ -171,14 +171,14 @@ class Run:
         return True
 
     def _finish(self, settling: Settling) -> None:
-        """Make plans of what is known at the end: of schedules of some tasks by completing them."""
+        """Make plans at the end: complete the schedules of the modules to schedules of all tasks."""
         if settling.value == inf or (self._parts.kept.all() and self._take(self._joined(settling))):
             return
         if self._dropped or not self._closed():
             self._complete(settling)
 
     def _complete(self, settling: Settling) -> None:
-        """Put in what the modules leave out, in several ways, and report the plans."""
+        """Add the tasks that the modules leave out, in several ways, and report the plans."""
         graph, solution = self._problem.graph, self._joined(settling)
         everything = Module(NONE, NONE, tuple(graph.topological_order.tolist()), tuple(range(graph.m)))
         whole = piece_of(self._whole, everything, exclusive=self._whole.instance.exclusive)
@@ -196,7 +196,7 @@ class Run:
         return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= self._limits.gap
 
     def _none(self) -> Result:
-        """Return that there is no plan: not even of the modules by themselves."""
+        """Return the result that there is no plan, since the modules alone have none."""
         return self._result(clash(self._problem, self._limits, self._progress))
 
     def _result(self, infeasibility: Infeasibility | None = None) -> Result:

@@ -1,4 +1,4 @@
-"""Modules that are equal, and modules of one shape: so that what is found for one serves the others."""
+"""Find modules that are equal, or of one shape, so that results for one serve the others."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Classes:
     forms: tuple[Canonical, ...]
 
     def alike(self, c: int) -> list[int]:
-        """Return the other classes of the shape of class *c*."""
+        """Return the other classes of the same shape as class *c*."""
         return [other for other, shape in enumerate(self.shape) if shape == self.shape[c] and other != c]
 
     def translated(self, found: Arrangement, of: int, to: int, first: int, last: int) -> Arrangement | None:
-        """Return what becomes of a schedule of class *of* in class *to*, which has its shape: the same order there."""
+        """Return a schedule of class *of* as one of class *to*, of the same shape, with the same order."""
         one, other, piece = self.forms[of], self.forms[to], self.pieces[to]
         device, start = np.empty_like(found.device), np.empty_like(found.start)
         device[other.tasks] = found.device[one.tasks]
@@ -61,12 +61,15 @@ class Classes:
         return arrange(piece, first, last, start, device)
 
     def lent(self, known: float, of: int, to: int) -> float:
-        """Return what *known*, a bound on class *of*, says of class *to*, which has its shape; 0 if nothing.
+        """Return the bound on class *to* that follows from *known*, a bound on class *of* of the same shape; 0 if none.
 
-        Take a schedule of *to*, and lengthen one thing after another, tasks and transfers, until each takes at least a
-        factor times what it does in *of*: each puts off what comes after it by no more than it grows. Shrunk by the
-        factor it is a schedule of *of*. So factor times bound, less the most that everything can grow, is a bound.
-        Not so of what takes no time in *to*, and some in *of*: it may be at a moment at which something else runs.
+        Take a schedule of *to*, and lengthen one task or transfer after another, until each takes at least a factor
+        times what
+        it takes in *of*; each delays what comes after it by no more than it grows. Divided by the factor, the result
+        is a schedule of *of*. So factor times *known*, less the most that everything can grow, is a bound on *to*. This
+        fails for
+        anything that takes no time in *to* but some in *of*: in *to* it may be at a moment at which something else
+            runs.
         """
         one, other = self.pieces[of], self.pieces[to]
         if not (one.roomy and len(set(one.together.tolist())) == one.size and not one.apart):
@@ -109,7 +112,7 @@ def grouped(pieces: Sequence[Piece]) -> Classes:
 
 
 def _form(piece: Piece, i: int, known: dict[object, Canonical], *, weights: bool) -> Canonical:
-    """Return the canonical form of a module, the one in *known* if it is equal to one there task by task."""
+    """Return the canonical form of a module: the one in *known* if the module is equal to it, task by task."""
     if piece.size > LARGEST:
         return Canonical(np.arange(piece.size), np.arange(len(piece.edges)), b"module %d" % i)
     parts: list[object] = [piece.entry, piece.exit, piece.tails.tobytes(), piece.heads.tobytes(), weights]
@@ -123,7 +126,7 @@ def _form(piece: Piece, i: int, known: dict[object, Canonical], *, weights: bool
 
 
 def _growth(factor: float, old: Floats, new: Floats) -> float:
-    """Return what the rows of *new* grow at the most, each by its worst entry, to be *factor* times those of *old*."""
+    """Return the most that the rows of *new* grow, each by its worst entry, to be *factor* times those of *old*."""
     finite = np.isfinite(old) & np.isfinite(new)
     more = factor * np.where(finite, old, 0.0) - np.where(finite, new, 0.0)
     return float(np.maximum(more, 0.0).max(axis=1, initial=0.0).sum())

@@ -1,4 +1,4 @@
-"""Ways through a chain by two lengths at once, of which the larger counts."""
+"""Find paths through a chain by two lengths at once, of which the larger counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class Best:
-    """A way whose larger length no way is below.
+    """A path whose larger length no other path is below.
 
     Attributes:
-        one, other: its lengths. states: as of :class:`mtpp_dsl.solvers.schedule.decomposition.shortest_chain.Way`; a
-        way where labels
-            have been made one may be longer than its lengths say, which are bounds all the same.
+        one, other: its two lengths; bounds on them where labels have been merged.
+        states: see :class:`mtpp_dsl.solvers.schedule.decomposition.shortest_chain.Way`.
     """
 
     one: float
@@ -31,7 +30,7 @@ class Best:
 
 
 def least_larger(ones: Sequence[Floats], others: Sequence[Floats]) -> Best:
-    """Return the way through the tables whose larger length, of both sums, is least (dynamic programme over labels)."""
+    """Return the path through the tables that minimises the larger of two sums (dynamic programme over labels)."""
     labels = [np.zeros((1, 2)) for _ in range(ones[0].shape[0])]
     came: list[list[Ints]] = []
     for one, other in zip(ones, others, strict=True):
@@ -60,7 +59,7 @@ def least_larger(ones: Sequence[Floats], others: Sequence[Floats]) -> Best:
 
 
 def _undominated(rows: Floats) -> tuple[Ints, Floats]:
-    """Return the numbers of the finite rows of which no other is shorter in both, by the first length, and the rows."""
+    """Return the indices of the finite rows that no other row dominates, by the first length, and the rows."""
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     order = order[np.isfinite(rows[order]).all(axis=1)]
     second = rows[order, 1]
@@ -70,7 +69,7 @@ def _undominated(rows: Floats) -> tuple[Ints, Floats]:
 
 
 def _thinned(kept: Ints, rows: Floats) -> tuple[Ints, Floats]:
-    """Return no more than :data:`MOST` labels: of those that are close by their first lengths the least of both."""
+    """Return at most :data:`MOST` labels: labels with close first lengths are merged into their minimum."""
     if len(kept) <= MOST:
         return kept, rows
     low, high = rows[0, 0], rows[-1, 0]

@@ -1,4 +1,4 @@
-"""What is known of the modules of a chain: bounds and schedules, by lists and from modules that are alike."""
+"""Keep bounds and schedules of the modules of a chain: from list schedulers, and from modules of the same shape."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Pair: TypeAlias = tuple[int, int, int]
 
 
 class Known:
-    """Bounds and schedules of all modules of a chain between all devices of their ends.
+    """Bounds and schedules of all modules of a chain, for all devices of their ends.
 
     Args:
         classes: of the modules of the chain.
-        lower: bounds known already, [entries, exits] per class.
-        warm: schedules to try first, of modules that are equal but for whether links are exclusive.
+        lower: bounds known before, [entries, exits] per class.
+        warm: schedules to try first, of modules that are equal except for exclusive links.
 
     Attributes:
-        lower, upper: [entries, exits] per class: what no schedule is shorter than, and the shortest known.
-        found: the schedules known, by class and states.
+        lower, upper: [entries, exits] per class: lower bounds, and the shortest lengths found.
+        found: the schedules, by class and states.
     """
 
     def __init__(
@@ -46,19 +46,19 @@ class Known:
         self._borrowed: dict[tuple[Pair, int], tuple[float, float]] = {}
 
     def horizon(self, c: int) -> int:
-        """Return a length that some shortest schedule keeps, if there is any: everything one after another."""
+        """Return a length within which a shortest schedule exists, if any does: everything one after another."""
         piece = self.classes.pieces[c]
         work = np.where(piece.allowed, piece.time, 0.0).max(axis=1, initial=0.0).sum()
         moved = np.where(np.isfinite(piece.carry), piece.carry, 0.0).max(axis=(1, 2), initial=0.0).sum()
         return int(work + moved)
 
     def ends(self, pair: Pair) -> tuple[int, int]:
-        """Return the devices that the ends of a pair are on."""
+        """Return the devices of the two ends for a pair of states."""
         piece = self.classes.pieces[pair[0]]
         return piece.entries[pair[1]], piece.exits[pair[2]]
 
     def improve(self, pair: Pair) -> bool:
-        """Make schedules by lists, once; return whether a bound or a length has changed by it."""
+        """Schedule every module by lists, once; return whether a bound or a length has improved."""
         if pair in self._looked:
             return self._borrow(pair)
         self._looked.add(pair)
@@ -73,7 +73,7 @@ class Known:
         return any([*changed, self._borrow(pair)])
 
     def _borrow(self, pair: Pair) -> bool:
-        """Take over what is known of modules of the same shape; return whether that changes anything."""
+        """Use the results of modules of the same shape; return whether that improves anything."""
         c, i, j = pair
         first, last = self.ends(pair)
         changed = False
@@ -96,7 +96,7 @@ class Known:
         return changed
 
     def keep(self, pair: Pair, found: Arrangement | None) -> bool:
-        """Keep a schedule if there is none, or it is shorter; return whether the length known is less than before."""
+        """Keep a schedule if it is shorter than the one known; return whether it is."""
         if found is None:
             return False
         c, i, j = pair

@@ -1,4 +1,4 @@
-"""Device-aware longest paths through a module: what no schedule of it can beat, for all ends at once."""
+"""Bound modules by device-aware longest paths, for all devices of their ends at once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def tails(piece: Piece) -> Floats:
 
 
 def path_bounds(piece: Piece) -> Floats:
-    """Return [entries, exits]: what no schedule of the module between these devices is shorter than."""
+    """Return [entries, exits] lower bounds on the length of the module, by the devices of its ends."""
     if not piece.size:
         return np.zeros((1, 1))
     ahead = heads(piece)

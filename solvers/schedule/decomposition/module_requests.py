@@ -1,4 +1,4 @@
-"""Modules as CP-SAT is asked for them, and its answers as schedules."""
+"""Turn modules into requests for CP-SAT, and its solutions into schedules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def asked(
 
 
 def arranged(piece: Piece, solution: Solution) -> Arrangement:
-    """Return the schedule that CP-SAT answered."""
+    """Return CP-SAT's solution as a schedule."""
     takes = piece.time[np.arange(piece.size), solution.device]
     length = float((solution.start + takes).max(initial=0.0))
     return Arrangement(solution.device, solution.start.astype(np.float64), solution.sent.astype(np.float64), length)

@@ -1,4 +1,4 @@
-"""What is solved of a graph, and what is said of the bounds that come of it."""
+"""The parts of a graph that are solved, and the argument for the bounds that follow."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["Parts", "balance_of", "by_balance", "by_modules"]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What is solved of a graph.
+    """The parts of a graph that are solved.
 
     Attributes:
         modules: in their order.
-        kept: [n] nodes in them.
+        kept: [n] whether a node is in one of them.
         words: what they are, for the detail of the bound.
     """
 
@@ -35,7 +35,7 @@ class Parts:
 
 
 def balance_of(whole: Whole, parts: Parts, settling: Settling, device: int, pool: Pool, limits: Limits) -> Balance:
-    """Return the balance of settled modules with what lies beside them, about one device."""
+    """Return the :class:`Balance` of solved modules and the nodes beside them, for one device."""
     sides = beside(whole.instance.graph, parts.modules, parts.kept)
     weights = weights_for(whole, sides, device)
     return Balance(
@@ -52,7 +52,7 @@ def balance_of(whole: Whole, parts: Parts, settling: Settling, device: int, pool
 
 
 def by_modules(parts: Parts, settling: Settling) -> str:
-    """Return the argument of the bound of settled modules."""
+    """Return, in words, why the bound of the modules holds."""
     count, different = len(settling.classes.members), len(settling.classes.pieces)
     detail = (
         f"{parts.words}; the shortest way through {count} modules ({different} of them different) over the devices "
@@ -64,7 +64,7 @@ def by_modules(parts: Parts, settling: Settling) -> str:
 
 
 def by_balance(problem: Problem, parts: Parts, settling: Settling, balance: Balance) -> str:
-    """Return the argument of the bound of a balance."""
+    """Return, in words, why the bound of a balance holds."""
     device, weights = problem.devices[balance.weights.device].name, balance.weights
     link = "receiving" if weights.into else "sending"
     shares = (

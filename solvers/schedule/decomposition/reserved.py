@@ -1,4 +1,4 @@
-"""What is busy when: intervals of one device or one end of its links, and the gaps between them."""
+"""Reserved intervals of one device, or of one end of its links, and the gaps between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Timeline:
         self._busy: list[tuple[float, float]] = []
 
     def gap(self, ready: float, takes: float) -> float:
-        """Return the first time from *ready* on at which *takes* fits in."""
+        """Return the first time from *ready* on at which an interval of length *takes* is free."""
         busy = self._busy
         if takes <= 0 or not busy:
             return ready
@@ -29,18 +29,18 @@ class Timeline:
         return ready
 
     def add(self, start: float, takes: float) -> None:
-        """Take the interval from *start*, which must be free."""
+        """Reserve the interval from *start*, which must be free."""
         if takes > 0:
             insort(self._busy, (start, start + takes))
 
     def drop(self, start: float, takes: float) -> None:
-        """Give an interval back."""
+        """Release an interval."""
         if takes > 0:
             self._busy.remove((start, start + takes))
 
 
 def common_gap(one: Timeline, other: Timeline, ready: float, takes: float) -> float:
-    """Return the first time from *ready* on at which *takes* fits into both."""
+    """Return the first time from *ready* on at which an interval of length *takes* is free in both."""
     while True:
         first = one.gap(ready, takes)
         ready = other.gap(first, takes)

@@ -1,4 +1,4 @@
-"""The shortest way along a chain of modules, over the devices of the cut nodes between them."""
+"""Find the shortest path along a chain of modules, over the devices of the cut nodes between them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Way", "shortest"]
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """What :func:`shortest` finds.
+    """A shortest path along a chain.
 
     Attributes:
-        length: of the shortest way; ``inf`` if there is none.
-        states: [modules + 1] the state at every boundary, among those that its modules have.
-        ahead, behind: [modules + 1] per boundary and state: the least to get there, and from there to the end.
+        length: of the shortest path; ``inf`` if there is none.
+        states: [modules + 1] the state at every boundary.
+        ahead, behind: [modules + 1] per boundary and state: the least length to it, and from it to the end.
     """
 
     length: float
@@ -28,13 +28,13 @@ class Way:
     behind: tuple[Floats, ...]
 
     def slack(self, j: int) -> Floats:
-        """Return [entries, exits] of module *j*: what all other modules take at the least, by its ends."""
+        """Return [entries, exits] of module *j* the least length of all other modules, by the states at its ends."""
         rest: Floats = self.ahead[j][:, None] + self.behind[j + 1][None, :]
         return rest
 
 
 def shortest(tables: Sequence[Floats]) -> Way:
-    """Return the shortest way through *tables*, each [states before, states behind]; ties go to the first state."""
+    """Return the shortest path through *tables*, each [states before, states behind]; ties go to the first state."""
     ahead = [np.zeros(tables[0].shape[0])]
     for table in tables:
         ahead.append((ahead[-1][:, None] + table).min(axis=0))

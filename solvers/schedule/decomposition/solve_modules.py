@@ -1,4 +1,4 @@
-"""Lazy evaluation of modules: only what lies on the shortest way is solved, until that way is proved (MATH.md, 7)."""
+"""Evaluate modules lazily: only those on the shortest path are solved, until that path is proved (MATH.md, 7)."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class _Job:
 
 
 class Settling:
-    """Bounds and schedules of all modules of a chain between all devices of their ends, made tight where it matters.
+    """Bounds and schedules of all modules of a chain, for all devices of their ends, tightened where it matters.
 
     Args:
         classes: of the modules of the chain.
-        pool: who solves.
-        seed, gap: of the whole; see :class:`mtpp_dsl.contracts.Limits`. options: parameters of CP-SAT.
-        known: the length of the best schedule that somebody else has found.
+        pool: processes of CP-SAT.
+        seed, gap: of the whole run; see :class:`mtpp_dsl.contracts.Limits`. options: parameters of CP-SAT.
+        known: the length of the best schedule that was found elsewhere.
         lower, warm: as of :class:`Known`.
 
     Attributes:
-        lower, upper: [entries, exits] per class: what no schedule is shorter than, and the shortest known.
-        found: the schedules known, by class and states.
-        solves: how often CP-SAT was asked. trusted: whether a bound rests on its word.
+        lower, upper: [entries, exits] per class: lower bounds, and the shortest lengths found.
+        found: the schedules, by class and states.
+        solves: how often CP-SAT was asked. trusted: whether a bound rests on CP-SAT.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Settling:
 
     @property
     def bound(self) -> float:
-        """What no schedule of the chain is shorter than; ``inf`` if it has none."""
+        """The lower bound on schedules of the chain; ``inf`` if it has none."""
         return self._way(self.lower).length
 
     @property
@@ -95,10 +95,10 @@ class Settling:
         return self.bound >= self._target()
 
     def best(self) -> Iterator[tuple[int, Arrangement, float]]:
-        """Yield module, schedule and when its entry ends, along the best way known, in order.
+        """Yield module, schedule and end of its entry, along the best path known, in order.
 
         Raises:
-            LookupError: none is known.
+            LookupError: no schedule of the whole chain is known.
         """
         if not np.isfinite(self.value):
             raise LookupError("no schedule is known")
@@ -121,12 +121,12 @@ class Settling:
         changed: Callable[[], None],
         tries: float = inf,
     ) -> None:
-        """Solve until the best way is proved, or time is up.
+        """Solve until the best path is proved, or the time is up.
 
         Args:
             until: seconds that are left; ``inf`` without a limit.
-            stopped: whether somebody asked to stop.
-            changed: called whenever bounds or schedules may have become better.
+            stopped: returns whether to stop.
+            changed: called whenever bounds or schedules may have improved.
             tries: how often CP-SAT is asked about one pair, each time for longer.
         """
         halted, self._most = False, tries
@@ -170,7 +170,7 @@ class Settling:
         return value if value == inf else float(ceil(value * (1 - self._gap)))
 
     def _refill(self, until: Callable[[], float], over: Callable[[], bool]) -> None:
-        """Give every idle process a pair that is open and on the shortest way, as far as there are any."""
+        """Give every idle process an open pair on the shortest path, as far as there are any."""
         while len(self._jobs) < self._pool.size:
             pair = self._next()
             if pair is None:
@@ -196,7 +196,7 @@ class Settling:
             self._jobs.append(_Job(pair, cutoff, answer, monotonic()))
 
     def _next(self) -> Pair | None:
-        """Return the pair to solve next: open, on the shortest way if those being solved come to nothing."""
+        """Return the next pair to solve: an open one on the shortest path, assuming that running ones fail."""
         busy = {job.pair for job in self._jobs}
         tables = [table.copy() for table in self.lower]
         for job in self._jobs:
@@ -214,7 +214,7 @@ class Settling:
         return bool(self.lower[pair[0]][pair[1:]] < self.upper[pair[0]][pair[1:]])
 
     def _cutoff(self, pair: Pair) -> int:
-        """Return the length up to which a schedule would be of use."""
+        """Return the length up to which a schedule would still improve the whole."""
         way, target = self._way(self.lower), self._target()
         c, i, j = pair
         rest = min(float(way.slack(m)[i, j]) for m, other in enumerate(self._members) if other == c)
@@ -222,7 +222,7 @@ class Settling:
         return floor(most) if np.isfinite(most) else self._stock.horizon(c)
 
     def _collect(self) -> bool:
-        """Take the answers that have come; return whether there were any."""
+        """Take the answers that have arrived; return whether there were any."""
         first = self._jobs[:1]
         ordered = bool(first) and first[0].began + IN_ORDER > monotonic()
         done = [job for job in (first if ordered else self._jobs) if job.answer.done()]

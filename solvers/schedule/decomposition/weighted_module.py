@@ -1,7 +1,8 @@
-"""A module by a weighted sum: of how long it takes, what one device works, and what its links carry.
+"""Bound a module by a weighted sum: of its time, the load of one device, and its transfers.
 
-Asked of CP-SAT as a schedule: behind the module come, one after another, shadows of its tasks that take their share of
-the load where they are on the device, and pairs of shadows with a transfer between them for what it sends and receives.
+CP-SAT is asked for it as a schedule. After the module come, one after another, shadows of its tasks, which take their
+weighted share of the load if they are on the device, and pairs of shadows with a transfer between them for what the
+device sends and receives.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ PARTS = 1000
 
 @dataclass(frozen=True)
 class Weights:
-    """Whole numbers that add up to ``total``: no makespan is below the weighted mean of what each of them weighs.
+    """Whole numbers with the sum ``total``: no makespan is below the mean of the parts that they weigh.
 
     Attributes:
-        device: whose load and whose transfers count.
-        time: of the time along the chain. load: of the work on the device.
+        device: whose load and transfers count.
+        time: of the time along the chain. load: of the load of the device.
         into: of transfers to it. out: of transfers from it.
     """
 
@@ -46,9 +47,9 @@ class Weights:
 
 
 def weights_for(whole: Whole, sides: Sides, device: int) -> Weights:
-    """Return weights under which it hardly pays to have elsewhere what lies beside a chain, if links are exclusive.
+    """Return weights under which it hardly pays to move the nodes beside a chain away, if links are exclusive.
 
-    For the time that its transfers keep the device's sending or its receiving busy: what keeps it busier counts.
+    Of the device's sending and receiving, the end that is busier counts.
     """
     asked = whole.request
     nodes = [v for group in sides.of for v in group.nodes]
@@ -65,9 +66,9 @@ def weights_for(whole: Whole, sides: Sides, device: int) -> Weights:
 
 
 def told(whole: Whole, sides: Sides, weights: Weights) -> Sides:
-    """Return *sides* without what could be run elsewhere for nothing, as far as these weights count.
+    """Return *sides* without nodes that could run elsewhere at no cost under these weights.
 
-    That is, of what lies beside a module, connected parts that no transfer that counts joins to the rest.
+    These are, beside a module, connected components that no weighted transfer joins to the rest.
     """
     return Sides(tuple(_held(whole, near, weights) for near in sides.of), sides.hub)
 
@@ -101,7 +102,7 @@ def _held(whole: Whole, near: Beside, weights: Weights) -> Beside:
 
 
 def _carried(times: Ints, rows: Ints) -> float:
-    """Return the sum over *rows* of the least time in each, among those above zero."""
+    """Return the sum over *rows* of the least positive time in each."""
     least = np.where(times > 0, times, NEVER).min(axis=1, initial=NEVER)[rows]
     return float(least[least < NEVER].sum())
 
@@ -120,13 +121,13 @@ def weighed(
 ) -> Request:
     """Return the request for the least weighted sum with the entry on device *first* and the exit on *last*.
 
-    The *hub*, a node, is on the device that the weights are about.
+    The *hub*, a node, is on the device of the weights.
     """
     return _Weighing(whole, piece, near, weights).request(first, last, hub, cutoff, at_least)
 
 
 class _Weighing:
-    """Collects tasks and edges."""
+    """Collects the tasks and edges of the request."""
 
     def __init__(self, whole: Whole, piece: Piece, near: Beside, weights: Weights) -> None:
         self._asked, self._piece, self._near, self._weights = whole.request, piece, near, weights
@@ -180,7 +181,7 @@ class _Weighing:
         return number
 
     def _toll(self, e: int, behind: list[int]) -> list[int]:
-        """Add what edge *e* brings to the device or takes from it; return what to come behind."""
+        """Add what edge *e* brings to the device or takes from it; return the tasks that it adds."""
         carried = self._asked.table[self._asked.row[e]]
         toll = np.zeros_like(carried)
         d = self._weights.device

@@ -1,4 +1,4 @@
-"""Equal modules: the same tasks, times and transfers up to the numbers of the tasks."""
+"""Canonical forms of modules: equal up to the numbers of the tasks if the forms are equal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Canonical", "canonical"]
 
 @dataclass(frozen=True, eq=False)
 class Canonical:
-    """An order of a module's tasks [s] and edges [e], and what it is in that order; equal ``key``, equal modules."""
+    """An order of a module's tasks [s] and edges [e], and its form in that order; equal ``key``, equal modules."""
 
     tasks: Ints
     edges: Ints
@@ -24,11 +24,12 @@ class Canonical:
 
 
 def canonical(piece: Piece, *, weights: bool = True) -> Canonical:
-    """Return what two modules agree in exactly if the found orders map one onto the other.
+    """Return a form that two modules share only if the found orders map one module onto the other.
 
-    Colours are refined by those of neighbours until they tell all tasks apart; where they do not, one of the first
-    colour that several share is given its own. Of modules that are equal some may so go unnoticed, but never two that
-    are not be taken for equal.
+    Colours are refined by those of the neighbours until all tasks have different ones; if that does not happen, one
+    task of
+    the first shared colour gets its own. So some equal modules may not be recognised, but different ones never are
+    taken for equal.
 
     Args:
         piece: the module.
@@ -46,7 +47,7 @@ def canonical(piece: Piece, *, weights: bool = True) -> Canonical:
 
 
 def _held(piece: Piece, order: Ints, place: Ints) -> list[object]:
-    """Return what is constrained beside the graph."""
+    """Return the constraints of a module beside its graph."""
     classes = np.unique(piece.together[order], return_index=True, return_inverse=True)
     apart = sorted(sorted(place[list(group)].tolist()) for group in piece.apart)
     memory = [] if piece.roomy else [piece.memory[order].tolist(), piece.limit.tolist()]
@@ -82,7 +83,7 @@ def _neighbours(piece: Piece, ways: list[int], v: int) -> Near:
 
 
 def _refined(near: list[Near], color: list[int]) -> list[int]:
-    """Return the coarsest colours, finer than these, of which each says what the neighbours' colours are."""
+    """Return the coarsest colouring, finer than this one, in which equal colours have equal neighbours' colours."""
     count = len(set(color))
     while True:
         seen = [

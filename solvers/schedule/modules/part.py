@@ -1,4 +1,4 @@
-"""A module as a problem of its own: what it reads is there at once, on devices that are given."""
+"""A module as a problem of its own, whose inputs are available at the start on given devices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Part:
     problem: Problem
 
     def between(self, inputs: Places, outputs: Places) -> Problem:
-        """Return the problem of the module with these of its inputs and outputs in their places."""
+        """Return the problem of the module with these devices of its inputs and outputs."""
         pins: list[Constraint] = []
         for i, place in inputs.items():
             pins.append(self._pin(i, place))
@@ -65,7 +65,7 @@ class Part:
 
     @cached_property
     def form(self) -> Canonical:
-        """An order of the tasks and edges, and what the module is in it: equal keys, equal modules."""
+        """An order of the tasks and edges, and the canonical form in it: equal keys, equal modules."""
         problem = self.problem
         if len(self.nodes) > LARGEST:
             return Canonical(np.arange(len(self.nodes)), np.arange(len(self.edges)), self.nodes.tobytes())
@@ -86,7 +86,7 @@ class Part:
         return replace(found, key=found.key + problem.memory_limit.tobytes())
 
     def _piece(self, columns: Floats, carry: Floats) -> Piece:
-        """Return the module as one of a decomposition, with all that tells tasks apart in columns of its times."""
+        """Return the module as a :class:`Piece`, with whatever distinguishes tasks in columns of its times."""
         graph, s = self.problem.graph, len(self.nodes)
         return Piece(
             nodes=self.nodes,
@@ -109,9 +109,9 @@ def parts(problem: Problem, split: Split, limits: Floats) -> list[Part]:
     """Return the modules of *split* as problems.
 
     Args:
-        problem: a makespan on links or a batched throughput whose colocated, and separated, nodes share a module.
+        problem: a makespan on links or a batched throughput; colocated, and separated, nodes share a module.
         split: of its graph.
-        limits: [modules, devices] what each module may take of the memory of every device.
+        limits: [modules, devices] the memory that each module may use on every device.
     """
     graph = problem.graph
     into: list[list[int]] = [[] for _ in split.modules]
@@ -166,7 +166,7 @@ def _part(
 
 
 def _graph(problem: Problem, batches: BatchInstance | None, nodes: Ints, reads: int, edges: Ints, local: Ints) -> Graph:
-    """Return the graph of the tasks, with the times that constraints on single nodes leave them."""
+    """Return the graph of the tasks, with times that respect the constraints on single nodes."""
     graph = problem.graph
     inside = np.arange(len(nodes)) >= reads
     names = [device.name for device in problem.devices]
@@ -196,7 +196,7 @@ def _graph(problem: Problem, batches: BatchInstance | None, nodes: Ints, reads: 
 
 
 def _inside(problem: Problem, local: Ints, limit: Floats) -> list[Constraint]:
-    """Return the constraints of the problem as they concern the tasks, without those that their times carry."""
+    """Return the constraints of the problem restricted to the tasks, without those that the times respect already."""
     found: list[Constraint] = []
     for constraint in problem.constraints:
         if isinstance(constraint, Colocate | Separate):

@@ -1,4 +1,4 @@
-"""A module by itself, as arrays of whole numbers: what is bounded, scheduled and solved."""
+"""A module as arrays of whole numbers, for bounds, list schedules and CP-SAT."""
 
 from __future__ import annotations
 
@@ -73,16 +73,16 @@ class Piece:
 
     @cached_property
     def entries(self) -> tuple[int, ...]:
-        """The devices that the entry may be on; one that stands for none where the entry is virtual."""
+        """The devices that the entry may be on; a single dummy where the entry is virtual."""
         return self._states(0) if self.entry else (NONE,)
 
     @cached_property
     def exits(self) -> tuple[int, ...]:
-        """The devices that the exit may be on; one that stands for none where the exit is virtual."""
+        """The devices that the exit may be on; a single dummy where the exit is virtual."""
         return self._states(-1) if self.exit else (NONE,)
 
     def _states(self, v: int) -> tuple[int, ...]:
-        """Return the devices that a task may be on; all, at infinite cost, of one that may be on none."""
+        """Return the devices that a task may be on; all, at infinite cost, if it may be on none."""
         return tuple(np.flatnonzero(self.allowed[v]).tolist()) or tuple(range(self.k))
 
     @cached_property
@@ -97,7 +97,7 @@ class Piece:
 
     @cached_property
     def roomy(self) -> bool:
-        """Whether any assignment of these tasks keeps every limit of memory."""
+        """Whether every assignment of these tasks keeps all memory limits."""
         return bool(self.memory.sum() <= self.limit.min(initial=np.inf))
 
 

@@ -1,4 +1,4 @@
-"""The dynamic programme over where the tensors between modules are (ghannane2023, 3.3.1)."""
+"""Dynamic programme over the devices of the tensors between modules (ghannane2023, 3.3.1)."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ LIST = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A way to a state of a boundary, by its last module.
+    """A path to a state of a boundary, by its last module.
 
     Attributes:
-        state: where the tensors across the boundary are.
+        state: the devices of the tensors across the boundary.
         cost: when all modules up to the boundary have ended, one after another.
         before: the step before; None at the start.
-        table: what the last module does.
+        table: the schedule of the last module.
     """
 
     state: State
@@ -67,23 +67,23 @@ class Step:
 
 
 class Walk:
-    """Goes from boundary to boundary, and keeps the shortest ways to each state.
+    """Goes from boundary to boundary, and keeps the shortest paths to each state.
 
-    Of a clean boundary with few states, all are looked at: if all boundaries are such, the shortest way is the least
-    makespan. Of another, those are looked at that the best schedules of the modules lead to, with nothing said of their
-    outputs, and with one output of the best elsewhere; a few are kept.
+    Of a boundary with few states that is a cut of the graph, all states are explored; if all boundaries are such, the
+    shortest path is the least makespan. Of others, the explored states are those that the best schedules of the modules
+    lead to, with their outputs anywhere, or with one output moved; a few of them are kept.
 
     Args:
-        problem: the whole.
-        split: its modules. classes: of them.
+        problem: the whole problem.
+        split: its modules. classes: equal modules among them.
         engine: solves modules.
-        seconds: of solving a module between given ends, at most.
-        limits: of the walk. stopped: whether somebody asked to stop.
+        seconds: at most, for solving a module between given ends.
+        limits: of the walk. stopped: returns whether to stop.
 
     Attributes:
-        bounds: [boundary] per state, what no way to it is shorter than; None from where states were left out.
-        asked: how many modules between given ends there were to solve. listed: of these, by lists alone. unproven: of
-            these, not solved to the end. stranded: whether time ran out.
+        bounds: [boundary] per state, a lower bound on paths to it; None after a boundary where states were left out.
+        asked: how many modules between given ends were to be solved. listed: of these, by list schedulers alone.
+        unproven: of these, not solved to the end. stranded: whether the time ran out.
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class Walk:
         self._reserve = 0.0 if limits.remaining == inf else min(LATE * limits.remaining, LATE_SECONDS)
 
     def run(self, begun: Callable[[int], None], needed: bool = True) -> Step | None:
-        """Return the last step of the shortest way, or None if none is found.
+        """Return the last step of the shortest path, or None if none is found.
 
         Args:
-            begun: told of every module that is begun.
-            needed: whether to begin, by lists, when there is no time at all.
+            begun: called with every module that is begun.
+            needed: whether to return a path by list schedulers even when there is no time at all.
         """
         steps = [Step((), 0.0, None, None)]
         stopped = inf
@@ -133,17 +133,17 @@ class Walk:
 
     @property
     def bound(self) -> float | None:
-        """What no schedule of one module after another is shorter than, if every state was looked at."""
+        """The lower bound on schedules of one module after another, if every state was explored."""
         last = self.bounds[-1]
         return None if last is None or len(self.bounds) <= len(self._split.modules) else min(last.values(), default=inf)
 
     @property
     def _hurried(self) -> bool:
-        """Whether there is time for nothing but one schedule by lists of every module."""
+        """Whether there is only time for one list schedule of every module."""
         return self._stopped() or self._limits.remaining <= self._reserve
 
     def _states(self, i: int) -> list[State] | None:
-        """Return all states of the boundary behind module *i*, or None if not all are to be looked at."""
+        """Return all states of the boundary after module *i*, or None if not all are to be explored."""
         last = i == len(self._split.clean)
         if not last and (self._batched or not self._split.clean[i]):
             return None
@@ -153,7 +153,7 @@ class Walk:
         return [tuple((d,) for d in devices) for devices in product(*where)]
 
     def _through(self, i: int, steps: Sequence[Step], states: Sequence[State] | None) -> list[Step]:
-        """Return the best steps to states of the boundary behind module *i*, by their costs."""
+        """Return the best steps to states of the boundary after module *i*, by cost."""
         best: dict[State, Step] = {}
         if states is None:
             self.bounds.append(None)
@@ -178,7 +178,7 @@ class Walk:
     def _wishes(
         self, i: int, step: Step, states: Sequence[State], best: dict[State, Step]
     ) -> Iterator[list[Place | None]]:
-        """Yield where outputs should be for those states that may be reached sooner by *step*."""
+        """Yield the outputs to ask for, of those states that *step* may reach sooner."""
         own = self._own(i)
         for state in states:
             if not self._joins(i, step.state, state):
@@ -188,7 +188,7 @@ class Walk:
                 yield wish
 
     def _elsewhere(self, i: int, state: State) -> Iterator[list[Place | None]]:
-        """Yield one output of *state* after another elsewhere, the others anywhere."""
+        """Yield *state* with one output after another excluded from its device, and the others anywhere."""
         own = self._own(i)
         for a, j in enumerate(own):
             for d in np.flatnonzero(self._problem.allowed[self._tensors[i][j]]).tolist():
@@ -196,7 +196,7 @@ class Walk:
                     yield [(d,) if b == a else None for b in range(len(own))]
 
     def _along(self, i: int, asked: Sequence[tuple[Step, Sequence[Place | None]]], best: dict[State, Step]) -> None:
-        """Solve module *i* behind these steps with outputs as wished, and keep what is better."""
+        """Solve module *i* after these steps with outputs as asked for, and keep what is better."""
         part = self._classes.firsts[self._classes.members[i].of]
         ends = [self._ends(i, step.state, wish) for step, wish in asked]
         for (step, _), found in zip(asked, self._solve(i, ends), strict=True):
@@ -208,7 +208,7 @@ class Walk:
                 best[state] = Step(state, step.cost + found.cost, step, table)
 
     def _solve(self, i: int, asked: Sequence[Ends]) -> list[Found]:
-        """Return what is known of module *i* between these ends, solving what was not asked before."""
+        """Return the results for module *i* between these ends; solve those that have not been solved before."""
         c = self._classes.members[i].of
         part = self._classes.firsts[c]
         new = [ends for ends in dict.fromkeys(asked) if (c, ends) not in self._known]
@@ -228,14 +228,14 @@ class Walk:
         return [self._known[c, ends] for ends in asked]
 
     def _most(self, i: int) -> int:
-        """Return how often there is time to solve module *i*, if all of those left get as much; once at the least."""
+        """Return how many times module *i* can be solved if all remaining modules get as much time; at least once."""
         left = self._limits.remaining
         if left == inf:
             return KEPT + OTHERS
         return max(1, int(left * self._engine.size / ((len(self._split.modules) - i) * WORTH)))
 
     def _share(self, i: int, count: int) -> float:
-        """Return the seconds for each of so many solves of module *i*: a fair share of what is left, or as was said."""
+        """Return the seconds for each of so many solves of module *i*: a fair share of the rest, or the option's."""
         left = max(self._limits.remaining - self._reserve, 0.0)
         if left == inf or not count:
             return self._seconds
@@ -243,7 +243,7 @@ class Walk:
         return min(self._seconds, left * self._engine.size / (rounds * max(count, self._engine.size)))
 
     def _floor(self, i: int, ends: Ends) -> float:
-        """Return what no schedule of module *i* between these ends is shorter than, as far as is known."""
+        """Return the best lower bound known on schedules of module *i* between these ends."""
         key = self._classes.members[i].of, ends
         if key in self._known:
             return self._known[key].bound
@@ -254,7 +254,7 @@ class Walk:
         return self._floors[key]
 
     def _bound(self, i: int, states: Sequence[State]) -> None:
-        """Note what no way to each state is shorter than."""
+        """Update the lower bounds on paths to each state."""
         known = self.bounds[i]
         if known is None:
             self.bounds.append(None)
@@ -270,25 +270,25 @@ class Walk:
         self.bounds.append(found)
 
     def _own(self, i: int) -> list[int]:
-        """Return which of the tensors behind module *i* are its own."""
+        """Return which of the tensors after module *i* are its own."""
         return [j for j, v in enumerate(self._tensors[i]) if self._split.of[v] == i]
 
     def _joins(self, i: int, before: State, behind: State) -> bool:
-        """Return whether tensors that only pass by module *i* are in one place in both states."""
+        """Return whether tensors that only pass by module *i* are on the same device in both states."""
         if i == 0:
             return True
         where = dict(zip(self._tensors[i - 1], before, strict=True))
         return all(where.get(v, place) == place for v, place in zip(self._tensors[i], behind, strict=True))
 
     def _ends(self, i: int, before: State, wish: Sequence[Place | None]) -> Ends:
-        """Return the ends of module *i*: its inputs as in *before*, its outputs as wished."""
+        """Return the ends of module *i*: its inputs as in *before*, its outputs as asked for."""
         where = dict(zip(self._tensors[i - 1], before, strict=True)) if i else {}
         member = self._classes.members[i]
         reads = member.nodes[: self._classes.firsts[member.of].reads].tolist()
         return tuple(where[v] for v in reads), tuple(wish)
 
     def _behind(self, i: int, before: State, table: Timetable) -> State:
-        """Return the state behind module *i*."""
+        """Return the state after module *i*."""
         where = dict(zip(self._tensors[i - 1], before, strict=True)) if i else {}
         member = self._classes.members[i]
         for task in self._classes.firsts[member.of].outputs.tolist():

@@ -1,4 +1,4 @@
-"""Schedules of modules put together: first one after another, then as early as their order allows."""
+"""Join the schedules of modules: first one after another, then as early as their order allows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPARE = 1e-12
 
 
 def joined(problem: Problem, classes: Classes, last: Step) -> Plan:
-    """Return the plan of a way through all modules: their devices and order, with nothing waiting for a boundary."""
+    """Return the plan of a path through all modules: with their devices and order, without waits at boundaries."""
     steps: list[Step] = []
     at: Step | None = last
     while at is not None and at.table is not None:
@@ -44,9 +44,9 @@ def joined(problem: Problem, classes: Classes, last: Step) -> Plan:
 
 
 def budgets(problem: Problem, modules: tuple[Ints, ...], plan: Plan) -> Floats:
-    """Return [modules, devices] what each module may take of the memory of every device, if *plan* is to be possible.
+    """Return [modules, devices] the memory that each module may use on every device, so that *plan* stays possible.
 
-    Each has what it takes in *plan*, and of what that leaves its share by the memory of its nodes.
+    Each gets what it uses in *plan*, and a share of the rest in proportion to the memory of its nodes.
     """
     needs = _needs(problem, plan)
     used = np.array([needs[nodes].sum(axis=0) for nodes in modules])
@@ -59,7 +59,7 @@ def budgets(problem: Problem, modules: tuple[Ints, ...], plan: Plan) -> Floats:
 
 
 def _needs(problem: Problem, plan: Plan) -> Floats:
-    """Return [n, devices] the memory that nodes take."""
+    """Return [n, devices] the memory of the nodes."""
     if plan.batches is None:
         taken: Floats = problem.graph.memory[:, None] * (plan.assignment[:, None] == np.arange(problem.k))
         return taken

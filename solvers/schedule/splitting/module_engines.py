@@ -1,4 +1,4 @@
-"""What solves modules: CP-SAT in its processes, or any method."""
+"""Solve modules: by CP-SAT in its processes, or by any method."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ FIRST = 2.0
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a module between given ends.
+    """The result for a module between given ends.
 
     Attributes:
         plan: the best; None if none was found.
         cost: of the plan; ``inf`` without one.
         bound: no plan costs less.
-        proven: whether the plan is as good as can be, as far as the solver's tolerances go.
+        proven: whether the plan is optimal, within the solver's tolerances.
     """
 
     plan: Plan | None
@@ -55,14 +55,14 @@ class Found:
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan | None, bound: float) -> Found:
-        """Return what a plan that breaks nothing, and a bound, amount to."""
+        """Return the result for a feasible plan and a bound."""
         if plan is None or verify(problem, plan):
             return cls(None, inf, bound)
         return cls(plan, evaluate(problem, plan).cost, bound)
 
 
 class _Echo(Progress):
-    """Stops when another does."""
+    """A progress that stops when another does."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class _Echo(Progress):
 
 
 def listed(problem: Problem, limits: Limits, stopped: Callable[[], bool] = lambda: False) -> Found:
-    """Return the best schedule that list schedulers find, in no time."""
+    """Return the best schedule that list schedulers find."""
     plan = known(problem, replace(limits.within(10 * FIRST), start=None), _Echo(stopped))
     return Found.of(problem, plan, floor(problem))
 
@@ -85,11 +85,11 @@ class Engine(ABC):
     Args:
         limits: of the whole run: its seed, solver, options, threads.
         size: how many modules at once.
-        stopped: whether somebody asked to stop.
+        stopped: returns whether to stop.
 
     Attributes:
-        pool: processes of CP-SAT, where it has such.
-        solver: that is used; None for none.
+        pool: processes of CP-SAT, if it uses them.
+        solver: the name of the solver; None for none.
     """
 
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
@@ -99,14 +99,14 @@ class Engine(ABC):
         self.solver: str | None = None
 
     def submit(self, problem: Problem, seconds: float) -> Future[Found]:
-        """Return what will be known after at most *seconds* of solving."""
+        """Return a future of the result after at most *seconds* of solving."""
         return self._threads.submit(self._solve, problem, seconds)
 
     @abstractmethod
     def _solve(self, problem: Problem, seconds: float) -> Found: ...
 
     def close(self) -> None:
-        """End what runs."""
+        """Stop what runs."""
         self._threads.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Engine:
@@ -117,7 +117,7 @@ class Engine(ABC):
 
 
 class ByCpSat(Engine):
-    """CP-SAT, of which every module is asked in a process that is there already."""
+    """Solves modules by CP-SAT, in processes that are kept."""
 
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         super().__init__(limits, size, stopped)
@@ -144,12 +144,12 @@ class ByCpSat(Engine):
 
 
 class ByMethod(Engine):
-    """A method, asked for each module by itself.
+    """Solves each module by a method.
 
-    One that uses a solver is asked for one module at a time: its models cannot be built side by side.
+    A method that uses a MIP solver gets one module at a time, since models cannot be built side by side.
 
     Args:
-        method: that accepts the modules.
+        method: accepts the modules.
         limits, size, stopped: as of :class:`Engine`.
     """
 

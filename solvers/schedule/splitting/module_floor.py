@@ -1,4 +1,4 @@
-"""What no schedule of a module is shorter than, at a glance."""
+"""Bound the makespan of a module by its longest path."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["floor"]
 
 
 def floor(problem: Problem) -> float:
-    """Return a bound on the makespan: the longest path, of which every node is where that makes the path shortest.
+    """Return the longest path, with every node on the device that makes it shortest.
 
-    Of batches, any size of each node counts, as short as it is, and no transfers.
+    Of batches, each node has its fastest size, and transfers take no time.
     """
     if problem.objective.batch is not None:
         instance = BatchInstance.of(problem)

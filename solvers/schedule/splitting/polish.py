@@ -1,4 +1,4 @@
-"""What is made of a plan in the time that is left, by searches that know of no modules."""
+"""Improve a plan in the time that is left, by searches that ignore modules."""
 
 from __future__ import annotations
 

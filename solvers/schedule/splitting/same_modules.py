@@ -1,4 +1,4 @@
-"""Modules that are equal up to names: what is found of one holds of the others."""
+"""Find modules that are equal up to the names of nodes: results for one hold for the others."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Classes", "Module", "Timetable", "grouped", "timetable"]
 
 @dataclass(frozen=True, eq=False)
 class Timetable:
-    """Where and when the nodes of a module run, its inputs there at 0.
+    """Devices and times of the nodes of a module whose inputs are there at 0.
 
     Attributes:
-        device: [s, chunks] of every task; of one sample there is one chunk.
+        device: [s, chunks] of every task; one sample is one chunk.
         start: [s, 1] of every task, or [s, k] of its batches; nan where there is none.
-        sent: [e] of transfers; nan where nothing is sent, or nobody asks.
+        sent: [e] of transfers; nan where nothing is sent, or links are not exclusive.
     """
 
     device: Ints
@@ -29,7 +29,7 @@ class Timetable:
     sent: Floats
 
     def place(self, task: int) -> Place:
-        """Return where a task is."""
+        """Return the device, or devices, of a task."""
         return tuple(self.device[task].tolist())
 
 
@@ -74,7 +74,7 @@ def grouped(parts: Sequence[Part]) -> Classes:
 
 
 def timetable(part: Part, plan: Plan) -> Timetable:
-    """Return what a plan of the module's problem says."""
+    """Return the timetable of a plan of the module's problem."""
     if plan.batches is not None:
         chunk = part.problem.batching.chunk
         return Timetable(plan.batches.device[:, ::chunk], plan.batches.start, np.full(len(part.edges), np.nan))

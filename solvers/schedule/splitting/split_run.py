@@ -1,4 +1,4 @@
-"""One run: modules, the way through them, a bound, and what is made of the plan in the time that is left."""
+"""Run MILP-SPLIT: split into modules, find a path through them, derive a bound, and improve the plan."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Run:
 
     @cached_property
     def _split(self) -> Split:
-        """The modules: of one sample, with a boundary behind every cut node."""
+        """The modules; of one sample, with a boundary after every cut node."""
         problem = self._problem
         held = [c.nodes for c in problem.constraints if isinstance(c, Colocate | Separate)]
         return split(problem.graph, self._channels, held=held, cuts=problem.objective.batch is None)
@@ -98,7 +98,7 @@ class Run:
 
     @property
     def _roomy(self) -> bool:
-        """Whether everything fits everywhere."""
+        """Whether every node fits on every device at once, so that memory never binds."""
         graph, batch = self._problem.graph, self._problem.objective.batch
         total = graph.memory.sum()
         if batch is not None:
@@ -107,10 +107,10 @@ class Run:
         return bool(total <= self._problem.memory_limit.min(initial=np.inf))
 
     def _way(self, rooms: Floats) -> None:
-        """Walk through the modules, and take the plan; again with a share of the memory each where there is too little.
+        """Walk through the modules, and report the plan; if it breaks a memory, again with a share for each module.
 
         Args:
-            rooms: [modules, devices] what each module may take of the memory.
+            rooms: [modules, devices] the memory that each module may use.
         """
         plan = self._walk(rooms, exact=all(self._split.clean))
         if plan is None or self._incumbent.take(plan):
@@ -127,7 +127,7 @@ class Run:
             self._incumbent.take(plan)
 
     def _first(self) -> Plan | None:
-        """Return the best plan known, or one that annealing finds in a share of the time; None without any."""
+        """Return the best plan known, or one that annealing finds in a share of the time; None if there is none."""
         if self._incumbent.plan is None and not self._progress.stopped:
             method: Method = registry.load(registry.METHODS, "annealing")()
             share = self._limits.within(FIRST * self._limits.remaining if self._limits.remaining < inf else LONGEST)
@@ -140,7 +140,7 @@ class Run:
         return self._incumbent.plan
 
     def _walk(self, rooms: Floats, *, exact: bool) -> Plan | None:
-        """Return the plan of the shortest way."""
+        """Return the plan of the shortest path."""
         progress, limits = self._progress, self._limits
         classes = grouped(parts(self._problem, self._split, rooms))
         loose = WALK if self._problem.objective.batch is None else WALK_BATCHES
@@ -170,7 +170,7 @@ class Run:
         return plan
 
     def _told(self, walk: Walk, barriers: float, value: float, different: int) -> str:
-        """Return what became of a walk."""
+        """Return, in words, how the walk ended."""
         unit = self._problem.time_unit
         words = f"{different} different modules solved {walk.asked} times between given ends"
         if walk.listed:
@@ -181,7 +181,7 @@ class Run:
         return f"{words}: {one} one after another, {other} without waiting for boundaries"
 
     def _why(self, exact: bool) -> str:
-        """Return why the shortest way proves nothing."""
+        """Return why the shortest path proves no bound."""
         if self._problem.objective.batch is not None and self._modules > 1:
             return "modules wait for all batches of those before, and a few ways to share inputs out are looked at"
         loose = self._split.clean.count(False)
@@ -192,7 +192,7 @@ class Run:
         return "not all states of the boundaries are looked at" if exact else "memory is shared out among the modules"
 
     def _prove(self, bound: float, cost: float, plan: Plan) -> None:
-        """Report the bound of the walk, and whether its plan is the best; one that breaks something is none."""
+        """Report the bound of the walk, and whether its plan is optimal; a plan that is infeasible is ignored."""
         if relative_gap(cost, bound) > 1e-6:
             self._incumbent.note("heuristic: not every module was solved to the end")
         elif not verify(self._problem, plan):
@@ -212,7 +212,7 @@ class Run:
         )
 
     def _by_others(self) -> None:
-        """Ask the methods that bound."""
+        """Ask the methods that only bound."""
         limits = self._limits
         until = limits.within(BOUND * limits.remaining if limits.remaining < inf else LONGEST)
         for name in BOUNDS:
@@ -225,7 +225,7 @@ class Run:
                 self._incumbent.prove(method.solve(self._problem, own, self._progress).bound)
 
     def _improve(self) -> None:
-        """Make the plan better by searches that know of no modules."""
+        """Improve the plan by searches that ignore modules."""
         plan = None if self._limits.remaining <= 0 else self._first()
         if plan is None or self._progress.stopped:
             return
