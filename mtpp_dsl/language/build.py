@@ -46,6 +46,7 @@ class TreeBuilder:
     # expressions
 
     def number(self, start: int, stop: int, children: list[Any]) -> tree.Number:
+        """Build a number, with its unit if it has one."""
         digits, unit = children
         plain = digits.text.replace("_", "")
         value = int(plain) if plain.isdigit() and len(plain) < 400 else float(plain)
@@ -54,21 +55,26 @@ class TreeBuilder:
         )
 
     def text(self, start: int, stop: int, children: list[Any]) -> tree.Text:
+        """Build a string, without quotes and escapes."""
         return tree.Text(span=Span(self.source, start, stop), value=unquote(children[0].text))
 
     def name(self, start: int, stop: int, children: list[Any]) -> tree.Name:
+        """Build a name, with its subscripts."""
         name, subscript = children
         return tree.Name(span=Span(self.source, start, stop), name=name.text, subscripts=subscript or ())
 
     def subscript(self, _: int, __: int, children: list[Any]) -> tuple[tree.Expression, ...]:
+        """Collect the subscripts of a name."""
         return tuple(children)
 
     def reference(self, start: int, stop: int, children: list[Any]) -> tree.Name | tree.Text:
+        """Build a name, or a string that stands for one."""
         if children[0].kind == "STRING":
             return self.text(start, stop, children)
         return self.name(start, stop, children)
 
     def call(self, start: int, stop: int, children: list[Any]) -> tree.Call:
+        """Build a call of a function, with its arguments or its comprehension."""
         function, *rest = children
         clauses = rest.pop() if rest and isinstance(rest[-1], tree.Clauses) else None
         arguments = tuple(child for child in rest if child is not None)
@@ -77,6 +83,7 @@ class TreeBuilder:
         )
 
     def sum_(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
+        """Build a chain of sums, or of products."""
         return tree.Chain(
             span=Span(self.source, start, stop),
             operands=tuple(children[::2]),
@@ -86,20 +93,25 @@ class TreeBuilder:
     product = sum_
 
     def unary(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
+        """Build an expression with its signs: an even number of minuses cancels out."""
         operand: tree.Expression = children[-1]
         return tree.Negate(span=Span(self.source, start, stop), operand=operand) if len(children) % 2 == 0 else operand
 
     def range_of(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
+        """Build a range such as ``0..3``."""
         first, last = children
         return tree.RangeOf(span=Span(self.source, start, stop), first=first, last=last)
 
     def relation(self, _: int, __: int, children: list[Any]) -> str:
+        """Return the sign of a comparison."""
         return str(children[0].text)
 
     def relation_in(self, _: int, __: int, ___: list[Any]) -> str:
+        """Return the relation ``in``."""
         return "in"
 
     def relation_not_in(self, _: int, __: int, ___: list[Any]) -> str:
+        """Return the relation ``not in``."""
         return "not in"
 
     def compare(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
@@ -120,53 +132,68 @@ class TreeBuilder:
         )
 
     def not_(self, start: int, stop: int, children: list[Any]) -> tree.Expression:
+        """Build a negation: an even number of ``not`` cancels out."""
         operand: tree.Expression = children[-1]
         return tree.Not(span=Span(self.source, start, stop), operand=operand) if len(children) % 2 == 0 else operand
 
     def and_(self, start: int, stop: int, children: list[Any]) -> tree.Logic:
+        """Build a conjunction."""
         return tree.Logic(span=Span(self.source, start, stop), operator="and", operands=tuple(children))
 
     def or_(self, start: int, stop: int, children: list[Any]) -> tree.Logic:
+        """Build a disjunction."""
         return tree.Logic(span=Span(self.source, start, stop), operator="or", operands=tuple(children))
 
     def list_(self, start: int, stop: int, children: list[Any]) -> tree.ListOf:
+        """Build a list such as ``[1, 2]``."""
         return tree.ListOf(span=Span(self.source, start, stop), items=tuple(c for c in children if c is not None))
 
     def set_(self, start: int, stop: int, children: list[Any]) -> tree.SetOf:
+        """Build a set such as ``{a, b}``."""
         return tree.SetOf(span=Span(self.source, start, stop), items=tuple(c for c in children if c is not None))
 
     def set_where(self, start: int, stop: int, children: list[Any]) -> tree.SetWhere:
+        """Build a set by a condition, such as ``{v in nodes if …}``."""
         return tree.SetWhere(span=Span(self.source, start, stop), binder=children[0], condition=children[1])
 
     # parts of statements
 
     def binder(self, start: int, stop: int, children: list[Any]) -> tree.Binder:
+        """Build one ``name in domain`` of a comprehension or a family."""
         return tree.Binder(span=Span(self.source, start, stop), name=self.word(children[0]), domain=children[1])
 
     def clauses(self, start: int, stop: int, children: list[Any]) -> tree.Clauses:
+        """Build the ``for`` and ``if`` clauses of a comprehension."""
         return tree.Clauses(span=Span(self.source, start, stop), binders=tuple(children[:-1]), condition=children[-1])
 
     def quantifier(self, start: int, stop: int, children: list[Any]) -> tree.Quantifier:
+        """Build a ``forall … if …:``."""
         name, domain, condition = children
         binder = tree.Binder(span=self.token_span(name).to(domain.span), name=self.word(name), domain=domain)
         return tree.Quantifier(span=Span(self.source, start, stop), binder=binder, condition=condition)
 
     def options(self, _: int, __: int, children: list[Any]) -> tuple[tree.Option, ...]:
+        """Collect the options in parentheses."""
         return tuple(child for child in children if isinstance(child, tree.Option))
 
     def option(self, start: int, stop: int, children: list[Any]) -> tree.Option:
+        """Build one ``name = value``."""
         return tree.Option(span=Span(self.source, start, stop), name=self.word(children[0]), value=children[1])
 
     def hyphenated(self, start: int, stop: int, children: list[Any]) -> tree.Text:
+        """Build a word with a hyphen, such as ``per-input``, as a string."""
         return tree.Text(span=Span(self.source, start, stop), value=children[0].text)
 
     def family(self, start: int, stop: int, children: list[Any]) -> tree.Family:
+        """Build the subscripts of a family with variables, as in ``attn[i in 0..3]``."""
         return tree.Family(span=Span(self.source, start, stop), size=None, binders=tuple(children))
 
     def family_size(self, start: int, stop: int, children: list[Any]) -> tree.Family:
+        """Build the size of a family, as in ``gpu[4]``."""
         return tree.Family(span=Span(self.source, start, stop), size=children[0], binders=())
 
     def path(self, start: int, stop: int, children: list[Any]) -> tree.Path:
+        """Build a path: a string, or the name of a param."""
         token = children[0]
         is_name = token.kind == "NAME"
         return tree.Path(
@@ -174,23 +201,28 @@ class TreeBuilder:
         )
 
     def members(self, _: int, __: int, children: list[Any]) -> tuple[tree.Expression, ...]:
+        """Collect the members that a statement names."""
         return tuple(children)
 
     def on(self, _: int, __: int, children: list[Any]) -> _On:
+        """Mark the devices after ``on``."""
         return _On(children[0])
 
     # statements
 
     def start(self, _: int, __: int, children: list[Any]) -> tuple[tree.Statement, ...]:
+        """Collect the statements of a spec."""
         return tuple(children)
 
     def version(self, start: int, stop: int, children: list[Any]) -> tree.VersionStatement:
+        """Build ``mtpp 1``."""
         number = tree.Number(
             span=self.token_span(children[0]), value=float(children[0].text.replace("_", "")), unit=None
         )
         return tree.VersionStatement(span=Span(self.source, start, stop), version=number)
 
     def param(self, start: int, stop: int, children: list[Any]) -> tree.ParamStatement:
+        """Build a ``param`` statement."""
         name, kind, default, domain = children
         return tree.ParamStatement(
             span=Span(self.source, start, stop),
@@ -201,27 +233,34 @@ class TreeBuilder:
         )
 
     def let(self, start: int, stop: int, children: list[Any]) -> tree.LetStatement:
+        """Build a ``let`` statement."""
         return tree.LetStatement(span=Span(self.source, start, stop), name=self.word(children[0]), value=children[1])
 
     def include(self, start: int, stop: int, children: list[Any]) -> tree.IncludeStatement:
+        """Build an ``include`` statement."""
         path = tree.Path(span=self.token_span(children[0]), value=unquote(children[0].text), is_name=False)
         return tree.IncludeStatement(span=Span(self.source, start, stop), path=path)
 
     def import_(self, start: int, stop: int, children: list[Any]) -> tree.ImportStatement:
+        """Build an ``import`` statement."""
         return tree.ImportStatement(span=Span(self.source, start, stop), path=children[0], options=_last(children, 1))
 
     def graph_block(self, start: int, stop: int, children: list[Any]) -> tree.GraphBlock:
+        """Build ``graph { … }``."""
         return tree.GraphBlock(span=Span(self.source, start, stop), items=tuple(children))
 
     def graph_file(self, start: int, stop: int, children: list[Any]) -> tree.GraphFile:
+        """Build ``graph from "file"``."""
         return tree.GraphFile(span=Span(self.source, start, stop), path=children[0], options=_last(children, 1))
 
     def graph_generator(self, start: int, stop: int, children: list[Any]) -> tree.GraphGenerator:
+        """Build ``graph from generator``."""
         return tree.GraphGenerator(
             span=Span(self.source, start, stop), name=self.word(children[0]), options=_last(children, 1)
         )
 
     def node(self, start: int, stop: int, children: list[Any]) -> tree.NodeItem:
+        """Build a node, or a family of nodes."""
         name, *rest = children
         word = self.word(name)
         if name.kind == "STRING":
@@ -235,23 +274,27 @@ class TreeBuilder:
         )
 
     def edge(self, start: int, stop: int, children: list[Any]) -> tree.EdgeItem:
+        """Build an edge, or a chain of edges."""
         ends = tuple(child for child in children if isinstance(child, (tree.Name, tree.Text)))
         return tree.EdgeItem(
             span=Span(self.source, start, stop), ends=ends, options=_options(children), clauses=_clauses(children)
         )
 
     def device(self, start: int, stop: int, children: list[Any]) -> tree.DeviceStatement:
+        """Build a ``device`` statement."""
         name, family, *rest = children
         return tree.DeviceStatement(
             span=Span(self.source, start, stop), name=self.word(name), family=family, options=_options(rest)
         )
 
     def interconnect(self, start: int, stop: int, children: list[Any]) -> tree.InterconnectStatement:
+        """Build an ``interconnect`` statement."""
         return tree.InterconnectStatement(
             span=Span(self.source, start, stop), name=self.word(children[0]), options=_last(children, 1)
         )
 
     def link(self, start: int, stop: int, children: list[Any]) -> tree.LinkStatement:
+        """Build a ``link`` statement."""
         first, arrow, second, *rest = children
         return tree.LinkStatement(
             span=Span(self.source, start, stop),
@@ -263,6 +306,7 @@ class TreeBuilder:
         )
 
     def time(self, start: int, stop: int, children: list[Any]) -> tree.TimeStatement:
+        """Build a ``time`` statement."""
         nodes, devices, _, batch, value, *rest = children
         return tree.TimeStatement(
             span=Span(self.source, start, stop),
@@ -274,9 +318,11 @@ class TreeBuilder:
         )
 
     def times(self, start: int, stop: int, children: list[Any]) -> tree.TimesFile:
+        """Build a ``times from`` statement."""
         return tree.TimesFile(span=Span(self.source, start, stop), path=children[0], options=_last(children, 1))
 
     def objective(self, start: int, stop: int, children: list[Any]) -> tree.ObjectiveStatement:
+        """Build an objective."""
         return tree.ObjectiveStatement(
             span=Span(self.source, start, stop),
             sense=children[0].text,
@@ -285,12 +331,14 @@ class TreeBuilder:
         )
 
     def algebra(self, start: int, stop: int, children: list[Any]) -> tree.LabelledConstraint:
+        """Build a labelled constraint."""
         label, *quantifiers, body = children
         return tree.LabelledConstraint(
             span=Span(self.source, start, stop), label=self.word(label), quantifiers=tuple(quantifiers), body=body
         )
 
     def rule(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
+        """Build a constraint with a keyword, its members and its devices."""
         rule, *rest = children
         members: tuple[tree.Expression, ...] = ()
         devices = None
@@ -309,6 +357,7 @@ class TreeBuilder:
         )
 
     def rule_amount(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
+        """Build a constraint with a number, such as ``subgraphs at most 2``."""
         rule, *rest = children
         amounts = [child for child in rest if isinstance(child, tree.Expression)]
         devices = next((child.members for child in rest if isinstance(child, _On)), None)
@@ -323,10 +372,12 @@ class TreeBuilder:
         )
 
     def colocate_by(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
+        """Build ``colocate by``."""
         rule, by = children
         return tree.ConstraintStatement(span=Span(self.source, start, stop), rule=self.word(rule), by=self.word(by))
 
     def break_symmetry(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
+        """Build ``break symmetry by``."""
         rule, by, *rest = children
         return tree.ConstraintStatement(
             span=Span(self.source, start, stop), rule=self.word(rule), by=self.word(by), options=_options(rest)

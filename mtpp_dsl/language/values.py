@@ -26,6 +26,7 @@ class Quantity:
 
     @property
     def bare_zero(self) -> bool:
+        """Return whether this is a zero without a unit, which can be compared with every dimension."""
         return self.value == 0 and self.dimension == NONE
 
 
@@ -55,6 +56,7 @@ class Sequence:
 
     @cached_property
     def weight(self) -> int:
+        """Return the number of members, with those of the sequences in it."""
         inner = () if isinstance(self.items, range) else self.items
         return len(self.items) + sum(item.weight for item in inner if isinstance(item, Sequence))
 

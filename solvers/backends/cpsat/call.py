@@ -26,13 +26,22 @@ class Whole(Protocol[S]):
     """The protocol of a problem in whole numbers: see :class:`mtpp_dsl.solvers.backends.cpsat.sample_problem.Whole`."""
 
     @property
-    def scale(self) -> Scale: ...
+    def scale(self) -> Scale:
+        """Return how times become whole numbers."""
+
     @property
-    def request(self) -> Asked[S]: ...
+    def request(self) -> Asked[S]:
+        """Return what CP-SAT is asked."""
+
     @property
-    def complete(self) -> bool: ...
-    def plans(self, solution: S) -> list[Plan]: ...
-    def over(self, plan: Plan) -> bool: ...
+    def complete(self) -> bool:
+        """Return whether a problem that has any plan has one by the cutoff of the request."""
+
+    def plans(self, solution: S) -> list[Plan]:
+        """Return the plans that a solution stands for."""
+
+    def over(self, plan: Plan) -> bool:
+        """Return whether a plan needs the tolerance of a memory limit."""
 
 
 class Lower(Protocol[S]):

@@ -43,6 +43,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
+        """Return whether the process is still running."""
         return self._process.poll() is None
 
     def tell(self, *message: Any) -> None:

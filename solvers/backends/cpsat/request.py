@@ -236,11 +236,16 @@ class Asked(Protocol[S_co]):
     """
 
     @property
-    def cutoff(self) -> int: ...
+    def cutoff(self) -> int:
+        """Return the whole time by which the answer has to end."""
+
     @property
-    def at_least(self) -> int: ...
+    def at_least(self) -> int:
+        """Return the whole time before which no answer can end."""
+
     @property
-    def hint(self) -> S_co | None: ...
+    def hint(self) -> S_co | None:
+        """Return the solution to look at first, or None."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -220,6 +220,7 @@ class Run(Sized):
         self.take(attempt(mip(relaxation), problem, limits, self.reduced.listener()))
 
     def exact(self) -> None:
+        """Run the exact model, unless it is too large or does not accept the problem."""
         if self.closed:
             return
         problem, exact = self.reduced.problem, formulation("exact")

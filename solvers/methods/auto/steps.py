@@ -214,6 +214,7 @@ class Steps(ABC):
         )
 
     def termination(self, plan: Plan | None, bound: Bound | None) -> Termination:
+        """Return why the search has ended, given the best plan and bound."""
         if self.ended is not None and self.ended.infeasibility is not None:
             return "infeasible"
         if self.progress.stopped:

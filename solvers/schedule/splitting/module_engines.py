@@ -51,6 +51,7 @@ class Found:
 
     @property
     def proven(self) -> bool:
+        """Return whether the plan is optimal within the solver's tolerances."""
         return self.bound >= self.cost * (1 - TIGHT)
 
     @classmethod
