@@ -64,7 +64,7 @@ def _cache() -> str | None:
 
 
 def run(source: Source, start: str, begin: int, end: int, most: int = MAX_WORDS) -> tuple[object, int]:
-    """Parse a part of a source by rule *start*, up to *most* words; return its tree and the offset where it ends."""
+    """Parse a part of a source by rule *start*, up to *most* words; return its tree and the number of words."""
     return _tables().run(source.text, start, begin, end, TreeBuilder(source), most)
 
 
