@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import monotonic
 
@@ -17,6 +15,7 @@ from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, 
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
 __all__ = ["Run"]
 
@@ -92,21 +91,15 @@ class Run:
             if not self._done():
                 self._taker.note("no arrangement to start from was found; the formulation latency tries all of them")
             return self._taker.result()
-        quiet = number = 0
-        rate = float("inf")
-        with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as threads:
-            while quiet < self._patience and not self._done():
-                before = self._cost
-                began = monotonic()
-                steps = max(FEWEST, PER_NODE * self._instance.n) * 2 ** (number // 2)
-                steps = int(min(MOST, steps, max(FEWEST, rate * self._limits.remaining)))
-                chains = [threads.submit(self._chain, number, chain, steps) for chain in range(CHAINS)]
-                for found in [chain.result() for chain in chains]:
-                    self._keep(found)
-                rate = steps / max(monotonic() - began, 1e-3)
-                quiet = 0 if self._cost < before else quiet + 1
-                number += 1
+        first = max(FEWEST, PER_NODE * self._instance.n)
+        MultiStart(self._limits, CHAINS, self._patience, first, FEWEST, MOST).run(
+            self._chain, self._keep_all, cost=lambda: self._cost, done=self._done
+        )
         return self._taker.result()
+
+    def _keep_all(self, found: list[Ints]) -> None:
+        for slot in found:
+            self._keep(slot)
 
     def _begin(self) -> None:
         """Take the plan to start from, everything beside host memory, and parts of orders."""
@@ -130,16 +123,16 @@ class Run:
                 break
         self._pool.sort(key=lambda one: measured(self._instance, one)[0])
 
-    def _chain(self, number: int, chain: int, steps: int) -> Ints:
-        """Anneal once. What it does depends on the seed, its number and the best of the round before alone."""
+    def _chain(self, turn: Turn) -> Ints:
+        """Anneal once; what this does depends on the turn and on the best arrangement before the round alone."""
         instance, graph = self._instance, self._instance.graph
-        random = np.random.default_rng((self._limits.seed, number, chain))
-        how = recipe(instance.n, number, chain, random)
+        steps, random = turn.steps, turn.random
+        how = recipe(instance.n, turn.number, turn.chain, random)
         slot = self._origin(how, random)
         best = slot.copy()
         makespan, busy, excess = measured(instance, slot)
         scale = min(makespan, self._cost)
-        if number % 2 and self._cost == float("inf"):  # plans may be far slower than what exceeds memories
+        if turn.number % 2 and self._cost == float("inf"):  # plans may be far slower than what exceeds memories
             scale = instance.longest
         weight = how.busy * scale / busy if busy > 0 else 0.0
         energy = makespan + weight * busy + (how.excess * scale * excess if excess > 0 else 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from mtpp_dsl.solvers.partition.annealing.split_held import FEWEST, NO_LOAD, Hol
 from mtpp_dsl.solvers.partition.annealing.split_moves import Best
 from mtpp_dsl.solvers.partition.annealing.split_state import loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
+from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 from mtpp_dsl.views.symmetry import interchangeable, numbered
 
 __all__ = ["OrderedRun"]
@@ -48,32 +49,29 @@ class OrderedRun(Holding):
 
     def result(self) -> Result:
         """Anneal until done or stopped, and return the best plan."""
-        device = self._begin()
-        quiet = number = 0
-        rate = float("inf")
-        while device is not None and quiet < self._patience and not self._done:
-            began, least = monotonic(), int(self._best.load[0])
-            steps = int(min(MOST, self._steps * 2 ** (number // 2), max(FEWEST, rate * self._limits.remaining)))
-            random = np.random.default_rng((self._limits.seed, number))
-            best = anneal_in_order(
-                self._instance,
-                self._arcs,
-                device,
-                self._best,
-                recipe(random),
-                steps,
-                random,
-                self._progress.say,
-                self._pause,
+        start = self._begin()
+        if start is not None:
+            MultiStart(self._limits, 1, self._patience, self._steps, FEWEST, MOST).run(
+                partial(self._anneal, start),
+                lambda found: self._take(found[0]),
+                cost=lambda: int(self._best.load[0]),
+                done=lambda: self._done,
             )
-            self._take(best)
-            rate = steps / max(monotonic() - began, 1e-3)
-            number += 1
-            if self._best.load[0] < least:
-                device, quiet = self._best.device, 0
-            else:
-                quiet += 1
         return self._answer()
+
+    def _anneal(self, start: Ints, turn: Turn) -> Best:
+        """Anneal once from the best state, or from *start* if there is none yet."""
+        return anneal_in_order(
+            self._instance,
+            self._arcs,
+            self._best.device if self._best.load[0] < NO_LOAD else start,
+            self._best,
+            recipe(turn.random),
+            turn.steps,
+            turn.random,
+            self._progress.say,
+            self._pause,
+        )
 
     def _begin(self) -> Ints | None:
         """Take the plan to start from, set up the instance, and return a state to start from, if there is any."""

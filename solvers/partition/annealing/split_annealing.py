@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from time import monotonic
 
 import numpy as np
 
@@ -24,6 +21,7 @@ from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
 from mtpp_dsl.solvers.partition.annealing.split_starts import along_order, ordered, scattered, sliced
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
+from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 
 __all__ = ["Run"]
 
@@ -52,16 +50,13 @@ class Run(Holding):
         self._begin()
         if (~self._instance.allowed).all(axis=1).any():
             return self._answer()
-        quiet = number = 0
-        rate = float("inf")
-        with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as pool:
-            while quiet < self._patience and self._ended is None and not self._closed(self._cost):
-                began, least = monotonic(), int(self._best.load[0])
-                steps = int(min(MOST, self._steps * 2 ** (number // 2), max(FEWEST, rate * self._limits.remaining)))
-                self._round(pool, number, steps)
-                rate = steps / max(monotonic() - began, 1e-3)
-                number += 1
-                quiet = 0 if self._best.load[0] < least else quiet + 1
+        MultiStart(self._limits, CHAINS, self._patience, self._steps, FEWEST, MOST).run(
+            self._chain,
+            self._keep_best,
+            cost=lambda: int(self._best.load[0]),
+            done=lambda: self._ended is not None or self._closed(self._cost),
+            prepare=self._prepare,
+        )
         return self._answer()
 
     def _begin(self) -> None:
@@ -88,31 +83,32 @@ class Run(Holding):
         if instance.allowed.any(axis=1).all() and not broken(instance, state):
             self._keep(Plan.create(self._problem, state.device[self._group]))
 
-    def _round(self, pool: ThreadPoolExecutor, number: int, steps: int) -> None:
-        """Run annealings side by side, and keep the best split of all; of those that meet the bound, the first."""
+    def _prepare(self, steps: int) -> None:
+        """Compile the moves if a round of annealings of so many *steps* is worth it; no annealing has ended it yet."""
         ANNEAL.pick(CHAINS * steps, self._progress.say)
         self._closer = CHAINS
-        found = [future.result() for future in [pool.submit(self._chain, number, c, steps) for c in range(CHAINS)]]
+
+    def _keep_best(self, found: list[Best]) -> None:
+        """Keep the best split of a round; of those close enough to the bound, that of the first chain."""
         best = found[self._closer] if self._closer < CHAINS else min(found, key=lambda one: int(one.load[0]))
         if best.load[0] < self._best.load[0]:
             self._best = best
             self._keep(self._plan_of(best))
 
-    def _chain(self, number: int, chain: int, steps: int) -> Best:
-        """Anneal once. What it does depends on the seed, its number and the best split before the round alone."""
-        random = np.random.default_rng((self._limits.seed, number, chain))
-        chosen = recipe(chain, len(self._first), random)
-        device = self._start(chosen.origin, random)
+    def _chain(self, turn: Turn) -> Best:
+        """Anneal once; what this does depends on the turn and on the best split before the round alone."""
+        chosen = recipe(turn.chain, len(self._first), turn.random)
+        device = self._start(chosen.origin, turn.random)
         least = int(self._best.load[0])
 
         def pause(best: Best) -> bool:
             nonlocal least
             if best.load[0] < least:
                 least = int(best.load[0])
-                self._report(best, chain)
-            return self._ended is not None or self._closer <= chain
+                self._report(best, turn.chain)
+            return self._ended is not None or self._closer <= turn.chain
 
-        best = anneal(self._instance, device, self._best, chosen, steps, random, self._progress.say, pause)
+        best = anneal(self._instance, device, self._best, chosen, turn.steps, turn.random, self._progress.say, pause)
         pause(best)
         return best
 

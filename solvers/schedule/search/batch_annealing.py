@@ -1,9 +1,7 @@
-"""Annealing of schedules of batches: rounds of annealings side by side, each twice as long as two rounds before."""
+"""Annealing of schedules of batches."""
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
 import numpy as np
@@ -12,12 +10,15 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 from mtpp_dsl.solvers.schedule.search.batch_held import Holding
 from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, Moves, most_draws
 from mtpp_dsl.solvers.schedule.search.batch_starts import somewhere, starts
+from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajectory, anneal, anneal_in_rounds, chunk_of
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, order_of, plan_of, recount, state_of
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 from mtpp_dsl.solvers.schedule.state.chunk_moves import Shares
+from mtpp_dsl.views.batch_tasks import BatchInstance
 
 __all__ = ["BatchSchedules", "improve"]
 
@@ -30,23 +31,15 @@ MOVES = Moves(
     swaps=0.05,
     rows=Shares(whole=0.1, moved=0.25, parted=0.5, copied=0.75, swapped=0.8, turned=0.9),
 )
-HEATS = ((1e-2, 1e-5), (3e-3, 1e-5), (2e-2, 1e-4), (1e-3, 1e-6), (5e-2, 1e-3))
-"""First and last temperature of annealings side by side, as shares of the makespan, in turn."""
-SLOW = 100
-"""Moves per class below which an annealing begins so much colder: a hot one would end worse than it began."""
-PROBE = 100
-"""Moves that tell how fast they go, where there is a limit of time."""
-CHAINS = 2
-"""Annealings side by side: always as many, so that the answer does not depend on the processors."""
-FEWEST, MOST_AT_FIRST = 500, 200_000
-"""Moves that an annealing of the first round tries, per its length."""
-CHUNK = 2_000
-PAUSE = 0.5
-"""Seconds between two plans that an annealing reports: each is checked anew."""
+MIN_MOVES, MAX_FIRST_MOVES = 500, 200_000
+"""Moves that an annealing tries: at least, and at most in the first round."""
+FEW_MOVES = 100
+"""With fewer moves per class, the first temperature is lower in proportion: a hot start would end worse than it began.
+"""
+TIMED_MOVES = 100
+"""Moves that show how many there are in a second, where there is a limit of time."""
 DRAWS = 24
-"""Numbers that one move takes, more or less."""
-CHARGE = 0.2
-"""Of a device twice over its limit, as a share of the makespan, nearly."""
+"""Random numbers of one move, on average."""
 PATIENCE, STEPS = 10, 200
 
 
@@ -73,8 +66,9 @@ class BatchSchedules(Holding):
         lists: bool = True,
     ) -> None:
         super().__init__("annealing", problem, limits, progress)
-        self._patience, self._lists = patience, lists
-        self._steps = min(MOST_AT_FIRST, max(FEWEST, moves * self._instance.n * self._instance.k))
+        self._lists = lists
+        first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * self._instance.n * self._instance.k))
+        self._rounds = MultiStart(limits, CHAINS, patience, first, MIN_MOVES)
 
     def result(self) -> Result:
         """Anneal until done or stopped, and return the best plan."""
@@ -82,37 +76,24 @@ class BatchSchedules(Holding):
         if self._lists:
             for plan in starts(self._instance, self._limits, self._progress):
                 self.keep(plan)
-        field = self._field
-        if field is None or self._instance.n == 0:
-            return self.answer()
-        held = [self._first(field)] * CHAINS
-        quiet = number = 0
-        work = self._instance.n + self._instance.m
-        SEARCH.pick(CHAINS * self._patience * self._steps * work, self._progress.say)
-        rate = self._rate(field, held[0])
-        with ThreadPoolExecutor(min(CHAINS, self._limits.threads or os.cpu_count() or 1)) as pool:
-            while quiet < self._patience and not self.done:
-                began, least = monotonic(), self.cost
-                fit = max(FEWEST, rate * self._limits.remaining)
-                steps = int(min(self._steps * 2 ** (number // 2), fit))
-                jobs = [pool.submit(self._chain, field, number, c, steps, held[c]) for c in range(CHAINS)]
-                held = [job.result() for job in jobs]
-                best = min(held, key=lambda one: float(one.cost[0]))
-                if np.isfinite(best.cost[0]):
-                    self.keep(plan_of(self._instance, best.home, best.place))
-                held = [best if c % 2 == 0 else one for c, one in enumerate(held)]
-                rate = steps / max(monotonic() - began, 1e-3)
-                number += 1
-                quiet = 0 if self.cost < least else quiet + 1
-        return self.answer()
+        field, instance, rounds = self._field, self._instance, self._rounds
+        if field is not None and instance.n:
 
-    def _rate(self, field: Field, start: Best) -> float:
-        """Return how many moves a second there are, ``inf`` where time does not matter; the first try may compile."""
-        began = monotonic()
-        for _ in range(2 if np.isfinite(self._limits.remaining) else 0):
-            began = monotonic()
-            self._chain(field, 0, 0, PROBE, start)
-        return PROBE / max(monotonic() - began, 1e-6) if np.isfinite(self._limits.remaining) else float("inf")
+            def begin(start: Best, turn: Turn) -> BatchTrajectory:
+                return BatchTrajectory(instance, field, start, turn, self._progress)
+
+            start = self._first(field)
+            steps = CHAINS * rounds.patience * rounds.first
+            SEARCH.pick(steps * (instance.n + instance.m), self._progress.say)
+            rate = float("inf")
+            if self._limits.remaining < rate:
+                for _ in range(2):  # the first may compile
+                    began = monotonic()
+                    turn = rounds.turn(0, 0, TIMED_MOVES)
+                    anneal(begin(start, turn), turn, self)
+                rate = TIMED_MOVES / max(monotonic() - began, 1e-6)
+            anneal_in_rounds(rounds, start, begin, self, rate)
+        return self.answer()
 
     def _first(self, field: Field) -> Best:
         """Return where to start: the best plan known, else any rows that sizes and pins allow."""
@@ -125,35 +106,36 @@ class BatchSchedules(Holding):
         state = state_of(field, home, begun)
         return Best(home, state.place, np.full(1, np.inf))
 
-    def _chain(self, field: Field, number: int, chain: int, steps: int, start: Best) -> Best:
-        """Anneal once. Without a time limit it depends on the seed, its number and where it starts alone."""
-        instance = self._instance
-        random = np.random.default_rng((self._limits.seed, number, chain))
-        state = state_of(field, start.home, start.place.reshape(instance.n, instance.k).astype(np.float64))
-        trial = trial_of(field, state)
-        best = Best(start.home.copy(), start.place.copy(), np.full(1, np.inf))
-        run = SEARCH.pick(steps * (instance.n + instance.m), self._progress.say)
-        chunk = max(1, min(CHUNK, steps // 50))
-        noise = np.empty(most_draws(instance.k) + DRAWS * chunk)
-        random.random(out=noise)
-        run(noise, 1, 0.0, 1.0, MOVES, field, state, trial, best)
-        unit, told = float(trial.cost[0]), monotonic()
-        known, charge = float(best.cost[0]), CHARGE * unit if unit > 0 else 1.0
-        hot, cold = HEATS[(number + chain) % len(HEATS)]
-        hot = max(cold, hot * min(1.0, steps / (SLOW * len(field.may))))
-        state.cost[0] = np.inf  # timed anew, with the charge that is now known
-        done = 0
-        while done < steps and not self.done and not self.closed(float(best.cost[0])):
-            end = min(steps, done + chunk)
-            heat = unit * hot * (cold / hot) ** (done / steps)
-            while done < end:
-                random.random(out=noise)
-                done += run(noise, end - done, heat, charge, MOVES, field, state, trial, best)
-            recount(field, state)
-            if best.cost[0] < min(known, self.cost) and monotonic() >= told + PAUSE:
-                known, told = float(best.cost[0]), monotonic()
-                self.keep(plan_of(instance, best.home, best.place))
-        return best
+
+class BatchTrajectory(Trajectory[Best]):
+    """An annealing of batches under way; it starts from any devices of chunks, and any order of batches."""
+
+    def __init__(self, instance: BatchInstance, field: Field, start: Best, turn: Turn, progress: Progress) -> None:
+        self._instance, self._field = instance, field
+        place = start.place.reshape(instance.n, instance.k).astype(np.float64)
+        self._state = state_of(field, start.home, place)
+        self._trial = trial_of(field, self._state)
+        self.best = Best(start.home.copy(), start.place.copy(), np.full(1, np.inf))
+        self._run = SEARCH.pick(turn.steps * (instance.n + instance.m), progress.say)
+        self.draws = np.empty(most_draws(instance.k) + DRAWS * chunk_of(turn.steps))
+        turn.random.random(out=self.draws)
+        self.move(1, 0.0, 1.0)
+        self.first = float(self._trial.cost[0])
+        self.share = min(1.0, turn.steps / (FEW_MOVES * len(field.may)))
+        self._state.cost[0] = np.inf  # to be timed anew, with the penalty that follows from the first makespan
+
+    def move(self, steps: int, temperature: float, penalty: float) -> int:
+        """Try at most so many moves, as far as the random numbers go; return how many were tried."""
+        values = (self.draws, steps, temperature, penalty, MOVES, self._field, self._state, self._trial, self.best)
+        return self._run(*values)
+
+    def recount(self) -> None:
+        """Count what devices hold anew."""
+        recount(self._field, self._state)
+
+    def plan(self) -> Plan:
+        """Return the plan of the least makespan that was met."""
+        return plan_of(self._instance, self.best.home, self.best.place)
 
 
 def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | None = None) -> Plan:

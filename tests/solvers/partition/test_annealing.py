@@ -23,13 +23,13 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.annealing import one_annealing as chain
 from mtpp_dsl.solvers.partition.annealing import recipes
-from mtpp_dsl.solvers.partition.annealing import split_annealing as run
 from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal, energies
 from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
 from mtpp_dsl.solvers.partition.annealing.split_starts import scattered
 from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance, instance_of
+from mtpp_dsl.solvers.runtime import multi_start
 from tests.oracle import optimum
 from tests.solvers.partition.test_ideals import random_problem
 
@@ -180,7 +180,7 @@ def test_the_number_of_processors_does_not_matter(monkeypatch: pytest.MonkeyPatc
     """One thread finds what several find."""
     problem = large(3)
     several = solve(problem, seed=4)
-    monkeypatch.setattr(run.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(multi_start.os, "cpu_count", lambda: 1)
     assert solve(problem, seed=4).cost == several.cost
 
 
