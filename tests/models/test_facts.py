@@ -184,7 +184,7 @@ def test_figure_3_as_printed_has_the_same_optimum(problem: Problem) -> None:
     result = MipMethod(Fig3(), "highs").solve(problem, Limits(time=60.0, threads=1), Progress())
     check_result(problem, result)
     assert result.cost == pytest.approx(optimum(problem), rel=2e-6, abs=1e-9)
-    assert Fig3().below(1.0).build(problem).cut.component("each") is None
+    assert Fig3().below(1.0).build(problem).tensors.component("each") is None
 
 
 def test_known_plans_shrink_the_model_and_lift_its_root() -> None:
