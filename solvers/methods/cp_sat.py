@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
 from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
 from mtpp_dsl.errors import Refused
@@ -57,7 +55,7 @@ class Scheduling:
             UsageError: an option that CP-SAT does not have.
         """
         _ready(self.accepts(problem), limits)
-        return _solve(Run(self.name, problem, limits, progress, lower, known), problem)
+        return Run(self.name, problem, limits, progress, lower, known).solve()
 
 
 class BatchScheduling:
@@ -101,15 +99,10 @@ class BatchScheduling:
         makes = partial(lower_batches, barrier=self._barrier)
         restricted = "where all batches of a node end before any of a node that reads it starts" * self._barrier
         start = behind if self._barrier else known
-        return _solve(Run(self.name, problem, limits, progress, makes, start, restricted), problem)
+        return Run(self.name, problem, limits, progress, makes, start, restricted).solve()
 
 
 def _ready(reason: str | None, limits: Limits) -> None:
     if reason is not None:
         raise Refused(reason)
     check(limits)
-
-
-def _solve(run: Run[Any], problem: Problem) -> Result:
-    impossible = quick(problem)
-    return run.result("infeasible", impossible) if impossible is not None else run.solve()

@@ -79,10 +79,8 @@ class Incumbent:
 
     def take(self, plan: Plan) -> bool:
         """Verify *plan*, and keep and report it if it is the best; return whether it is feasible."""
-        why = self._misfit(plan)
-        if why is None:
-            faults = verify(self._problem, plan)
-            why = str(faults[0]) if faults else None
+        faults = verify(self._problem, plan)
+        why = str(faults[0]) if faults else self._misfit(plan)
         if why is not None:
             self.broken = why
             return False

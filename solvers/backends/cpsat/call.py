@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, by
 from mtpp_dsl.solvers.backends.cpsat.request import Asked, Reply
 from mtpp_dsl.solvers.backends.cpsat.unsupported import effort
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["Lower", "Run", "Whole"]
 
@@ -76,19 +76,19 @@ class Run(Generic[S]):
     ) -> None:
         self._name, self._problem, self._limits, self._progress = name, problem, limits, progress
         self._lower, self._known, self._restricted = lower, known, restricted
-        self._plan: Plan | None = None
-        self._cost = float("inf")
-        self._bound: Bound | None = None
-        self._notes: list[str] = []
-        self._dropped = ""
+        self._over: Callable[[Plan], bool] = lambda _: False
+        self._incumbent = Incumbent(name, problem, limits, progress, shared=not restricted, misfit=self._misfit)
         self._unit = 0.0
 
     def solve(self) -> Result:
         """Ask; again in smaller units where the first were too large, and strictly where a plan uses a tolerance."""
+        impossible = quick(self._problem)
+        if impossible is not None:
+            return self._result("infeasible", impossible)
         with Engine() as engine:
             termination, impossible = self._ask(engine, strict=False)
-            while termination == "gap" and not self._closed():
-                if self._dropped:
+            while termination == "gap" and not self._incumbent.closed():
+                if self._incumbent.broken:
                     termination, _ = self._ask(engine, strict=True)
                     break
                 unit = self._unit
@@ -96,9 +96,13 @@ class Run(Generic[S]):
                 if self._unit >= unit:
                     break
         if termination == "infeasible" and impossible is None:
-            self._notes.append("CP-SAT finds no plan that keeps every limit and row without the tolerance of the check")
+            note = "CP-SAT finds no plan that keeps every limit and row without the tolerance of the check"
+            self._incumbent.note(note)
             termination = "complete"
-        return self.result(termination, impossible)
+        return self._result(termination, impossible)
+
+    def _misfit(self, plan: Plan) -> str | None:
+        return "a memory is exceeded, within the tolerance of the check" if self._over(plan) else None
 
     def _ask(
         self, engine: Engine, *, strict: bool, below: float = float("inf")
@@ -107,25 +111,26 @@ class Run(Generic[S]):
         plan = self._start()
         given = self._progress.bound
         whole = self._lower(self._problem, plan, strict=strict, at_least=0.0 if given is None else given.cost)
-        self._unit, self._dropped = whole.scale.unit, ""
+        self._unit, self._incumbent.broken = whole.scale.unit, ""
         if self._unit >= below:
             return "gap", None
+        self._over = (lambda _: False) if strict else whole.over
 
         def news(_: int | None, solution: S | None, bound: int | None) -> None:
             if solution is not None:
-                self._take(whole, solution, strict=strict)
+                self._take(whole, solution)
             if bound is not None and not strict:
                 self._prove(whole, bound, given)
 
         answer: Reply[S] = engine.solve(
             whole.request,
             effort(self._limits),
-            stopped=lambda: self._progress.stopped or self._closed(),
+            stopped=lambda: self._progress.stopped or self._incumbent.closed(),
             news=news,
             log=self._progress.solver_says if self._progress.wants_solver_log else None,
         )
         if answer.solution is not None:
-            self._take(whole, answer.solution, strict=strict)
+            self._take(whole, answer.solution)
         if answer.status == "infeasible":
             return self._none(whole, plan, strict=strict)
         if not strict:
@@ -134,59 +139,39 @@ class Run(Generic[S]):
 
     def _start(self) -> Plan | None:
         """Return a plan to start from: of a restricted model the best of its own, as others may be none of its."""
-        if self._restricted and self._plan is not None:
-            return self._plan
+        if self._restricted and self._incumbent.plan is not None:
+            return self._incumbent.plan
         return self._known(self._problem, self._limits, self._progress)
 
     def _ended(self, answer: Reply[S]) -> Termination:
         if self._progress.stopped:
             return "interrupted"
-        if answer.status == "optimal" or self._closed():
+        if answer.status == "optimal" or self._incumbent.closed():
             return "gap"
         return "limit" if self._limits.remaining > 0 else "time_limit"
-
-    def _closed(self) -> bool:
-        plan, bound = self._best()[1], self._progress.bound
-        return bound is not None and relative_gap(plan, bound.cost) <= self._limits.gap
-
-    def _best(self) -> tuple[Plan | None, float]:
-        """Return the best plan, and its cost: of a restricted model the best of its own."""
-        told = self._progress
-        if self._restricted or told.cost is None:
-            return self._plan, self._cost
-        return told.plan, told.cost
 
     def _none(self, whole: Whole[S], plan: Plan | None, *, strict: bool) -> tuple[Termination, Infeasibility | None]:
         """Say what it means that nothing ends by the cutoff."""
         if strict:
             return "infeasible", None
         if plan is not None:
-            self._notes.append("CP-SAT finds no plan where one is known: a failure of ours or its own")
+            self._incumbent.note("CP-SAT finds no plan where one is known: a failure of ours or its own")
             return "error", None
         if whole.complete:
             return "infeasible", clash(self._problem, self._limits, self._progress, self._lower)
         self._prove(whole, whole.request.cutoff + 1, None)
-        self._notes.append(
+        self._incumbent.note(
             "labelled constraints on times can be met late or never: CP-SAT shows that not before the bound"
         )
         return "complete", None
 
-    def _take(self, whole: Whole[S], solution: S, *, strict: bool) -> None:
-        """Report the plan that *solution* means, if it breaks nothing in exact times."""
-        for plan in whole.plans(solution):
-            broken = verify(self._problem, plan)
-            over = not strict and whole.over(plan)
-            if not broken and not over:
-                cost = evaluate(self._problem, plan).cost
-                if cost < self._cost:
-                    self._plan, self._cost = plan, cost
-                self._progress.report_plan(plan, cost)
-                return
-            self._dropped = str(broken[0]) if broken else "a memory is exceeded, within the tolerance of the check"
+    def _take(self, whole: Whole[S], solution: S) -> None:
+        """Take the plan that *solution* means, the first of some that is feasible in exact times."""
+        any(map(self._incumbent.take, whole.plans(solution)))
 
     def _prove(self, whole: Whole[S], units: int, given: Bound | None) -> None:
         cost = whole.scale.cost(units)
-        if self._restricted or (self._bound is not None and cost <= self._bound.cost):
+        if self._restricted:
             return
         detail = (
             f"the dual bound of CP-SAT's model of the whole problem, {units} units: {whole.scale}. It rests on the "
@@ -196,27 +181,14 @@ class Run(Generic[S]):
             detail += "; the model leaves out plans that cost more than one that is known"
         if given is not None and whole.request.at_least > 0:
             detail += f"; it was told that no plan costs less than {given.cost:.9g}, by {given.method!r}"
-        self._bound = Bound(cost, self._name, "trusted", by(), detail)
-        self._progress.report_bound(self._bound)
+        self._incumbent.prove(Bound(cost, self._name, "trusted", by(), detail))
 
-    def result(self, termination: Termination, infeasibility: Infeasibility | None = None) -> Result:
+    def _result(self, termination: Termination, infeasibility: Infeasibility | None) -> Result:
         """Return the result with the best plan."""
-        plan = None if infeasibility is not None else self._best()[0]
-        if plan is None and self._dropped:
-            self._notes.append(f"the last plan was dropped: in exact times, {self._dropped}")
+        incumbent = self._incumbent
+        if incumbent.plan is None and incumbent.broken:
+            incumbent.note(f"the last plan was dropped: in exact times, {incumbent.broken}")
         if self._restricted and termination == "gap":
             termination = "complete"
-            self._notes.append(f"CP-SAT finds nothing better {self._restricted}; that bounds no other plan")
-        return Result(
-            termination=termination,
-            plan=plan,
-            bound=None if infeasibility is not None else self._bound,
-            evaluation=None if plan is None else evaluate(self._problem, plan),
-            method=self._name,
-            solver="cp-sat",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
-            infeasibility=infeasibility,
-            notes=tuple(self._notes),
-        )
+            incumbent.note(f"CP-SAT finds nothing better {self._restricted}; that bounds no other plan")
+        return incumbent.result(termination, solver="cp-sat", infeasibility=infeasibility)

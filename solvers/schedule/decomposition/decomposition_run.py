@@ -6,16 +6,17 @@ from math import ceil, inf
 
 import numpy as np
 
-from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.backends.cpsat.conflict import clash
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, by
 from mtpp_dsl.solvers.backends.cpsat.request import Solution
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole, lower, timetable
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.schedule.decomposition.balance import Balance
 from mtpp_dsl.solvers.schedule.decomposition.completion import completions
@@ -48,9 +49,7 @@ class Run:
         self._parts = parts
         self._whole: Whole = lower(problem)
         self._best = inf
-        self._bound: Bound | None = None
-        self._notes: dict[str, None] = {}
-        self._dropped = ""
+        self._incumbent = Incumbent(name, problem, limits, progress, shared=True, misfit=self._misfit)
 
     def solve(self) -> Result:
         """Solve the modules, first without exclusive links where there are such, and report bounds and plans."""
@@ -66,10 +65,15 @@ class Run:
                 self._finish(settling)
                 self._balance(settling, pool)
             self._settle(settling, limits)
-        if settling.bound == inf:
-            return self._none()
+        if settling.bound == inf:  # there is no plan of the modules by themselves
+            return self._result(clash(self._problem, limits, self._progress))
         self._finish(settling)
         return self._result()
+
+    def _misfit(self, plan: Plan) -> str | None:
+        used = np.bincount(plan.assignment, self._problem.graph.memory, self._problem.k)
+        over = bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
+        return "a memory is exceeded, within the tolerance of the check" if over else None
 
     def _settling(self, pool: Pool, *, exclusive: bool, before: Settling | None = None) -> Settling:
         """Return the solver of the modules; *before*, without exclusive links, gives it bounds and schedules to try."""
@@ -87,7 +91,7 @@ class Run:
     def _settle(self, settling: Settling, limits: Limits, *, tries: float = inf, plans: bool = True) -> None:
         settling.run(
             lambda: limits.remaining,
-            lambda: self._progress.stopped or self._closed(),
+            lambda: self._progress.stopped or self._incumbent.closed(),
             lambda: self._report(settling, plans=plans),
             tries=tries,
         )
@@ -95,7 +99,7 @@ class Run:
 
     def _balance(self, settling: Settling, pool: Pool) -> None:
         """Raise the bound by the nodes beside the chain."""
-        if settling.bound == inf or self._progress.stopped or self._closed():
+        if settling.bound == inf or self._progress.stopped or self._incumbent.closed():
             return
         balance = balance_of(self._whole, self._parts, settling, self._busiest(), pool, self._limits)
         balance.run(
@@ -137,14 +141,11 @@ class Run:
 
     def _prove(self, units: int, detail: str, *, trusted: bool) -> None:
         """Report a bound if it is better."""
-        cost = self._whole.scale.cost(units)
-        if self._bound is None or cost > self._bound.cost:
-            detail = f"{detail}; {self._whole.scale}"
-            if trusted:
-                self._bound = Bound(cost, self._name, "trusted", by(), detail)
-            else:
-                self._bound = Bound(cost, self._name, "checked", "mtpp", detail)
-            self._progress.report_bound(self._bound)
+        cost, detail = self._whole.scale.cost(units), f"{detail}; {self._whole.scale}"
+        if trusted:
+            self._incumbent.prove(Bound(cost, self._name, "trusted", by(), detail))
+        else:
+            self._incumbent.prove(Bound(cost, self._name, "checked", "mtpp", detail))
 
     def _joined(self, settling: Settling) -> Solution:
         """Return the schedules of the best path, one after another; zeros for tasks in no module."""
@@ -159,22 +160,14 @@ class Run:
         return Solution(device.astype(np.int64), start.astype(np.int64), sent.astype(np.int64))
 
     def _take(self, solution: Solution) -> bool:
-        """Report the plan of *solution* if it is feasible; return whether it is."""
-        plan = timetable(self._whole.instance, self._whole.request, solution)
-        used = np.bincount(plan.assignment, self._problem.graph.memory, self._problem.k)
-        over = bool((used > self._problem.memory_limit * (1 + 1e-12)).any())
-        broken = verify(self._problem, plan)
-        if broken or over:
-            self._dropped = str(broken[0]) if broken else "a memory is exceeded, within the tolerance of the check"
-            return False
-        self._progress.report_plan(plan, evaluate(self._problem, plan).cost)
-        return True
+        """Take the plan of *solution*; return whether it is feasible."""
+        return self._incumbent.take(timetable(self._whole.instance, self._whole.request, solution))
 
     def _finish(self, settling: Settling) -> None:
         """Make plans at the end: complete the schedules of the modules to schedules of all tasks."""
         if settling.value == inf or (self._parts.kept.all() and self._take(self._joined(settling))):
             return
-        if self._dropped or not self._closed():
+        if self._incumbent.broken or not self._incumbent.closed():
             self._complete(settling)
 
     def _complete(self, settling: Settling) -> None:
@@ -191,37 +184,8 @@ class Run:
             if self._progress.stopped or (self._limits.remaining <= 0 and self._progress.plan is not None):
                 break
 
-    def _closed(self) -> bool:
-        plan, bound = self._progress.cost, self._bound
-        return plan is not None and bound is not None and relative_gap(plan, bound.cost) <= self._limits.gap
-
-    def _none(self) -> Result:
-        """Return the result that there is no plan, since the modules alone have none."""
-        return self._result(clash(self._problem, self._limits, self._progress))
-
     def _result(self, infeasibility: Infeasibility | None = None) -> Result:
-        termination: Termination = "complete"
-        plan = None if infeasibility is not None else self._progress.plan
-        if infeasibility is not None:
-            termination = "infeasible"
-        elif self._progress.stopped:
-            termination = "interrupted"
-        elif self._closed():
-            termination = "gap"
-        elif self._limits.remaining <= 0:
-            termination = "time_limit"
-        if plan is None and self._dropped:
-            self._notes.setdefault(f"the last plan was dropped: {self._dropped}")
-        return Result(
-            termination=termination,
-            plan=plan,
-            bound=None if infeasibility is not None else self._bound,
-            evaluation=None if plan is None else evaluate(self._problem, plan),
-            method=self._name,
-            solver="cp-sat",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
-            infeasibility=infeasibility,
-            notes=tuple(self._notes),
-        )
+        incumbent = self._incumbent
+        if incumbent.plan is None and incumbent.broken:
+            incumbent.note(f"the last plan was dropped: {incumbent.broken}")
+        return incumbent.result(solver="cp-sat", infeasibility=infeasibility)
