@@ -16,7 +16,10 @@ from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, frozen
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem.problem import Device, Interconnect, Objective, Problem
+    from mtpp_dsl.problem.devices import Device
+    from mtpp_dsl.problem.interconnects import Interconnect
+    from mtpp_dsl.problem.objective import Objective
+    from mtpp_dsl.problem.problem import Problem
 
 __all__ = ["MOST_CHUNKS", "Batching", "batching", "check_batches", "menus"]
 

@@ -17,8 +17,9 @@ from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.errors import Refused
 
 if TYPE_CHECKING:
+    from mtpp_dsl.problem.devices import Device
     from mtpp_dsl.problem.graph import Graph
-    from mtpp_dsl.problem.problem import Device, Problem
+    from mtpp_dsl.problem.problem import Problem
 
 __all__ = ["DECISIONS", "CustomConstraint", "Cut", "Load", "On", "Option", "Statement"]
 

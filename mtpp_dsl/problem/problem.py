@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
 from types import MappingProxyType
-from typing import ClassVar, Literal, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,161 +25,21 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.batching import Batching, batching, check_batches
 from mtpp_dsl.problem.custom import CustomConstraint
+from mtpp_dsl.problem.devices import Device
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared
+from mtpp_dsl.problem.objective import Objective
 from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
 from mtpp_dsl.problem.transfers import Transfers, transfers
 from mtpp_dsl.problem.unread import unread
 
-__all__ = [
-    "Device",
-    "Host",
-    "Interconnect",
-    "Links",
-    "Objective",
-    "Origin",
-    "Problem",
-    "Shared",
-]
+__all__ = ["Origin", "Problem"]
 
 C = TypeVar("C", bound=Constraint)
 
 MEMORY_ROUNDING = 1e-9
 """Of a memory: what sums of sizes may be too large by their rounding."""
-
-
-@dataclass(frozen=True)
-class Device:
-    """One device.
-
-    Attributes:
-        name: unique, such as ``stage[0]``.
-        type: which of the graph's time tables it uses, where there is one of that name.
-        memory: its size (B, or abstract); None for unlimited or not given.
-        reserve: the part of the memory kept free for activations.
-        speed: divides the graph's ``work``; a factor, or FLOP/s when the work is in FLOP.
-        pays_io: False for a CPU beside host memory (``io = free``).
-        unsupported: kinds of node it cannot run.
-        group: the group of devices it is in, where the network between groups is slower; the node of a cluster.
-        fixed: the share of the time of one input that a batch takes whatever its size (0 to 1).
-        overhead: what every batch takes beside, whatever it consists of (time).
-    """
-
-    name: str
-    type: str = "accelerator"
-    memory: float | None = None
-    reserve: float = 0.0
-    speed: float = 1.0
-    pays_io: bool = True
-    unsupported: frozenset[str] = frozenset()
-    group: str | None = None
-    fixed: float = 0.0
-    overhead: float = 0.0
-
-    @property
-    def room(self) -> float:
-        """What the memory has beside the reserve, as their decimals say (4.1 less 0.1 is 4); ``inf`` without one."""
-        if self.memory is None:
-            return float("inf")
-        return max(float(Decimal(repr(float(self.memory))) - Decimal(repr(float(self.reserve)))), 0.0)
-
-
-@dataclass(frozen=True)
-class Shared:
-    """One channel to memory: a device pays ``output / bandwidth`` once per tensor and direction.
-
-    ``overflow``: parameters beyond the device's memory are streamed, at a cost (archer2024, eq. 2).
-    ``between``: the bandwidth for tensors that leave a group of devices, or enter it; None without groups.
-    """
-
-    bandwidth: float
-    overflow: bool = False
-    between: float | None = None
-    keyword: ClassVar[str] = "shared"
-
-
-@dataclass(frozen=True)
-class Host:
-    """As :class:`Shared`, but devices with ``io = free`` pay nothing, overflow included (tarnawski2020)."""
-
-    bandwidth: float
-    overflow: bool = False
-    between: float | None = None
-    keyword: ClassVar[str] = "host"
-
-
-@dataclass(frozen=True, eq=False)
-class Links(Picklable):
-    """Point to point: an edge from device d to e takes ``latency[d,e] + size/bandwidth[d,e]``.
-
-    Attributes:
-        bandwidth, latency: [devices, devices]; ``bandwidth[d, e] = 0`` means no link.
-        transfers: [m, devices, devices] explicit times, which then replace the formula; None otherwise.
-        routing: whether devices without a link of their own use the widest path over others (zhang2023, Fig. 3), or
-            "direct": cannot send each other anything (ghannane2023, 2.3).
-    """
-
-    bandwidth: Floats
-    latency: Floats
-    transfers: Floats | None = None
-    routing: Literal["widest", "direct"] = "widest"
-    keyword: ClassVar[str] = "links"
-
-
-Interconnect: TypeAlias = Shared | Host | Links
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What is optimised.
-
-    A plan's ``cost``, the minimised quantity behind every objective, is its bottleneck, the sum of the
-    bottlenecks of its two parts, or its makespan (in time); ``value`` turns a cost into what the user asked for.
-
-    With ``parts = "separate"`` the forward pass of a batch comes before its backward pass, as in GPipe's schedule, and
-    the cost is the largest forward load plus the largest backward load (tarnawski2020, 5.3).
-
-    Attributes:
-        name: what is optimised.
-        batch: the number of inputs of a batched throughput (ghannane2023, 3.2), which is ``batch / makespan``.
-        parts: whether both parts of a training graph count as one.
-        chunk: inputs that stay together throughout a batched plan; None for as many as the batch sizes allow.
-        transfer: whether what an edge carries takes the same time for every batch, as in ghannane2023, (3.3), or
-            grows with the inputs that both batches share.
-    """
-
-    name: Literal["bottleneck", "makespan", "throughput"]
-    batch: int | None = None
-    parts: Literal["together", "separate"] = "together"
-    chunk: int | None = None
-    transfer: Literal["per-batch", "per-input"] = "per-batch"
-
-    @property
-    def sense(self) -> Literal["minimize", "maximize"]:
-        """Whether a larger value is better."""
-        return "maximize" if self.name == "throughput" else "minimize"
-
-    @property
-    def quantity(self) -> Literal["bottleneck", "sum of bottlenecks", "makespan"]:
-        """The cost that is minimised."""
-        if self.name == "makespan" or self.batch is not None:
-            return "makespan"
-        return "bottleneck" if self.parts == "together" else "sum of bottlenecks"
-
-    def __str__(self) -> str:
-        batch = "" if self.batch is None else f" of a batch of {self.batch}"
-        parts = " (parts = separate)" if self.parts == "separate" else ""
-        return f"{self.sense} {self.name}{batch}{parts}"
-
-    def value(self, cost: float) -> float:
-        """Return the objective's value of a plan (or a bound) whose cost is *cost*."""
-        if self.name != "throughput":
-            return cost
-        return (self.batch or 1) / cost if cost > 0 else float("inf")
-
-    def unit(self, time_unit: str) -> str:
-        """Return the unit of the value: "s", "1/s" or ""."""
-        return f"1/{time_unit}" if self.name == "throughput" and time_unit else time_unit
 
 
 @dataclass(frozen=True)

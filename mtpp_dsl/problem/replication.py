@@ -12,7 +12,8 @@ from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.problem.graph import Floats, Graph
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem.problem import Device, Interconnect
+    from mtpp_dsl.problem.devices import Device
+    from mtpp_dsl.problem.interconnects import Interconnect
 
 __all__ = ["check_groups", "check_replicas", "synchronises"]
 

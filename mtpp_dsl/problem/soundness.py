@@ -14,7 +14,9 @@ from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.problem.graph import Floats, Graph, check_lines
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem.problem import Device, Host, Links, Objective, Shared
+    from mtpp_dsl.problem.devices import Device
+    from mtpp_dsl.problem.interconnects import Host, Links, Shared
+    from mtpp_dsl.problem.objective import Objective
 
 __all__ = ["LARGEST", "check_devices", "check_links", "check_magnitudes", "check_members", "settled_objective"]
 

@@ -11,7 +11,7 @@ from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem.problem import Links
+    from mtpp_dsl.problem.interconnects import Links
 
 __all__ = ["Transfers", "routed", "transfers"]
 

@@ -13,7 +13,9 @@ from mtpp_dsl.problem.batching import menus
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
 if TYPE_CHECKING:
-    from mtpp_dsl.problem.problem import Device, Interconnect, Objective
+    from mtpp_dsl.problem.devices import Device
+    from mtpp_dsl.problem.interconnects import Interconnect
+    from mtpp_dsl.problem.objective import Objective
 
 __all__ = ["unread"]
 
