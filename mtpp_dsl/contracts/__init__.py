@@ -3,6 +3,8 @@
 They import problems and plans. The public names are here; what is behind each is in the modules of this folder.
 """
 
+from mtpp_dsl.contracts.limits import Limits
+from mtpp_dsl.contracts.progress import Progress
 from mtpp_dsl.contracts.protocols import (
     GIVES,
     Availability,
@@ -16,10 +18,8 @@ from mtpp_dsl.contracts.protocols import (
     Generator,
     Gives,
     Installed,
-    Limits,
     Method,
     Outcome,
-    Progress,
     Reduction,
     Role,
     Strengthened,
