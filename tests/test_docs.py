@@ -43,6 +43,7 @@ from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMATS, GENERATORS
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.text.source import Source
 from tests.tools.picture import PICTURE, words
+from tests.tree import files
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -355,3 +356,17 @@ def test_methods_and_fields_are_described() -> None:
 def words_in_code(text: str) -> set[str]:
     """Return the words set as code on their own, hyphens and all."""
     return set(re.findall(r"(?<!`)`([a-z0-9]+(?:-[a-z0-9]+)*)`(?!`)", text))
+
+
+def test_floor_plan() -> None:
+    """CONTRIBUTING.md names every package, or the one around it with all that is in it, and none that is not there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`((?:mtpp_dsl|models|solvers|grammars)/[\w/]*)`", text))
+    there = {str(path.parent.relative_to(ROOT)) + "/" for path in files() if path.name == "__init__.py"}
+    assert told <= there
+    inner = {
+        "solvers/algorithms/slicing/",
+        "solvers/algorithms/windows/",
+        "solvers/schedule/state/",
+    }  # used, not sought
+    assert there - told <= inner | {"mtpp_dsl/", "solvers/"}
