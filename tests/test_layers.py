@@ -104,7 +104,6 @@ NOT_YET = {  # imports that the floor plan does not allow and that still have to
     ("solvers.partition.annealing", "solvers.partition.slicing"),
     ("solvers.partition.branching", "solvers.methods"),
     ("solvers.partition.ideals", "solvers.partition.slicing"),
-    ("solvers.schedule.search", "solvers.bounds.schedule"),
 }
 LIBRARIES = {"mtpp_dsl.base.lazy", "mtpp_dsl.solvers.backends.mip.lazy_highs"}
 CP_SAT = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "sample_model", "cpsat_worker")}

@@ -30,8 +30,8 @@ class Simple(Scoped, MethodBase):
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound, or the node that no device may take."""
         from mtpp_dsl.solvers.algorithms.least_load import least_load, nowhere
-        from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound
-        from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
+        from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
+        from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 
         if problem.objective.batch is not None:
             return batch_bound(problem, self.name, "none", limits, progress)
@@ -142,7 +142,7 @@ class CriticalPath(Scoped, MethodBase):
     node alone, but on the best choice for all nodes of the path. Nodes too late for a target on some device leave it.
 
     For the throughput of a batch it is the path of one input, or the work of all batches between two ends of paths; see
-    :mod:`mtpp_dsl.solvers.bounds.schedule.batch_bounds`.
+    :mod:`mtpp_dsl.solvers.algorithms.windows.batch_bounds`.
     """
 
     name = "critical-path"
@@ -152,8 +152,8 @@ class CriticalPath(Scoped, MethodBase):
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound; stopped early, the best so far."""
-        from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound
-        from mtpp_dsl.solvers.bounds.schedule.climbing import climb
+        from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
+        from mtpp_dsl.solvers.algorithms.windows.climbing import climb
 
         if problem.objective.batch is not None:
             return batch_bound(problem, self.name, "paths", limits, progress)

@@ -44,9 +44,10 @@ class BranchAndBound(Scoped, MethodBase):
         impossible = quick(problem)
         if impossible is not None:
             return Result("infeasible", method=self.name, seed=limits.seed, infeasibility=impossible)
+        from mtpp_dsl.solvers.bounds.schedule.interval import interval
         from mtpp_dsl.solvers.schedule.search.branch_and_bound_run import Run
 
-        return Run(problem, limits, progress).result()
+        return Run(problem, limits, progress, interval).result()
 
 
 class Ea(Scoped, MethodBase):

@@ -12,12 +12,12 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.module_rows import WANTED, Split, split
+from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool, availability, by
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
 from mtpp_dsl.solvers.bounds.modules.part_bounds import Asking
 from mtpp_dsl.solvers.bounds.modules.rounds import Best, Rounds, joined
 from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
-from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
 __all__ = ["bound", "split_bound"]

@@ -1,4 +1,4 @@
-"""Bounds on a makespan on links, and on that of a batch.
+"""Bounds on a makespan on links that take longer than those of :mod:`mtpp_dsl.solvers.algorithms.windows`.
 
 They import algorithms and the runtime.
 """

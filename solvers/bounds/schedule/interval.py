@@ -8,8 +8,8 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.bounds.schedule.climbing import Search, climb
-from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
+from mtpp_dsl.solvers.algorithms.windows.climbing import Search, climb
+from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 
 __all__ = ["interval"]
 

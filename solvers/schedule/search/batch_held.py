@@ -9,7 +9,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
-from mtpp_dsl.solvers.bounds.schedule.batch_bounds import batch_bound
+from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
 from mtpp_dsl.solvers.runtime import schedule_incumbent as holding
 from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, field_of
 from mtpp_dsl.views.batch_tasks import BatchInstance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.timing import timed
+from mtpp_dsl.solvers.algorithms.windows.shortest import share_of
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
-from mtpp_dsl.solvers.bounds.schedule.interval import interval
-from mtpp_dsl.solvers.bounds.schedule.shortest import share_of
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.solvers.schedule.search.sample_annealing import Schedules
 from mtpp_dsl.solvers.schedule.search.sample_held import Holding
@@ -34,17 +34,31 @@ WHY = "every schedule that ends earlier was excluded; ghannane2023, 3.1"
 
 
 class Run(Holding):
-    """One call: a bound, annealing, then the search of the tree for longer and longer."""
+    """One call: a bound, annealing, then the search of the tree for longer and longer.
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+    Args:
+        problem: a makespan on links.
+        limits: when to stop, and where to start.
+        progress: told of plans and bounds.
+        bound: returns a bound, or why there is no plan, in limits of its own.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        bound: Callable[[Problem, Limits, Progress], Result],
+    ) -> None:
         super().__init__(NAME, problem, limits, progress)
+        self._first_bound = bound
         self._bound: Bound | None = None
         self._proved_none: Infeasibility | None = None
 
     def result(self) -> Result:
         """Search until done or stopped."""
         self.begin()
-        found = interval(self._problem, self._part(), Aside(self._progress))
+        found = self._first_bound(self._problem, self._part(), Aside(self._progress))
         if found.infeasibility is not None:
             return replace(found, method=NAME)
         self._raise(found.bound)

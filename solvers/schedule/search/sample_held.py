@@ -8,7 +8,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import nowhere
-from mtpp_dsl.solvers.bounds.schedule.shortest import shortest
+from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 from mtpp_dsl.solvers.runtime import schedule_incumbent as holding
 from mtpp_dsl.solvers.schedule.search.sample_state import field_of, starts
 from mtpp_dsl.views.tasks import Instance

@@ -17,7 +17,7 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.bounds.schedule import batch_work
+from mtpp_dsl.solvers.algorithms.windows import batch_work
 from mtpp_dsl.solvers.proofs.batches import BatchProof
 from mtpp_dsl.views.batch_tasks import BatchInstance
 from tests.batch_problems import random_batches

@@ -9,9 +9,9 @@ from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.windows.batch_work import Work, most_work
+from mtpp_dsl.solvers.algorithms.windows.climbing import ROUNDING, Search, climb, no_way
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
-from mtpp_dsl.solvers.bounds.schedule.batch_work import Work, most_work
-from mtpp_dsl.solvers.bounds.schedule.climbing import ROUNDING, Search, climb, no_way
 from mtpp_dsl.views.batch_tasks import BatchInstance
 from mtpp_dsl.views.one_input import one_input
 
@@ -23,7 +23,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
 
     The longest path of one input, every node in its shortest batch (:mod:`mtpp_dsl.views.one_input`), and the
     share of the work of all batches, or of those in the middle, that some device must do
-    (:mod:`mtpp_dsl.solvers.bounds.schedule.batch_work`).
+    (:mod:`mtpp_dsl.solvers.algorithms.windows.batch_work`).
 
     Args:
         problem: a batched throughput.

@@ -10,8 +10,8 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.algorithms.windows.climbing import MARGIN, bound_of, no_way
 from mtpp_dsl.solvers.algorithms.windows.tighten import Refutation, Tightening
-from mtpp_dsl.solvers.bounds.schedule.climbing import MARGIN, bound_of, no_way
 
 __all__ = ["share_of", "shortest"]
 
