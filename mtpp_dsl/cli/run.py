@@ -1,4 +1,4 @@
-"""Running a command: errors become messages and exit codes."""
+"""Run a command: errors become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -7,30 +7,18 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from time import monotonic
 
+from mtpp_dsl.cli.ending import INTERRUPTED, begin
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import MtppError, SpecError, VerificationError
 from mtpp_dsl.text.visible import visible
 
-__all__ = ["INTERRUPTED", "NOTHING_FOUND", "PROVEN_INFEASIBLE", "elapsed", "run"]
-
-PROVEN_INFEASIBLE = 3
-NOTHING_FOUND = 4
-INTERRUPTED = 130
-
-_began = monotonic()
-
-
-def elapsed() -> float:
-    """Return the seconds since the command began: its imports and the reading of files count."""
-    return monotonic() - _began
+__all__ = ["run"]
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run ``mtpp`` with *arguments* and return the exit code."""
-    global _began
-    _began = monotonic()
+    begin()
     import typer
 
     from mtpp_dsl.cli.app import app

@@ -13,8 +13,8 @@ from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.base.files import read_json
 from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
+from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.progress import Watcher
-from mtpp_dsl.cli.run import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.cli.streams import UNWRITTEN
