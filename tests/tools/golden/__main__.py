@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,12 +146,15 @@ def key(task: Task) -> str:
     return f"{task.problem} {task.method}"
 
 
-def answers(runner: Runner, tasks: Sequence[Task]) -> dict[str, Answer]:
-    """Return what came of tasks; say on a terminal how many are done."""
+def answers(
+    runner: Runner, tasks: Sequence[Task], then: Callable[[Task, Answer], None] = lambda task, answer: None
+) -> dict[str, Answer]:
+    """Return what came of tasks, tell *then* of each, and say on a terminal how many are done."""
     found: dict[str, Answer] = {}
 
     def told(task: Task, answer: Answer) -> None:
         found[key(task)] = answer
+        then(task, answer)
         if sys.stderr.isatty():
             print(f"\r{len(found)}/{len(tasks)} {key(task):60}", end="", file=sys.stderr, flush=True)
 
@@ -159,6 +162,11 @@ def answers(runner: Runner, tasks: Sequence[Task]) -> dict[str, Answer]:
     if sys.stderr.isatty():
         print("\r" + 76 * " " + "\r", end="", file=sys.stderr)
     return found
+
+
+def by_clock(answer: Answer) -> bool:
+    """Return whether an answer on record depends on the clock, so that what is worse is tried again."""
+    return bool(answer.get("timed") or answer.get("steps"))
 
 
 def compare(runner: Runner, asked: argparse.Namespace) -> int:
@@ -177,17 +185,21 @@ def compare(runner: Runner, asked: argparse.Namespace) -> int:
             continue
         if not asked.quick or (answer.get("seconds", 9) < QUICK_SECONDS and not answer.get("timed")):
             tasks.append(Task(problem, method, TIMED if answer.get("timed") else SETTLED))
-    new = answers(runner, tasks)
+    wrong: set[str] = set()
+
+    def check(task: Task, answer: Answer) -> None:
+        if what := list(differences(old[key(task)], answer)):
+            wrong.add(key(task))
+            print(f"{key(task)}: {'; '.join(what)}", flush=True)
+
+    new = answers(runner, tasks, lambda task, answer: None if by_clock(old[key(task)]) else check(task, answer))
     again = [
         Task(task.problem, task.method, 4 * TIMED if task.limit == TIMED else task.limit)
         for task in tasks
-        if (task.limit == TIMED or task.method == "auto") and any(differences(old[key(task)], new[key(task)]))
+        if by_clock(old[key(task)]) and any(differences(old[key(task)], new[key(task)]))
     ]
     runner.jobs = 1
-    new |= answers(runner, again)
-    wrong = {name: what for name, answer in new.items() if (what := list(differences(old[name], answer)))}
-    for name, what in sorted(wrong.items()):
-        print(f"{name}: {'; '.join(what)}")
+    new |= answers(runner, again, check)
     texts = {(old[name].get("text"), answer.get("text")) for name, answer in new.items() if name not in wrong}
     texts = {(was, now) for was, now in texts if was != now}
     if asked.texts:
