@@ -39,7 +39,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "slicegraph": {"orders": 10},
 }
 """What makes methods that would search for long end by themselves."""
-TRIED, LONG, SETTLED, TIMED = 4.0, 2.5, 40.0, 1.0
+TRIED, LONG, SETTLED, TIMED = 4.0, 2.5, 200.0, 1.0
 """Seconds: the limit of the first pass; from which a run is one for the clock; the limits of others, and of those."""
 MOST_TIMED = 3
 """Of a method other than ``auto``, runs that the clock ends are recorded on so many problems."""
@@ -164,9 +164,9 @@ def answers(
     return found
 
 
-def by_clock(answer: Answer) -> bool:
-    """Return whether an answer on record depends on the clock, so that what is worse is tried again."""
-    return bool(answer.get("timed") or answer.get("steps"))
+def by_clock(old: Answer, new: Answer) -> bool:
+    """Return whether an answer depends on the clock, so that what differs is tried again: code may be compiled now."""
+    return bool(old.get("timed") or old.get("steps") or new.get("termination") == "time_limit")
 
 
 def compare(runner: Runner, asked: argparse.Namespace) -> int:
@@ -187,16 +187,18 @@ def compare(runner: Runner, asked: argparse.Namespace) -> int:
             tasks.append(Task(problem, method, TIMED if answer.get("timed") else SETTLED))
     wrong: set[str] = set()
 
-    def check(task: Task, answer: Answer) -> None:
+    def check(task: Task, answer: Answer, final: bool = True) -> None:
+        if not final and by_clock(old[key(task)], answer):
+            return
         if what := list(differences(old[key(task)], answer)):
             wrong.add(key(task))
             print(f"{key(task)}: {'; '.join(what)}", flush=True)
 
-    new = answers(runner, tasks, lambda task, answer: None if by_clock(old[key(task)]) else check(task, answer))
+    new = answers(runner, tasks, lambda task, answer: check(task, answer, final=False))
     again = [
         Task(task.problem, task.method, 4 * TIMED if task.limit == TIMED else task.limit)
         for task in tasks
-        if by_clock(old[key(task)]) and any(differences(old[key(task)], new[key(task)]))
+        if by_clock(old[key(task)], new[key(task)]) and any(differences(old[key(task)], new[key(task)]))
     ]
     runner.jobs = 1
     new |= answers(runner, again, check)
