@@ -1,4 +1,4 @@
-"""The exact programme as printed and strengthened, and the superblock bounds, on graphs like those of the paper.
+"""The exact programme as published and strengthened, and the superblock bounds, on graphs like those of the paper.
 
 Each gets the same plan to start from and as a cut-off, one thread and the same time. ``LP`` is the linear relaxation,
 ``bound`` what the solver has proved at the end, both over the best cost seen; ``nodes`` are those of its search tree.

@@ -35,7 +35,7 @@ METHODS = {
     "EA": ["--method", "ea"],
     "SA": ["--method", "annealing"],
     "MILP": ["--method", "{model}", "--solver", "highs"],
-    "MILP as printed": ["--method", "{model}-printed", "--solver", "highs"],
+    "MILP as published": ["--method", "{model}-printed", "--solver", "highs"],
     "CP-SAT": ["--method", "{model}", "--solver", "cp-sat"],
     "SPLIT": ["--method", "milp-split"],
     "bound": ["--method", "split-bound"],
@@ -103,7 +103,7 @@ def rows(options: argparse.Namespace) -> list[tuple[str, int, int, bool, list[st
         case "latency":
             return [(name, 10, 10, False, everything) for name in networks]
         case "throughput":
-            return [(name, 10, 10, True, [*everything, "MILP as printed"]) for name in networks]
+            return [(name, 10, 10, True, [*everything, "MILP as published"]) for name in networks]
         case "speed":
             kinds = [name for name in ("sd, 2-ch", "wd, 2-ch") if name in networks]
             return [

@@ -47,9 +47,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
         "moirai": "mtpp_dsl.models.formulations.moirai:Moirai",
-        "moirai-printed": "mtpp_dsl.models.formulations.moirai_as_published:MoiraiPrinted",
+        "moirai-printed": "mtpp_dsl.models.formulations.moirai_as_published:MoiraiAsPublished",
         "batched": "mtpp_dsl.models.formulations.batched:Batched",
-        "batched-printed": "mtpp_dsl.models.formulations.batched_as_published:BatchedPrinted",
+        "batched-printed": "mtpp_dsl.models.formulations.batched_as_published:BatchedAsPublished",
     },
     METHODS: {
         "auto": "mtpp_dsl.solvers.methods.auto.auto:Auto",

@@ -12,10 +12,10 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
-__all__ = ["printed_barrier", "printed_sizes", "printed_turns", "takes_of"]
+__all__ = ["published_barrier", "published_sizes", "published_turns", "takes_of"]
 
 
-def printed_sizes(model: Any, takes: Floats, on: On) -> None:
+def published_sizes(model: Any, takes: Floats, on: On) -> None:
     """Add of how many chunks batches are, ``b``, and that they make up the whole: eq. 3.4 to 3.6.
 
     Formula: ``sum_u sum_p p b[i,u,p] = L``; with ``g = sum_l x[i,u,l] - p``, M = 2L + 2, M' = 10 M and a binary
@@ -59,7 +59,7 @@ def takes_of(model: Any, takes: Floats, i: int, d: int) -> Any:
     return sum(float(takes[i, d, p]) * model.b[i, d, p] for p in sizes.tolist())
 
 
-def printed_barrier(model: Any, graph: Graph, takes: Floats, carry: Floats, on: On) -> None:
+def published_barrier(model: Any, graph: Graph, takes: Floats, carry: Floats, on: On) -> None:
     """Add starts ``s``, the makespan ``C``, the objective, and precedence with its barrier: eq. 3.2 and 3.3.
 
     Formula: ``s[i,u] + dur[i,u] <= C``; ``s[i,u] + dur[i,u] + carry[e,u,v] (x[j,v,l] + x[i,u,l] - 1) <= s[j,v]`` for
@@ -68,7 +68,7 @@ def printed_barrier(model: Any, graph: Graph, takes: Floats, carry: Floats, on: 
     A restriction: whatever l the batch of i on u has, that of j on v waits for it.
 
     Args:
-        model: as :func:`printed_sizes` leaves it.
+        model: as :func:`published_sizes` leaves it.
         graph: n nodes.
         takes: of batches.
         carry: [m, k, k] of edges, ``inf`` where no link joins two devices.
@@ -94,7 +94,7 @@ def printed_barrier(model: Any, graph: Graph, takes: Floats, carry: Floats, on: 
     model.objective = pyo.Objective(expr=model.C)
 
 
-def printed_turns(model: Any, takes: Floats, after: Bools, most: float) -> None:
+def published_turns(model: Any, takes: Floats, after: Bools, most: float) -> None:
     """Add that batches on one device take turns: eq. 3.8, for the pairs that the barrier does not order.
 
     Formula: with a binary ``first`` and H = *most*: ``s[i,u] + dur[i,u] - s[j,u] <= H (1 - first) + H (2 - b_i - b_j)``

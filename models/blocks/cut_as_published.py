@@ -12,10 +12,10 @@ from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut, indicators
 
-__all__ = ["printed_cut"]
+__all__ = ["published_cut"]
 
 
-def printed_cut(
+def published_cut(
     model: Any,
     on: On,
     parts: Sequence[int],

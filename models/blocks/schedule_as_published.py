@@ -13,13 +13,13 @@ from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
 
-__all__ = ["BIG", "printed_congestion", "printed_overlap", "printed_times", "printed_transfers"]
+__all__ = ["BIG", "published_congestion", "published_overlap", "published_times", "published_transfers"]
 
 BIG = 1e5
 """M^s, M^l and M^r of the published programme."""
 
 
-def printed_times(model: Any, graph: Graph, time: Floats, after: Bools, on: On) -> None:
+def published_times(model: Any, graph: Graph, time: Floats, after: Bools, on: On) -> None:
     """Add starts ``S`` and completions ``C`` of nodes and links, the makespan and the objective: eq. 4, 4a and 4b.
 
     Formula: ``C_i <= S_j`` for all direct and indirect successors j of i in the graph whose links are nodes too;
@@ -62,7 +62,7 @@ def _successors(graph: Graph, after: Bools) -> Iterator[tuple[int, int]]:
         yield from ((n + e, n + g) for g, (w, _) in enumerate(ends) if reach[v, w])
 
 
-def printed_overlap(model: Any, time: Floats, after: Bools, on: On) -> None:
+def published_overlap(model: Any, time: Floats, after: Bools, on: On) -> None:
     """Add that nodes of one device do not overlap: eq. 6, with a binary for each pair without precedence.
 
     A node that takes no time on a device is left out there: it is in nobody's way, and the rows would forbid it to run
@@ -90,7 +90,7 @@ def printed_overlap(model: Any, time: Floats, after: Bools, on: On) -> None:
     )
 
 
-def printed_transfers(model: Any, graph: Graph, carry: Floats, on: On) -> None:
+def published_transfers(model: Any, graph: Graph, carry: Floats, on: On) -> None:
     """Add the links, eq. 7: ``z`` whether one is used, ``u`` between which devices; missing ways are fixed to 0."""
     n, k = graph.n, len(model.D)
     pairs = [(a, b) for a in range(k) for b in range(k) if a != b]
@@ -123,11 +123,11 @@ def printed_transfers(model: Any, graph: Graph, carry: Floats, on: On) -> None:
     )
 
 
-def printed_congestion(model: Any, graph: Graph, timed: Sequence[int], after: Bools, on: On) -> None:
+def published_congestion(model: Any, graph: Graph, timed: Sequence[int], after: Bools, on: On) -> None:
     """Add that transfers which leave one device, or reach one, do not overlap: eq. 8.
 
     Args:
-        model: with the rows of :func:`printed_transfers`.
+        model: with the rows of :func:`published_transfers`.
         graph: the graph.
         timed: the links that take time wherever they go; the others are in nobody's way.
         after: [n, n] whether a path leads from one node to another.

@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.contracts import FormulationBase, Role, Scoped
 from mtpp_dsl.models.blocks import assignment
-from mtpp_dsl.models.blocks.batches_as_published import printed_barrier, printed_sizes, printed_turns
+from mtpp_dsl.models.blocks.batches_as_published import published_barrier, published_sizes, published_turns
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.custom import offer_chunks
 from mtpp_dsl.models.blocks.memory import memory
@@ -27,10 +27,10 @@ from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.views.hypergraph import hypergraph
 from mtpp_dsl.views.symmetry import Measure, ordered
 
-__all__ = ["BatchedPrinted"]
+__all__ = ["BatchedAsPublished"]
 
 
-class BatchedPrinted(Scoped, FormulationBase):
+class BatchedAsPublished(Scoped, FormulationBase):
     """Equations 3.1 to 3.8 with their large constants, over chunks in place of inputs.
 
     (3.3) is a barrier: a batch waits for all batches of what its node reads, also for those whose inputs it does not
@@ -48,7 +48,7 @@ class BatchedPrinted(Scoped, FormulationBase):
     scopes = (SCOPE,)
 
     def beyond(self, problem: Problem) -> str | None:
-        """Return why the printed rows do not hold of the problem, or the model would be too large, or None."""
+        """Return why the published rows do not hold of the problem, or the model would be too large, or None."""
         if problem.batching.per_input:
             return "transfers grow with the inputs they carry (transfer = per-input), and in (3.3) they do not"
         return too_large(self.name, problem)
@@ -69,11 +69,11 @@ class BatchedPrinted(Scoped, FormulationBase):
         may = np.isfinite(takes[:, :, 1:]).any(axis=2)
         on = assignment.assigned(model, np.tile(may, (chunks, 1)))
         model.symmetric = keeps_symmetry(self)
-        printed_sizes(model, takes, on)
+        published_sizes(model, takes, on)
         offer_chunks(model, problem, range(n), lambda v, d, c: on(v + c * n, d), model.b)
-        printed_barrier(model, graph, takes, carry, on)
+        published_barrier(model, graph, takes, carry, on)
         after = reach(n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
-        printed_turns(model, takes, after, scale.most)
+        published_turns(model, takes, after, scale.most)
         self._constrain(model, problem, takes, on)
         return model
 

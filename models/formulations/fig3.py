@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.models.blocks.assignment import On
-from mtpp_dsl.models.blocks.cut_as_published import printed_cut
+from mtpp_dsl.models.blocks.cut_as_published import published_cut
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.tensor_cut import Cut
 from mtpp_dsl.models.formulations.derived import keeps_symmetry
@@ -28,7 +28,7 @@ class Fig3(Exact):
     scopes = (replace(Exact.scopes[0], interconnects=("shared",), needs=(Acyclic,), backward=False),)
 
     def _cut(self, model: Any, on: On, exact: Sequence[int], paying: Sequence[int], split: Split | None) -> Cut:
-        return printed_cut(model, on, range(len(model.D)), exact, paying, split)
+        return published_cut(model, on, range(len(model.D)), exact, paying, split)
 
     def below(self, cost: float) -> Self:
         """Return the formulation as it is: of a plan's cost it makes nothing."""

@@ -15,10 +15,10 @@ from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.schedule_as_published import (
     BIG,
-    printed_congestion,
-    printed_overlap,
-    printed_times,
-    printed_transfers,
+    published_congestion,
+    published_overlap,
+    published_times,
+    published_transfers,
 )
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
 from mtpp_dsl.models.extract.retiming import Solution, retimed
@@ -32,12 +32,12 @@ from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.views.symmetry import ordered
 
-__all__ = ["MoiraiPrinted"]
+__all__ = ["MoiraiAsPublished"]
 
 KEPT = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
 
 
-class MoiraiPrinted(Scoped, FormulationBase):
+class MoiraiAsPublished(Scoped, FormulationBase):
     """Equations 4 to 8 with M = 1e5, in the problem's own unit, and (4a) over all successors.
 
     Three things are added: links that are missing, colocated nodes and pins are fixed variables or rows; and what takes
@@ -53,13 +53,13 @@ class MoiraiPrinted(Scoped, FormulationBase):
     scopes = (Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT),)
 
     def beyond(self, problem: Problem) -> str | None:
-        """Return why the model would be too large, or the printed rows do not hold of the problem, or None."""
+        """Return why the model would be too large, or the published rows do not hold of the problem, or None."""
         reason = too_many_pairs(self.name, problem)
         if reason is not None:
             return reason
         longest = horizon(problem)
         if longest > BIG:
-            return f"schedules may be as long as {longest:.6g}, and the rows as printed hold up to M = {BIG:g} only"
+            return f"schedules may be as long as {longest:.6g}, and the rows as published hold up to M = {BIG:g} only"
         if any(problem.of(ExclusiveLinks)) and _mixed(problem).any():
             return "a transfer takes time between some devices and none between others, which (8) cannot tell apart"
         return None
@@ -75,12 +75,12 @@ class MoiraiPrinted(Scoped, FormulationBase):
         model.symmetric = keeps_symmetry(self)
         time = np.where(problem.allowed, problem.time, np.inf)
         after = reach(graph.n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
-        printed_times(model, graph, time, after, on)
-        printed_overlap(model, time, after, on)
-        printed_transfers(model, graph, carries(problem, np.arange(graph.n)), on)
+        published_times(model, graph, time, after, on)
+        published_overlap(model, time, after, on)
+        published_transfers(model, graph, carries(problem, np.arange(graph.n)), on)
         if any(problem.of(ExclusiveLinks)):
             timed = np.flatnonzero(_between(problem).max(axis=1, initial=0.0) > 0).tolist()
-            printed_congestion(model, graph, timed, after, on)
+            published_congestion(model, graph, timed, after, on)
         memory(model, problem, graph.memory, on)
         separate(model, problem, list(range(graph.n)), on)
         if model.symmetric:

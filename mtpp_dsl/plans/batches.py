@@ -200,7 +200,7 @@ def timed(problem: Problem, device: Ints, priority: Floats, *, barrier: bool = F
         device: [n, chunks] or [n, inputs] where every chunk of every node runs.
         priority: [n, devices] of the batches on one device, which are shared neither by two of one device nor in
             conflict with precedence: a batch that needs another one's output has the larger number, wherever they run.
-        barrier: whether batches wait for all batches of what their nodes read, as in ghannane2023, (3.3) as printed.
+        barrier: whether batches wait for all batches of what their nodes read, as in ghannane2023, (3.3) as published.
 
     Raises:
         UsageError: a batch that its device does not support, inputs that no link can carry, or an order against

@@ -76,7 +76,7 @@ class BatchScheduling:
     def __init__(self, name: str, *, barrier: bool = False) -> None:
         self.name, self._barrier = name, barrier
         self.gives: Gives = "plan" if barrier else "plan and bound"
-        rule = ", behind barriers as printed" if barrier else ""
+        rule = ", behind barriers as published" if barrier else ""
         self.summary = f"batches as optional intervals{rule}, by CP-SAT"
 
     def accepts(self, problem: Problem) -> str | None:

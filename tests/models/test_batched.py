@@ -1,4 +1,4 @@
-"""The programmes of batches, corrected and as printed: optima by trying everything, windows, starts, symmetry."""
+"""The programmes of batches, corrected and as published: optima by trying everything, windows, starts, symmetry."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, ExclusiveLinks, Memory, PinChunks
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.models.formulations.batched import Batched
-from mtpp_dsl.models.formulations.batched_as_published import BatchedPrinted
+from mtpp_dsl.models.formulations.batched_as_published import BatchedAsPublished
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.models.formulations.moirai_as_published import MoiraiPrinted
+from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plugins.samples import small
@@ -54,11 +54,11 @@ def check(problem: Problem, result: Result, best: float | None) -> None:
 
 
 def test_reference_cases(data: Path) -> None:
-    """Law: both optima of every reference instance; the printed rule's is no bound, and none is given."""
+    """Law: both optima of every reference instance; the published rule's is no bound, and none is given."""
     for name, case in cases(data).items():
         problem = built(case)
         check(problem, solve(problem), case["opt_corrected"])
-        printed = solve(problem, BatchedPrinted())
+        printed = solve(problem, BatchedAsPublished())
         assert printed.bound is None, name
         if case["opt_printed"] is None:
             assert printed.plan is None, name
@@ -68,15 +68,15 @@ def test_reference_cases(data: Path) -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
 def test_the_programmes_find_the_optima(unit: float) -> None:
-    """Law: plan and bound are the optimum found by trying everything; as printed, the optimum of the barrier."""
+    """Law: plan and bound are the optimum found by trying everything; as published, the optimum of the barrier."""
     for seed in range(20):
         problem = random_batches(seed + round(np.log10(unit)) * 100 + 1000, unit=unit)
         best = optimum(problem)
         check(problem, solve(problem), best)
-        if BatchedPrinted().accepts(problem) is not None:
+        if BatchedAsPublished().accepts(problem) is not None:
             assert problem.batching.per_input
             continue
-        barrier, printed = barrier_optimum(problem), solve(problem, BatchedPrinted())
+        barrier, printed = barrier_optimum(problem), solve(problem, BatchedAsPublished())
         assert printed.bound is None
         if barrier is None or best is None:
             assert printed.plan is None
@@ -160,11 +160,11 @@ def test_symmetry_of_a_makespan(by: Any) -> None:
     asked = plain.with_constraints([BreakSymmetry(by=by)])
     assert len(rankings(asked)) == 3
     check(asked, solve(asked, Moirai()), optimum(plain))
-    check(asked, solve(asked, MoiraiPrinted()), optimum(plain))
+    check(asked, solve(asked, MoiraiAsPublished()), optimum(plain))
 
 
-@pytest.mark.parametrize("formulation", [Batched(), BatchedPrinted()])
-def test_of_nothing_the_makespan_is_nothing(formulation: Batched | BatchedPrinted) -> None:
+@pytest.mark.parametrize("formulation", [Batched(), BatchedAsPublished()])
+def test_of_nothing_the_makespan_is_nothing(formulation: Batched | BatchedAsPublished) -> None:
     """Law: a graph without nodes has a model, and the empty plan."""
     links = Links(np.ones((2, 2)), np.zeros((2, 2)))
     problem = Problem.create(Graph.create([], []), [Device("a"), Device("b")], links, Objective("throughput", batch=4))
@@ -201,7 +201,7 @@ def test_pins_that_clash() -> None:
     places = [PinChunks(nodes=(0,), places=(0, 1)), PinChunks(nodes=(0,), places=(1, 1))]
     clash = problem.with_constraints(places)
     assert solve(clash).status == "infeasible"
-    assert solve(clash, BatchedPrinted()).plan is None
+    assert solve(clash, BatchedAsPublished()).plan is None
 
 
 def test_a_device_without_sizes_runs_nothing() -> None:
@@ -231,5 +231,5 @@ def test_every_solver(name: str) -> None:
         best = optimum(problem)
         assert best is not None
         check(problem, solve(problem, solver=name), best)
-        if BatchedPrinted().accepts(problem) is None:
-            assert (solve(problem, BatchedPrinted(), solver=name).cost or 0) >= best * (1 - 1e-9)
+        if BatchedAsPublished().accepts(problem) is None:
+            assert (solve(problem, BatchedAsPublished(), solver=name).cost or 0) >= best * (1 - 1e-9)

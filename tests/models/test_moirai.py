@@ -1,4 +1,4 @@
-"""Moirai's programme, derived and as printed: optima by trying everything, windows, labelled constraints, numbers."""
+"""Moirai's programme, derived and as published: optima by trying everything, windows, labelled constraints, numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats import read
 from mtpp_dsl.models.extract.earliest import Order, earliest
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.models.formulations.moirai_as_published import MoiraiPrinted
+from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -46,7 +46,7 @@ from tests.strategies import link_problems
 MAKESPAN = Objective("makespan")
 
 
-def solve(problem: Problem, formulation: Moirai | MoiraiPrinted | None = None, **limits: Any) -> Result:
+def solve(problem: Problem, formulation: Moirai | MoiraiAsPublished | None = None, **limits: Any) -> Result:
     return MipMethod(formulation or Moirai()).solve(
         problem, Limits(**{"time": 30.0, "threads": 1, **limits}), Progress()
     )
@@ -112,16 +112,16 @@ def test_units_do_not_matter(problem: Problem, unit: float) -> None:
 @settings(max_examples=40)
 @given(link_problems(most=4, most_devices=2))
 def test_the_printed_programme_finds_the_optimum(problem: Problem) -> None:
-    """Law: as printed or derived, the optimum is one, where the printed rows hold."""
-    if MoiraiPrinted().accepts(problem) is None:
-        check(problem, solve(problem, MoiraiPrinted()), optimum(problem))
+    """Law: as published or derived, the optimum is one, where the published rows hold."""
+    if MoiraiAsPublished().accepts(problem) is None:
+        check(problem, solve(problem, MoiraiAsPublished()), optimum(problem))
 
 
 def test_the_start_completes_to_its_cost() -> None:
     """Law: the binaries set from a plan leave a solution that costs what the plan does, before any search."""
     problem = fork(ExclusiveLinks())
     for number, plan in enumerate(plans(problem)):
-        for formulation in (Moirai(evaluate(problem, plan).cost), MoiraiPrinted()):
+        for formulation in (Moirai(evaluate(problem, plan).cost), MoiraiAsPublished()):
             if formulation.accepts(problem) is not None or number % 5:
                 continue
             model = formulation.build(problem)
@@ -229,10 +229,10 @@ def test_rows_without_a_horizon_are_refused(constraint: Linear, word: str) -> No
 
 
 def test_the_printed_constant_is_refused_where_it_is_too_small() -> None:
-    """Law: where schedules may be longer than M = 1e5, the printed rows would cut them off: refused."""
+    """Law: where schedules may be longer than M = 1e5, the published rows would cut them off: refused."""
     graph = Graph.create("ab", [], work=6e4)
     problem = Problem.create(graph, [Device("d0")], Links(np.ones((1, 1)), np.zeros((1, 1))), MAKESPAN)
-    assert "M = 100000" in (MoiraiPrinted().accepts(problem) or "")
+    assert "M = 100000" in (MoiraiAsPublished().accepts(problem) or "")
     assert Moirai().accepts(problem) is None
 
 

@@ -48,7 +48,7 @@ def test_times_by_hand() -> None:
     plan = halves(problem)
     assert plan.batches is not None
     assert plan.batches.start.tolist() == [[0, 0], [2, 6]]
-    assert plan.batches.end.tolist() == [[2, 6], [8, 8]]  # the rule as printed would let b wait for all of a: 9
+    assert plan.batches.end.tolist() == [[2, 6], [8, 8]]  # the rule as published would let b wait for all of a: 9
     assert verify(problem, plan) == []
     evaluation = evaluate(problem, plan)
     assert (evaluation.cost, cost_of(problem, plan), problem.objective.value(8.0)) == (8, 8, 0.5)

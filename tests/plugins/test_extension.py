@@ -14,12 +14,12 @@ from mtpp_dsl.constraints import Acyclic, Pin
 from mtpp_dsl.contracts import Limits, Progress, Strengthened, formulation_traits, method_traits
 from mtpp_dsl.errors import PluginError, Refused, UsageError
 from mtpp_dsl.models.formulations.batched import Batched
-from mtpp_dsl.models.formulations.batched_as_published import BatchedPrinted
+from mtpp_dsl.models.formulations.batched_as_published import BatchedAsPublished
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.models.formulations.fig3 import Fig3
 from mtpp_dsl.models.formulations.latency import Latency
 from mtpp_dsl.models.formulations.moirai import Moirai
-from mtpp_dsl.models.formulations.moirai_as_published import MoiraiPrinted
+from mtpp_dsl.models.formulations.moirai_as_published import MoiraiAsPublished
 from mtpp_dsl.models.relaxations.guess import Guess
 from mtpp_dsl.models.relaxations.superblock import Superblock
 from mtpp_dsl.plans.evaluation import evaluate
@@ -63,11 +63,11 @@ CASES: list[tuple[type, str, int]] = [
     *((Exact, name, 2) for name in ("diamond", "chain", "memory", "overflow", "host", "training", "separate parts")),
     *((Exact, name, 3) for name in ("anything goes", "few", "unsupported", "convex", "dear tensors", "one node")),
     *((Moirai, name, 3) for name in ("makespan", "exclusive links", "unequal devices", "makespan together")),
-    *((MoiraiPrinted, name, 3) for name in ("makespan", "makespan together")),
+    *((MoiraiAsPublished, name, 3) for name in ("makespan", "makespan together")),
     *((Latency, name, 2) for name in ("latency", "latency by pieces")),
     (Latency, "latency on shared", 3),
     *((Batched, name, 5) for name in ("batch throughput", "batches of chunks", "batches together", "measured batches")),
-    (BatchedPrinted, "batch throughput", 5),
+    (BatchedAsPublished, "batch throughput", 5),
 ]
 
 

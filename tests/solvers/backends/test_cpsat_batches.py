@@ -116,7 +116,7 @@ def barred(problem: Problem, plan: Plan) -> bool:
 
 
 def test_reference_cases(cpsat: Engine, data: Path) -> None:
-    """Every case has its two optima: of the corrected rule, and of the rule as printed, behind barriers."""
+    """Every case has its two optima: of the corrected rule, and of the rule as published, behind barriers."""
     for name, case in cases(data).items():
         problem = built(case)
         for barrier, best in ((False, case["opt_corrected"]), (True, case["opt_printed"])):

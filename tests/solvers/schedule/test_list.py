@@ -119,7 +119,7 @@ def test_a_plan_if_there_is_one(problem: Problem) -> None:
     [(TOPCUOGLU, Heft, 80), (TOPCUOGLU, Cpop, 86), (ARABNEJAD, Heft, 133), (ARABNEJAD, Peft, 122)],
 )
 def test_published_examples(problem: Problem, scheduler: type[ListScheduler], makespan: float) -> None:
-    """The examples of topcuoglu2002 (Fig. 2 and 3) and arabnejad2014 (Fig. 1 and 2) come out as printed."""
+    """The examples of topcuoglu2002 (Fig. 2 and 3) and arabnejad2014 (Fig. 1 and 2) come out as published."""
     assert solved(scheduler, problem).cost == makespan
 
 
