@@ -19,8 +19,8 @@ from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.genetic import Brkga, Random
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 
 MODELS, READINGS = ("er", "ba", "ws", "sbm"), ("literal", "own-memory")
 

@@ -31,7 +31,7 @@ from mtpp_dsl.errors import SolverError
 from mtpp_dsl.formats.msr import Msr
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.partition.classical.dpl import Dpl
+from mtpp_dsl.solvers.methods.classical import Dpl
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "dnn-partitioning"
 SECONDS = 60.0

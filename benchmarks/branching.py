@@ -16,8 +16,7 @@ from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.solvers.partition.branching.branching import Branching
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
+from mtpp_dsl.solvers.methods.partition import Branching, Ideals
 
 METHODS: dict[str, type[Branching] | type[Ideals]] = {"branching": Branching, "ideals": Ideals}
 

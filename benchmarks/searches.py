@@ -29,9 +29,8 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
-from mtpp_dsl.solvers.partition.genetic.arrangement import Mla, MlaWeighted
-from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.genetic import Brkga, Mla, MlaWeighted, Random
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 
 DEVICES = (2, 4, 8, 16, 32, 64)
 MODELS, READINGS = ("er", "ba", "ws", "sbm"), ("literal", "own-memory")

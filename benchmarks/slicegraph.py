@@ -28,7 +28,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.views.device_types import device_types
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

@@ -10,7 +10,10 @@ from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints, frozen
 from mtpp_dsl.problem.replication import synchronises
 
-__all__ = ["DeviceTypes", "device_types", "fits"]
+__all__ = ["DeviceTypes", "device_types", "fits", "too_many_states"]
+
+MOST_STATES = 2_000
+"""How many ways to have used some devices of each kind a dynamic programme goes through."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +88,15 @@ def fits(problem: Problem, assignment: Ints) -> bool:
     used = np.bincount(assignment, weights=problem.graph.memory, minlength=problem.k)
     allowed = problem.allowed[np.arange(problem.graph.n), assignment]
     return bool(allowed.all() and (used <= types.memory[types.of]).all())
+
+
+def too_many_states(name: str, problem: Problem) -> str | None:
+    """Return why method *name*, which goes through the numbers of used devices of each kind, refuses, or None."""
+    kinds = device_types(problem).members
+    states = np.prod([len(members) + 1.0 for members in kinds])
+    if states <= MOST_STATES:
+        return None
+    return (
+        f"there are {len(kinds)} kinds of devices, and {states:,.0f} ways to have used some of each; "
+        f"{name} goes through at most {MOST_STATES:,}"
+    )

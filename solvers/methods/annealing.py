@@ -6,12 +6,15 @@ from mtpp_dsl.constraints import Acyclic, Contiguous
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE
 
 __all__ = ["Annealing"]
 
 PATIENCE = 10
 MOVES = 200
+BYTES, FEW_BYTES, FEW_ORDERS = 2e8, 2e7, 10
+"""What the ideals may take that splits start from, and with an order of the devices, where few orders are sliced."""
 
 
 class Annealing(Scoped, MethodBase):
@@ -63,8 +66,19 @@ class Annealing(Scoped, MethodBase):
             return BatchSchedules(problem, limits, progress, self.patience, self.moves).result()
         if problem.objective.quantity == "makespan":
             return Schedules(problem, limits, progress, self.patience, self.moves).result()
-        run = OrderedRun if problem.acyclic else Run
-        return run(problem, limits, progress, self.patience, self.moves).result()
+        if problem.acyclic:
+            return OrderedRun(
+                problem,
+                limits,
+                progress,
+                self.patience,
+                self.moves,
+                ideals=Ideals(FEW_BYTES),
+                slices=SliceGraph(orders=FEW_ORDERS, starts=0),
+            ).result()
+        return Run(
+            problem, limits, progress, self.patience, self.moves, ideals=Ideals(BYTES), slices=SliceGraph()
+        ).result()
 
 
 def _implied(contiguous: Contiguous, problem: Problem) -> bool:

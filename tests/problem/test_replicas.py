@@ -27,7 +27,7 @@ from mtpp_dsl.report.json import result_to_json
 from mtpp_dsl.solvers.algorithms.ideals.lattice import GROW, MEASURE
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
+from mtpp_dsl.solvers.methods.partition import Ideals
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import check, solve
 from tests.strategies import mixed_graph

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.solvers.methods.annealing import Annealing
@@ -12,10 +13,9 @@ from mtpp_dsl.solvers.methods.auto.lanes import lanes
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
+from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
+from mtpp_dsl.solvers.methods.shared_scopes import SLICES
 from mtpp_dsl.solvers.methods.single_device import SingleDevice
-from mtpp_dsl.solvers.partition.branching.branching import Branching
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
-from mtpp_dsl.solvers.partition.slicing.slicegraph import HONOURS, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, attempt, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solvers.runtime.reduced import identity
@@ -142,7 +142,9 @@ class Run(Sized):
         if self.closed:
             return
         problem = self.reduced.problem
-        relaxed = self.together.with_constraints([c for c in problem.constraints if isinstance(c, HONOURS)])
+        relaxed = self.together.with_constraints(
+            [c for c in problem.constraints if type(c) in SLICES.constraints and not isinstance(c, Colocate)]
+        )
         if SliceGraph().accepts(relaxed) is not None:
             return
         all_kept = len(relaxed.constraints) == len(problem.constraints)

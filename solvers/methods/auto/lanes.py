@@ -8,9 +8,7 @@ from mtpp_dsl.contracts import Method
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.bounds import Configuration
-from mtpp_dsl.solvers.partition.branching.branching import Branching
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 
 __all__ = ["lanes"]

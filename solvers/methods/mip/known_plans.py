@@ -11,7 +11,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.list_schedules import Etf, Greedy, Heft
 from mtpp_dsl.solvers.methods.mip.plugin_rows import read_through
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["Known"]

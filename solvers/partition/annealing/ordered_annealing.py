@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
@@ -41,9 +41,18 @@ class OrderedRun(Holding):
         moves: of the first annealing, per class and device.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        patience: int,
+        moves: int,
+        ideals: Method,
+        slices: Method,
+    ) -> None:
         super().__init__(problem, limits, progress, together(problem), moves)
-        self._patience = patience
+        self._patience, self._ideals, self._slices = patience, ideals, slices
         self._arcs = arcs_of(problem, self._group)
         self._alike = interchangeable(problem)
 
@@ -80,7 +89,16 @@ class OrderedRun(Holding):
         self._instance = instance_of(self._problem)
         device: Ints | None = None
         if not self._done:
-            found = starts(self._problem, self._instance, self._arcs, self._group, self._limits, self._progress)
+            found = starts(
+                self._problem,
+                self._instance,
+                self._arcs,
+                self._group,
+                self._limits,
+                self._progress,
+                self._ideals,
+                self._slices,
+            )
             device, plan = next(found, (None, None))
             if plan is not None and not verify(self._problem, plan):
                 self._keep(plan)

@@ -12,30 +12,31 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["starts"]
 
-ORDERS = 10
 SECONDS = 5.0
 SHARE = 0.2
-MOST_BYTES = 2e7
 MOST_FOR_IDEALS = 5_000
 
 
 def starts(
-    problem: Problem, instance: Instance, arcs: Arcs, group: Ints, limits: Limits, progress: Progress
+    problem: Problem,
+    instance: Instance,
+    arcs: Arcs,
+    group: Ints,
+    limits: Limits,
+    progress: Progress,
+    ideals: Method,
+    slices: Method,
 ) -> Iterator[tuple[Ints, Plan | None]]:
     """Yield the devices of classes of nodes in an order, and the plan they were taken from, if they are one's.
 
     First slices of a few topological orders; where there are none that fit the classes, what the dynamic programme over
     ideals finds without the constraints it cannot honour; and all on one device.
     """
-    methods: list[Method] = [SliceGraph(orders=ORDERS, starts=0)]
-    if problem.graph.n <= MOST_FOR_IDEALS:
-        methods.append(Ideals(MOST_BYTES))
+    methods = [slices, ideals] if problem.graph.n <= MOST_FOR_IDEALS else [slices]
     first = np.unique(group, return_index=True)[1]
     for method in methods:
         kept = [c for c in problem.constraints if method.accepts(problem.with_constraints([c])) is None]

@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -40,9 +40,18 @@ class Run(Holding):
         moves: of each annealing of the first round, per class and device.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        patience: int,
+        moves: int,
+        ideals: Method,
+        slices: Method,
+    ) -> None:
         super().__init__(problem, limits, progress, colocated(problem), moves)
-        self._patience = patience
+        self._patience, self._ideals, self._slices = patience, ideals, slices
         self._lock = Lock()
 
     def result(self) -> Result:
@@ -66,7 +75,7 @@ class Run(Holding):
         if self._plan is None:
             self._slice()
         done = self._ended is not None or self._closed(self._cost)
-        found = None if done else ordered(self._problem, self._limits, self._progress)
+        found = None if done else ordered(self._problem, self._limits, self._progress, self._ideals, self._slices)
         if found is not None and not verify(self._problem, found):
             self._keep(found)
         self._instance = instance_of(self._problem, self._cost or 1.0)

@@ -11,27 +11,24 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.runtime.reduced import Aside
 
 __all__ = ["along_order", "ordered", "scattered", "sliced"]
 
 ORDERED_SECONDS = 15.0
 ORDERED_SHARE = 0.2
-MOST_BYTES = 2e8
 MOST_FOR_IDEALS = 5_000
 """Nodes above which only slices of orders are tried: ideals of so large a graph take too long to set up."""
 
 
-def ordered(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
+def ordered(problem: Problem, limits: Limits, progress: Progress, ideals: Method, slices: Method) -> Plan | None:
     """Return the best split with an acyclic quotient graph (of the forward part) found in a share of the time.
 
-    The search is without the constraints that the methods for such splits do not honour, so that it may be no plan.
+    The search is without the constraints that *ideals* or *slices* do not support, so that it may be no plan.
     """
     seconds = min(ORDERED_SECONDS, ORDERED_SHARE * limits.remaining)
     few = problem.graph.n <= MOST_FOR_IDEALS
-    methods: tuple[Method, ...] = (Ideals(MOST_BYTES), SliceGraph()) if few else (SliceGraph(),)
+    methods: tuple[Method, ...] = (ideals, slices) if few else (slices,)
     for method in methods:
         kept = [c for c in problem.constraints if method.accepts(problem.with_constraints([c])) is None]
         asked = problem.with_constraints([*kept, Acyclic(parts="forward")])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Memory
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
@@ -39,10 +40,10 @@ class Run(Holding):
         progress: told of plans and bounds.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress) -> None:
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, annealing: Callable[..., Method]) -> None:
         unit = unit_of(problem)
         self._data = data = instance_of(problem, unit)
-        super().__init__(problem, limits, progress, unit, rounding=len(data.work) + len(data.cost) + 4)
+        super().__init__(problem, limits, progress, annealing, unit, rounding=len(data.work) + len(data.cost) + 4)
         self._k = min(problem.k, max(problem.graph.n, 1))
         self._top = int(data.work.sum() + data.cost.sum() + data.params.sum())
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from math import fsum
 
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
-from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.partition.branching.bitsets import unit_of
 from mtpp_dsl.solvers.partition.branching.halves import Halves
 from mtpp_dsl.solvers.partition.branching.holding import Holding
@@ -45,11 +45,20 @@ class HalvesRun(Holding):
         problem: what is asked.
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
+        annealing: makes the method that looks for plans.
         alone: whether it looks for better plans to the end, as no other search follows.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, *, alone: bool = True) -> None:
-        super().__init__(problem, limits, progress, unit_of(problem, BITS), rounding=2 * problem.graph.n + 4)
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        annealing: Callable[..., Method],
+        *,
+        alone: bool = True,
+    ) -> None:
+        super().__init__(problem, limits, progress, annealing, unit_of(problem, BITS), rounding=2 * problem.graph.n + 4)
         self._exact, self._alone = halved(problem), alone
         self._least = ENDLESS
 
@@ -58,7 +67,7 @@ class HalvesRun(Holding):
         k = self._problem.k
         for first in sorted(range(1, k), key=lambda j: abs(2 * j - k))[:PARTINGS]:
             self._part(first)
-        annealing = Annealing()
+        annealing = self._annealing()
         if self._alone and not self._exact and not self._closed and annealing.accepts(self._problem) is None:
             limits = self._limits.within(self._limits.remaining, start=self._plan)
             found = annealing.solve(self._problem, limits, self._progress).plan

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination, relative_gap
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.annealing import Annealing
 
 __all__ = ["FEW", "Doubtful", "Holding"]
 
@@ -39,12 +39,21 @@ class Holding:
         problem: what is asked.
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
+        annealing: makes the method that looks for plans.
         unit: the time of one unit of loads.
         rounding: how many roundings there are in a load, at most.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, unit: float, rounding: int) -> None:
-        self._problem, self._limits, self._progress = problem, limits, progress
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        annealing: Callable[..., Method],
+        unit: float,
+        rounding: int,
+    ) -> None:
+        self._problem, self._limits, self._progress, self._annealing = problem, limits, progress, annealing
         self._unit, self._rounding = unit, rounding
         self._plan: Plan | None = None
         self._cost = inf
@@ -91,7 +100,7 @@ class Holding:
         if start is not None and not self._keep(start):
             self._notes = ("the start was dropped, it is no plan",)
         self._pause()
-        annealing = Annealing(patience=PATIENCE if self._problem.graph.n > FEW else 1)
+        annealing = self._annealing(patience=PATIENCE if self._problem.graph.n > FEW else 1)
         if not self._closed and annealing.accepts(self._problem) is None:
             seconds = min(PLAN_SECONDS, PLAN_SHARE * self._limits.remaining)
             limits = self._limits.within(seconds, start=self._plan)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.constraints import Acyclic, Contiguous
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
@@ -16,30 +16,12 @@ from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, Reading, classes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
-from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
-__all__ = ["UNASKED", "readings", "refuses", "split_orders"]
+__all__ = ["UNASKED", "readings", "split_orders"]
 
-HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Pin, Forbid, Replicate)
-MOST_STATES = 2_000
 MOST_BYTES = 1e9
 UNASKED = "{} looks only at plans whose quotient graph is acyclic, which the problem does not ask"
-
-
-def refuses(problem: Problem, name: str) -> str | None:
-    """Return why splits of orders cannot honour the problem, or None."""
-    reason = why_not(problem, name, HONOURS)
-    if reason is not None:
-        return reason
-    kinds = device_types(problem).members
-    states = np.prod([len(members) + 1.0 for members in kinds])
-    if states > MOST_STATES:
-        return (
-            f"there are {len(kinds)} kinds of devices, and {states:,.0f} ways to have used some of each; "
-            f"{name} goes through at most {MOST_STATES:,}"
-        )
-    return None
 
 
 def readings(problem: Problem) -> tuple[Reading, ...]:

@@ -6,8 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
@@ -17,13 +16,11 @@ from mtpp_dsl.solvers.partition.classical.linear import UNASKED
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.solvers.partition.classical.units import apart, is_ordered, units_of
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
-from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import device_types
 
-__all__ = ["LocalSearch"]
+__all__ = ["local_search"]
 
-HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
-RESTARTS = 10
+NAME = "local-search"
 CHUNK = 50
 """Moves between two looks at the clock."""
 
@@ -31,41 +28,15 @@ PASSES = 100
 """How many passes over all units a descent may take, about; decides only whether compiling pays."""
 
 
-class LocalSearch:
-    """Method ``local-search``: from random splits, the best move of one group of colocated nodes until none helps.
-
-    The program of tarnawski2020 heeds neither memory nor CPUs nor contiguity; this one heeds every constraint it
-    accepts, at the start and in every move. Where the quotient graph must be acyclic, or blocks contiguous, the
-    blocks keep to a random sequence of the devices that no edge goes against.
-
-    Args:
-        restarts: how many random splits to start from; a plan to start from comes before them.
-    """
-
-    name = "local-search"
-    gives: Gives = "plan"
-    baseline = True
-    summary = "the best single move, again and again, from 10 random splits (tarnawski2020, section 6)"
-
-    def __init__(self, restarts: int = RESTARTS) -> None:
-        self.restarts = restarts
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why single moves cannot honour the problem, or None."""
-        reason = why_not(problem, self.name, HONOURS)
-        if reason is None and is_ordered(problem) and next(problem.of(Separate), None) is not None:
-            return f"{self.name} honours 'constraint separate' only without 'acyclic' and 'contiguous'"
-        return reason
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best local optimum found, if any; no bound."""
-        incumbent = Incumbent(self.name, problem, limits, progress)
-        if is_ordered(problem) and not problem.acyclic:
-            incumbent.note(UNASKED.format(self.name))
-        search = _Search(incumbent, problem, limits, progress)
-        with suppress(Ended):
-            search.run(self.restarts)
-        return incumbent.result()
+def local_search(problem: Problem, limits: Limits, progress: Progress, restarts: int) -> Result:
+    """Return the best local optimum from so many random splits, if any is found; no bound."""
+    incumbent = Incumbent(NAME, problem, limits, progress)
+    if is_ordered(problem) and not problem.acyclic:
+        incumbent.note(UNASKED.format(NAME))
+    search = _Search(incumbent, problem, limits, progress)
+    with suppress(Ended):
+        search.run(restarts)
+    return incumbent.result()
 
 
 class _Search:

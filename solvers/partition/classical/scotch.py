@@ -8,8 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate
-from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -18,86 +17,65 @@ from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.partition.classical.scotch_files import graph_file, read_mapping
 from mtpp_dsl.solvers.partition.classical.units import units_of
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
-from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
-__all__ = ["Scotch"]
+__all__ = ["program", "scotch", "unfilled"]
 
 PROGRAMS = ("scotch_gpart", "gpart")
 """Debian's name, and Scotch's own."""
 
-HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid)
 
+def scotch(problem: Problem, limits: Limits, progress: Progress, install: str) -> Result:
+    """Return the partition of Scotch if it is a plan, else what it breaks.
 
-class Scotch:
-    """Method ``scotch``: a partition balanced in running time that cuts little, by the program ``gpart``.
-
-    It fills equal accelerators and no CPU, and knows nothing of memory, contiguity or who pays for a tensor how often:
-    a mapping that breaks a constraint is no plan, and is not returned. Running times and tensors are scaled to whole
-    numbers whose sums stay below 2^30.
+    Raises:
+        SolverError: Scotch is missing, or failed.
     """
-
-    name = "scotch"
-    gives: Gives = "plan"
-    baseline = True
-    summary = "balanced partition over the accelerators with a small cut, by the program Scotch (pellegrini2009)"
-
-    def available(self) -> Availability:
-        """Return whether there is a ``scotch_gpart`` or ``gpart``."""
-        return Availability(ok=_program() is not None, install="apt-get install scotch")
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why Scotch cannot honour the problem, or None."""
-        reason = why_not(problem, self.name, HONOURS)
-        if reason is not None:
-            return reason
-        devices = device_types(problem)
-        accelerators = _accelerators(devices)
-        if len(accelerators) != 1:
-            return f"{self.name} fills equal accelerators; there are {len(accelerators) or 'no'} kinds of them here"
-        nowhere = np.flatnonzero(np.isinf(devices.time[:, accelerators[0]]))
-        if nowhere.size:
-            node, accelerator = problem.graph.names[nowhere[0]], devices.members[accelerators[0]][0]
-            return f"{self.name} fills accelerators alone; {node} may not be on {problem.devices[accelerator].name}"
-        return None
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the partition if it is a plan, else what it breaks.
-
-        Raises:
-            SolverError: Scotch is missing, or failed.
-        """
-        incumbent = Incumbent(self.name, problem, limits, progress)
-        program = _program()
-        if program is None:
-            raise SolverError(f"scotch is not installed; install it with: {self.available().install}")
-        if progress.stopped or limits.remaining <= 0:
+    incumbent = Incumbent("scotch", problem, limits, progress)
+    found = program()
+    if found is None:
+        raise SolverError(f"scotch is not installed; install it with: {install}")
+    if progress.stopped or limits.remaining <= 0:
+        return incumbent.result()
+    devices = device_types(problem)
+    kind = _accelerators(devices)[0]
+    units = units_of(problem, devices)
+    text = graph_file(problem, units, units.time[:, kind], len(devices.members[kind]))
+    with TemporaryDirectory() as folder:
+        Path(folder, "graph.grf").write_text(text, encoding="ascii")
+        command = [found, str(len(devices.members[kind])), "graph.grf", "parts.map", "log.txt", "-Cd"]
+        done = run(command, Path(folder), limits.remaining, progress, lambda _: None, can_stop=False)
+        if progress.stopped or done.killed:
             return incumbent.result()
-        devices = device_types(problem)
-        kind = _accelerators(devices)[0]
-        units = units_of(problem, devices)
-        text = graph_file(problem, units, units.time[:, kind], len(devices.members[kind]))
-        with TemporaryDirectory() as folder:
-            Path(folder, "graph.grf").write_text(text, encoding="ascii")
-            command = [program, str(len(devices.members[kind])), "graph.grf", "parts.map", "log.txt", "-Cd"]
-            done = run(command, Path(folder), limits.remaining, progress, lambda _: None, can_stop=False)
-            if progress.stopped or done.killed:
-                return incumbent.result()
-            parts = read_mapping(Path(folder, "parts.map"), units.n)
-        if done.returned != 0 or parts is None:
-            raise SolverError(f"scotch failed: {done.last_words}")
-        assignment = np.empty(problem.graph.n, np.int64)
-        for nodes, part in zip(units.members, parts, strict=True):
-            assignment[list(nodes)] = devices.members[kind][part]
-        if not incumbent.take(Plan.create(problem, assignment)):
-            incumbent.note(f"Scotch's partition is no plan: {incumbent.broken}; Scotch does not know this constraint")
-        return incumbent.result(solver="scotch")
+        parts = read_mapping(Path(folder, "parts.map"), units.n)
+    if done.returned != 0 or parts is None:
+        raise SolverError(f"scotch failed: {done.last_words}")
+    assignment = np.empty(problem.graph.n, np.int64)
+    for nodes, part in zip(units.members, parts, strict=True):
+        assignment[list(nodes)] = devices.members[kind][part]
+    if not incumbent.take(Plan.create(problem, assignment)):
+        incumbent.note(f"Scotch's partition is no plan: {incumbent.broken}; Scotch does not know this constraint")
+    return incumbent.result(solver="scotch")
 
 
-def _program() -> str | None:
+def program() -> str | None:
+    """Return the program of Scotch that is installed, or None."""
     return next((program for program in PROGRAMS if which(program) is not None), None)
 
 
 def _accelerators(devices: DeviceTypes) -> list[int]:
     """Return the kinds of devices that pay for their tensors."""
     return np.flatnonzero(devices.pays).tolist()
+
+
+def unfilled(problem: Problem) -> str | None:
+    """Return why there are no equal accelerators that could hold everything, or None."""
+    devices = device_types(problem)
+    accelerators = _accelerators(devices)
+    if len(accelerators) != 1:
+        return f"scotch fills equal accelerators; there are {len(accelerators) or 'no'} kinds of them here"
+    nowhere = np.flatnonzero(np.isinf(devices.time[:, accelerators[0]]))
+    if nowhere.size:
+        node, accelerator = problem.graph.names[nowhere[0]], devices.members[accelerators[0]][0]
+        return f"scotch fills accelerators alone; {node} may not be on {problem.devices[accelerator].name}"
+    return None

@@ -7,20 +7,21 @@ from contextlib import suppress
 
 import numpy as np
 
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.partition.genetic.brkga import Bred, evolve
-from mtpp_dsl.solvers.partition.genetic.chromosomes import Run, merged, refuses
+from mtpp_dsl.solvers.partition.genetic.brkga import evolve
+from mtpp_dsl.solvers.partition.genetic.chromosomes import Run
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
+from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
 from mtpp_dsl.solvers.runtime.incumbent import Ended
 from mtpp_dsl.views.device_types import device_types
 
-__all__ = ["Arrangements", "Mla", "MlaWeighted"]
+__all__ = ["Arrangements", "arranged"]
 
 STEPS_AT_ONCE = 1e6
 SHARE = 0.75
@@ -75,63 +76,28 @@ class Arrangements:
         return lengths
 
 
-class Mla(Bred):
-    """Method ``mla``: one optimal slice of an order in which the edges are short together.
+def arranged(
+    name: str, problem: Problem, limits: Limits, progress: Progress, recipe: Recipe, weights: Floats
+) -> Result:
+    """Return one slice of an order bred to have short edges; [m] *weights* say what the length of each counts."""
+    graph, devices = problem.graph, device_types(problem)
+    run = Run(name, problem, limits, progress)
+    run.start()
+    slicer = Slicer(graph, devices, progress.say)
+    first = limits if slicer.dense else limits.within(SHARE * limits.remaining)
 
-    The order is bred by a biased random-key genetic algorithm, without a look at devices or costs.
+    def pause() -> None:
+        run.pause()
+        if first.remaining <= 0:
+            raise Ended
 
-    Args:
-        population, generations, elites, mutants, bias: see :class:`~mtpp_dsl.solvers.partition.genetic.brkga.Recipe`.
-    """
-
-    name = "mla"
-    gives: Gives = "plan"
-    baseline = True
-    summary = "slices a minimum linear arrangement of the nodes (archer2024, C.1)"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why slices cannot honour the problem, or None."""
-        return refuses(problem, self.name)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best plan found, if any; no bound."""
-        return merged(self.name, problem, limits, progress, self._search)
-
-    def weights(self, problem: Problem) -> Floats:
-        """Return [m] what the length of each edge counts."""
-        return np.ones(problem.graph.m)
-
-    def _search(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        graph, devices = problem.graph, device_types(problem)
-        run = Run(self.name, problem, limits, progress)
-        run.start()
-        slicer = Slicer(graph, devices, progress.say)
-        first = limits if slicer.dense else limits.within(SHARE * limits.remaining)
-
-        def pause() -> None:
-            run.pause()
-            if first.remaining <= 0:
-                raise Ended
-
-        random = np.random.default_rng(limits.seed)
-        arrangements = Arrangements(graph, self.weights(problem), self.recipe.evaluations, pause, progress.say)
-        with suppress(Ended):
-            evolve(arrangements, graph.n, self.recipe, random)
-        order = graph.topological_order if arrangements.order is None else arrangements.order
-        sliced = slicer.slice(order, stopped=lambda: progress.stopped or limits.remaining <= 0)
-        if sliced is not None:
-            run.incumbent.take(Plan.create(problem, *assignment_of(sliced.blocks, order, devices)))
-        run.incumbent.note(f"{arrangements.evaluated:,} orders were measured, and one was sliced")
-        return run.result()
-
-
-class MlaWeighted(Mla):
-    """Method ``mla-weighted``: as ``mla``, with every edge counted by what its tensor costs to transfer."""
-
-    name = "mla-weighted"
-    summary = "slices a minimum linear arrangement weighted by the cost of tensors (archer2024, C.1)"
-
-    def weights(self, problem: Problem) -> Floats:
-        """Return [m] what the length of each edge counts."""
-        weights: Floats = problem.tensor_time[problem.graph.tails]
-        return weights
+    random = np.random.default_rng(limits.seed)
+    arrangements = Arrangements(graph, weights, recipe.evaluations, pause, progress.say)
+    with suppress(Ended):
+        evolve(arrangements, graph.n, recipe, random)
+    order = graph.topological_order if arrangements.order is None else arrangements.order
+    sliced = slicer.slice(order, stopped=lambda: progress.stopped or limits.remaining <= 0)
+    if sliced is not None:
+        run.incumbent.take(Plan.create(problem, *assignment_of(sliced.blocks, order, devices)))
+    run.incumbent.note(f"{arrangements.evaluated:,} orders were measured, and one was sliced")
+    return run.result()

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Colocate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, device_order
@@ -19,21 +19,9 @@ from mtpp_dsl.solvers.partition.genetic.decoder import MOST_ENTRIES, Decoder, en
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
-from mtpp_dsl.solvers.runtime.results import why_not
 from mtpp_dsl.views.device_types import fits
 
-__all__ = ["Run", "Slices", "merged", "refuses", "too_large"]
-
-HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Pin, Forbid, Colocate)
-
-
-def refuses(problem: Problem, name: str) -> str | None:
-    """Return why slices cannot honour the problem, or None."""
-    reason = why_not(problem, name, HONOURS)
-    if reason is not None:
-        return reason
-    kept = next(_reduced(problem)[0].of(Colocate), None)
-    return None if kept is None else f"{name} cannot honour constraint {kept}, whose nodes cannot be made one"
+__all__ = ["Run", "Slices", "merged", "too_large"]
 
 
 def too_large(problem: Problem, name: str) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
@@ -20,7 +20,6 @@ from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.ideals.held import Holding
 from mtpp_dsl.solvers.partition.ideals.place_loose import settle
 from mtpp_dsl.solvers.partition.ideals.raise_target import Search
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Aside, identity
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
@@ -56,6 +55,7 @@ class Run(Holding):
         problem: what is asked.
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
+        slices: makes the method that slices orders, for a number of moves or as it is.
         most_bytes: how much memory the ideals and their labels may take.
         patience: seconds after which it ends, before its limits, unless there are few ideals.
     """
@@ -65,11 +65,12 @@ class Run(Holding):
         problem: Problem,
         limits: Limits,
         progress: Progress,
+        slices: Callable[..., Method],
         most_bytes: float,
         patience: float = float("inf"),
     ) -> None:
         super().__init__(problem, limits, progress, patience)
-        self._most_bytes = most_bytes
+        self._slices, self._most_bytes = slices, most_bytes
         contract = Contract()
         self._problem = problem
         self._lift: Callable[[Plan], Plan] = identity
@@ -87,7 +88,7 @@ class Run(Holding):
         if not problem.acyclic:
             self._note(UNASKED)
         if self._sliceable:
-            self._slice(SliceGraph(moves=0))
+            self._slice(self._slices(moves=0))
             self._pause()
         forward = relaxed if not relaxed.taken_out else classes_of(problem, self._devices, "forward")
         main = self._search(forward, proves=problem.acyclic and not relaxed.taken_out)
@@ -101,9 +102,9 @@ class Run(Holding):
 
     @property
     def _sliceable(self) -> bool:
-        return SliceGraph().accepts(self._problem) is None
+        return self._slices().accepts(self._problem) is None
 
-    def _slice(self, method: SliceGraph) -> None:
+    def _slice(self, method: Method) -> None:
         """Keep the plan of slicing orders of the nodes, where no nodes have to be together."""
         limits = replace(self._limits, start=None)
         plan = method.solve(self._problem, limits, Aside(self._progress)).plan
@@ -155,7 +156,7 @@ class Run(Holding):
     def _improve(self) -> float:
         """Look for better plans in another way; return the cost of the best."""
         if self._sliceable:
-            self._slice(SliceGraph())
+            self._slice(self._slices())
         return self._cost
 
     def _found(self, steps: Sequence[Step], value: float) -> float:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Host, Problem, Shared
@@ -61,11 +61,12 @@ class NestedRun(Holding):
         problem: Problem,
         limits: Limits,
         progress: Progress,
+        slices: Callable[..., Method],
         most_bytes: float,
         patience: float = float("inf"),
     ) -> None:
         super().__init__(problem, limits, progress, patience)
-        self._problem, self._most_bytes = problem, most_bytes
+        self._problem, self._slices, self._most_bytes = problem, slices, most_bytes
         link = problem.interconnect
         assert isinstance(link, (Shared, Host))
         self._flat = replace(problem, interconnect=replace(link, between=None))
@@ -94,7 +95,9 @@ class NestedRun(Holding):
         """Bound by the optimum on one level."""
         limits = self._limits.within(ONE_LEVEL_SHARE * self._limits.remaining, start=None)
         patience = self._patience.remaining
-        found = Run(one_level(self._problem), limits, Aside(self._progress), self._most_bytes, patience).result()
+        found = Run(
+            one_level(self._problem), limits, Aside(self._progress), self._slices, self._most_bytes, patience
+        ).result()
         self._infeasibility = found.infeasibility
         self._guide = found.plan
         if found.bound is not None:

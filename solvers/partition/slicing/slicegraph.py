@@ -9,12 +9,12 @@ from itertools import islice, product
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.constraints import Colocate
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, device_order
 from mtpp_dsl.plans.result import Result, Termination
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
@@ -24,79 +24,41 @@ from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
 from mtpp_dsl.views.device_types import device_types, fits
 
-__all__ = ["SliceGraph"]
+__all__ = ["slicegraph"]
 
-ORDERS = 20
-STARTS = 1
+NAME = "slicegraph"
 HEATS = (0.3, 0.1, 0.03, 0.01)
-MOVES_PER_NODE = 4_000
 SMALL = 40
 MOST_MOVES = 4_000_000
 WORTHWHILE = 1e-6
 """Orders of large graphs are sliced to the end only if they are better by this share."""
-HONOURS = (Acyclic, BreakSymmetry, Contiguous, Memory, Pin, Forbid)
 
 
-class SliceGraph:
-    """Method ``slicegraph``: optimal slices of some topological orders, improved by moving nodes.
-
-    Every plan has an acyclic quotient graph, over forward and backward nodes together.
-
-    Args:
-        orders: how many topological orders to slice.
-        starts: how many of the best plans to improve at each heat.
-        moves: how many moves to try per node, start and heat; in proportion fewer on graphs
-            under 40 nodes, and at most four million.
-    """
-
-    name = "slicegraph"
-    gives: Gives = "plan"
-    summary = "slices good topological orders optimally, and improves the plans by moving nodes (archer2024, section 4)"
-
-    def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:
-        self.orders = orders
-        self.starts = starts
-        self.moves = moves
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why slicing cannot honour the problem, or None."""
-        if problem.objective.quantity != "bottleneck":
-            return f"slicegraph minimises a bottleneck, not a {problem.objective.quantity}"
-        if isinstance(problem.interconnect, Links):
-            return "slicegraph knows the shared and host interconnects, not links"
-        if problem.hierarchical:
-            return "slicegraph has one bandwidth, not another between groups of devices"
-        other = next((c for c in problem.constraints if not isinstance(c, (*HONOURS, Colocate))), None)
-        if other is not None:
-            return f"slicegraph cannot honour constraint {other}"
-        kept = next(_reduced(problem)[0].of(Colocate), None)
-        return None if kept is None else f"slicegraph cannot honour constraint {kept}, whose nodes cannot be made one"
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best plan found, if any; no bound."""
-        smaller, lift = _reduced(problem)
-        if lift is not identity:
-            reduced = Reduced(problem, smaller, lift, progress)
-            result = self.solve(smaller, replace(limits, start=None), reduced.listener())
-            result = replace(result, log=tuple(progress.log))
-            if result.plan is None:
-                return result
-            lifted = lift(result.plan)
-            return replace(result, plan=lifted, evaluation=evaluate(problem, lifted))
-        search = _Search(problem, limits, progress)
-        search.slice_orders(self.orders)
-        search.improve_best(self.starts, self.moves)
-        plan = search.best
-        return Result(
-            termination=search.termination,
-            plan=plan,
-            evaluation=None if plan is None else evaluate(problem, plan),
-            method=self.name,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
-            notes=_notes(problem, found=plan is not None),
-        )
+def slicegraph(problem: Problem, limits: Limits, progress: Progress, orders: int, starts: int, moves: int) -> Result:
+    """Return the best plan found by slices of good orders, improved by moving nodes; no bound."""
+    smaller, lift = _reduced(problem)
+    if lift is not identity:
+        reduced = Reduced(problem, smaller, lift, progress)
+        result = slicegraph(smaller, replace(limits, start=None), reduced.listener(), orders, starts, moves)
+        result = replace(result, log=tuple(progress.log))
+        if result.plan is None:
+            return result
+        lifted = lift(result.plan)
+        return replace(result, plan=lifted, evaluation=evaluate(problem, lifted))
+    search = _Search(problem, limits, progress)
+    search.slice_orders(orders)
+    search.improve_best(starts, moves)
+    plan = search.best
+    return Result(
+        termination=search.termination,
+        plan=plan,
+        evaluation=None if plan is None else evaluate(problem, plan),
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+        notes=_notes(problem, found=plan is not None),
+    )
 
 
 def _reduced(problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:

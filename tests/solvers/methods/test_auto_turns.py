@@ -17,7 +17,7 @@ from mtpp_dsl.registry import METHODS, available, built_in, load
 from mtpp_dsl.solvers.methods.auto import bottleneck as run
 from mtpp_dsl.solvers.methods.auto import steps
 from mtpp_dsl.solvers.methods.auto.auto import Auto
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 
 PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}

@@ -17,15 +17,15 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.partition import MOST_HALVED, Branching, Ideals
 from mtpp_dsl.solvers.partition.branching import branching as method
 from mtpp_dsl.solvers.partition.branching import chains_run as run
-from mtpp_dsl.solvers.partition.branching import halves_run, holding, weights
+from mtpp_dsl.solvers.partition.branching import halves_run, weights
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance, instance_of, unit_of
 from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, NEVER, Ask, walk_of
-from mtpp_dsl.solvers.partition.branching.branching import Branching
 from mtpp_dsl.solvers.partition.branching.positions import positions
 from mtpp_dsl.solvers.partition.branching.weights import Weights
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from tests.oracle import optimum
 from tests.strategies import plain_problems
 
@@ -84,7 +84,7 @@ def check(problem: Problem) -> str:
 @pytest.fixture
 def _without_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let there be no plan from elsewhere, so that the search finds its own."""
-    monkeypatch.setattr(holding.Annealing, "accepts", lambda *_: "left out")
+    monkeypatch.setattr(Annealing, "accepts", lambda *_: "left out")
 
 
 @pytest.mark.slow
@@ -338,7 +338,7 @@ def test_it_says_what_it_cannot_honour() -> None:
     graph = regal(6, "er", "own-memory", 1)
     plain = stages(graph, 2)
     links = Links(np.ones((2, 2)), np.zeros((2, 2)))
-    large = layered(method.MOST_HALVED + 200, 8, output=1e-3)
+    large = layered(MOST_HALVED + 200, 8, output=1e-3)
     backward = Graph.create("ab", [(0, 1)], work=1.0, backward=[False, True])
     cases = {
         "bottleneck": Problem.create(graph, plain.devices, Shared(1.0), Objective("makespan"), [Acyclic()]),

@@ -36,11 +36,10 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.algorithms.ideals.classes import classes_of
+from mtpp_dsl.solvers.methods.classical import Dpl, PipeDream
 from mtpp_dsl.solvers.partition.classical import linear
 from mtpp_dsl.solvers.partition.classical.along import depth_first
 from mtpp_dsl.solvers.partition.classical.branches import contract_branches
-from mtpp_dsl.solvers.partition.classical.dpl import Dpl
-from mtpp_dsl.solvers.partition.classical.pipedream import PipeDream
 from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import random_problem

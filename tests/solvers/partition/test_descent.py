@@ -17,9 +17,9 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.methods.classical import LocalSearch
 from mtpp_dsl.solvers.partition.classical import descent, local_search
 from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, State, fixed_of, loads_of, state_of
-from mtpp_dsl.solvers.partition.classical.local_search import LocalSearch
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.solvers.partition.classical.units import apart, units_of
 from mtpp_dsl.views.device_types import device_types

@@ -27,13 +27,13 @@ from mtpp_dsl.solvers.algorithms.slicing.long_orders import Cover
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of, fixed_order, slice_order
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
+from mtpp_dsl.solvers.methods.genetic import Brkga, Mla, MlaWeighted, Random
 from mtpp_dsl.solvers.partition.genetic import chromosomes as search
 from mtpp_dsl.solvers.partition.genetic import kahn as ordering
-from mtpp_dsl.solvers.partition.genetic.arrangement import Mla, MlaWeighted
-from mtpp_dsl.solvers.partition.genetic.brkga import Recipe, evolve
+from mtpp_dsl.solvers.partition.genetic.brkga import evolve
 from mtpp_dsl.solvers.partition.genetic.decoder import Decoder
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
-from mtpp_dsl.solvers.partition.genetic.random_keys import Brkga, Random
+from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
 from mtpp_dsl.views.device_types import device_types, fits
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

@@ -32,7 +32,7 @@ from mtpp_dsl.solvers.algorithms.ideals.classes import classes_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import GROW, MEASURE, chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
+from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems

@@ -15,9 +15,9 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import lazy_search as lazy
 from mtpp_dsl.solvers.partition.ideals import raise_target as search
-from mtpp_dsl.solvers.partition.ideals.ideals import Ideals
 from mtpp_dsl.solvers.partition.ideals.lazy_store import enlarged, entries
 from mtpp_dsl.solvers.partition.ideals.lazy_walk import WALK
 from tests.oracle import optimum

@@ -21,6 +21,7 @@ from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.colocation import ordered_edges, together
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.partition.annealing import one_ordered_annealing as walk
 from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of, order_of
 from mtpp_dsl.solvers.partition.annealing.one_annealing import energies
@@ -30,7 +31,6 @@ from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import Best
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
 from tests.oracle import optimum
 from tests.solvers.partition.test_ideals import random_problem
 

@@ -16,8 +16,8 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.programs import Finished
+from mtpp_dsl.solvers.methods.classical import Scotch
 from mtpp_dsl.solvers.partition.classical import scotch
-from mtpp_dsl.solvers.partition.classical.scotch import Scotch
 from mtpp_dsl.solvers.partition.classical.scotch_files import MOST, graph_file, read_mapping
 from mtpp_dsl.solvers.partition.classical.units import units_of
 from mtpp_dsl.views.device_types import device_types

@@ -41,7 +41,7 @@ from mtpp_dsl.solvers.algorithms.slicing.one_order import Slicing, any_order, as
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.algorithms.slicing.slicer import Slicer
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum, plans
 from tests.strategies import memory_problems, plain_problems
@@ -323,7 +323,7 @@ def test_refusals_name_a_method_that_can(constraint: Constraint) -> None:
     """Constraints that tie nodes or loads together are refused; the reason names exact."""
     graph = Graph.create(["a", "b"], [(0, 1)], work=1.0)
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic(), constraint])
-    with pytest.raises(Refused, match=rf"cannot honour constraint {constraint}; auto.* and exact can"):
+    with pytest.raises(Refused, match=rf"does not support constraint {constraint}; auto.* and exact can"):
         solve(problem, "slicegraph")
 
 
@@ -368,7 +368,7 @@ import sys
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem import Device, Problem, Shared
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 graph = Graph.create([str(v) for v in range(7)], [(v, v + 1) for v in range(6)], work=1.0)
 SliceGraph().solve(Problem.create(graph, [Device("a"), Device("b")], Shared(1.0)), Limits(), Progress())
 assert "numba" not in sys.modules

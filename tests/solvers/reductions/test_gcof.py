@@ -32,7 +32,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.reductions.coarsened import Coarse
 from mtpp_dsl.solvers.reductions.fusion_rules import Rules, read_rules, shipped
 from mtpp_dsl.solvers.reductions.gcof import coarsen

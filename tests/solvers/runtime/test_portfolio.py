@@ -26,7 +26,7 @@ from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.methods.bounds import Simple
-from mtpp_dsl.solvers.partition.slicing.slicegraph import SliceGraph
+from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from tests.tree import ROOT

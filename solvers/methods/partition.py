@@ -1,0 +1,146 @@
+"""Methods that split a graph into blocks whose order is that of the devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory
+from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, SLICES
+
+__all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
+
+MOST_BYTES = 1e9
+"""What the ideals and their labels may take."""
+ORDERS, STARTS, MOVES_PER_NODE = 20, 1, 4_000
+MOST_HALVED = 5_000
+"""The ancestors of every node of a graph to be halved are kept as a matrix."""
+
+
+def unmerged(name: str, problem: Problem) -> str | None:
+    """Return which colocated nodes cannot be made one, so that method *name* does not keep them together, or None."""
+    if not any(problem.of(Colocate)):
+        return None
+    from mtpp_dsl.solvers.reductions.all_reductions import reduce
+
+    kept = next(reduce(problem)[0].of(Colocate), None)
+    return None if kept is None else f"{name} does not support constraint {kept}, whose nodes cannot be made one"
+
+
+class Ideals(Scoped, MethodBase):
+    """Method ``ideals``: an optimal split whose quotient graph is acyclic (tarnawski2020, 5.1).
+
+    Such splits are chains of ideals of the graph in which colocated nodes are one. The best is found by dynamic
+    programming below a target, which is raised until it is proved. Where there are more ideals than memory allows, a
+    search stores only those it reaches; if these are too many as well, it returns the best split and the bound so far.
+
+    In a training graph the ideals are those of the forward part. Their optimum is one for ``constraint acyclic
+    (parts = "forward")``; for both parts, when the plan satisfies it, and a bound otherwise; then plans are looked for
+    whose backward part is in the order of the forward part, or in the opposite one. Groups of colocated nodes that
+    are all backward nodes are free to be anywhere: plans place them along their backward edges, reversed, as
+    tarnawski2020's program does, and the bound only counts what they cost everybody.
+
+    Args:
+        most_bytes: how much memory the ideals and their labels may take.
+        patience: seconds after which it gives up, before its limits, unless it has found that there are few ideals.
+    """
+
+    name = "ideals"
+    gives: Gives = "plan and bound"
+    summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
+    scopes = (replace(CHAINS, groups=True),)
+
+    def __init__(self, most_bytes: float = MOST_BYTES, patience: float = float("inf")) -> None:
+        self.most_bytes, self.patience = most_bytes, patience
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why the devices are of too many kinds, or replicas could not be told apart, or None."""
+        from mtpp_dsl.solvers.partition.ideals.unsupported import unsupported
+
+        return unsupported(problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return an optimal plan and its proof, or the best of both within the limits."""
+        from mtpp_dsl.solvers.partition.ideals.flat_run import Run
+        from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
+
+        run = NestedRun if problem.hierarchical else Run
+        return run(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
+
+
+class SliceGraph(Scoped, MethodBase):
+    """Method ``slicegraph``: optimal slices of some topological orders, improved by moving nodes.
+
+    Every plan has an acyclic quotient graph, over forward and backward nodes together.
+
+    Args:
+        orders: how many topological orders to slice.
+        starts: how many of the best plans to improve at each heat.
+        moves: how many moves to try per node, start and heat; in proportion fewer on graphs
+            under 40 nodes, and at most four million.
+    """
+
+    name = "slicegraph"
+    gives: Gives = "plan"
+    summary = "slices good topological orders optimally, and improves the plans by moving nodes (archer2024, section 4)"
+    scopes = (SLICES,)
+
+    def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:
+        self.orders = orders
+        self.starts = starts
+        self.moves = moves
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return which colocated nodes cannot be made one, or None."""
+        return unmerged(self.name, problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found, if any; no bound."""
+        from mtpp_dsl.solvers.partition.slicing.slicegraph import slicegraph
+
+        return slicegraph(problem, limits, progress, self.orders, self.starts, self.moves)
+
+
+class Branching(Scoped, MethodBase):
+    """Method ``branching``: splits over equal devices whose quotient graph is acyclic, optimal ones where it can.
+
+    Over two devices, branch and bound over the nodes of an ideal, with minimum cuts. Over more, for few nodes, a linear
+    programme gives weights to the nodes, of which no block at any position of the chain can hold more than a known
+    share; its blocks are generated by an exact branch and bound. Where the nodes weigh more than all blocks can, there
+    is no split below the target. Where they do not, chains of ideals are searched device by device: an ideal is dropped
+    when what is left weighs more than the devices left can hold, and weights are found for those that stay. Of many
+    nodes over more than two devices, the bound is that of parting the devices in two.
+    """
+
+    name = "branching"
+    gives: Gives = "plan and bound"
+    summary = "optimal partition of a few dozen nodes over equal devices, by branch and bound with weights of the nodes"
+    scopes = (
+        replace(
+            SLICES,
+            constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Memory),
+            needs=(Acyclic,),
+            backward=False,
+            unequal=False,
+        ),
+    )
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return which colocated nodes cannot be made one, or why the graph is too large, or None."""
+        from mtpp_dsl.solvers.partition.branching.branching import as_small
+
+        small, _ = as_small(problem)
+        kept = next(small.of(Colocate), None)
+        if kept is not None:
+            return f"branching does not support constraint {kept}, whose nodes cannot be made one"
+        n = small.graph.n
+        return None if n <= MOST_HALVED else f"the graph has {n} nodes where it is smallest; the most are {MOST_HALVED}"
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return an optimal plan and its proof, or the best of both within the limits."""
+        from mtpp_dsl.solvers.methods.annealing import Annealing
+        from mtpp_dsl.solvers.partition.branching.branching import branching
+
+        return branching(problem, limits, progress, Annealing)
