@@ -59,13 +59,13 @@ class Annealing(Scoped, MethodBase):
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
         from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
-        from mtpp_dsl.solvers.schedule.search.batch_annealing import BatchSchedules
-        from mtpp_dsl.solvers.schedule.search.sample_annealing import Schedules
+        from mtpp_dsl.solvers.schedule.search.batch_annealing import anneal_batches
+        from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 
         if problem.objective.batch is not None:
-            return BatchSchedules(problem, limits, progress, self.patience, self.moves).result()
+            return anneal_batches(problem, limits, progress, self.patience, self.moves)
         if problem.objective.quantity == "makespan":
-            return Schedules(problem, limits, progress, self.patience, self.moves).result()
+            return anneal_sample(problem, limits, progress, self.patience, self.moves)
         if problem.acyclic:
             return OrderedRun(
                 problem,

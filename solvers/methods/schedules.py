@@ -75,13 +75,11 @@ class Ea(Scoped, MethodBase):
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found, or none, with a note that says why."""
-        if problem.objective.batch is not None:
-            from mtpp_dsl.solvers.schedule.search.batch_ea import BatchEa
+        from mtpp_dsl.solvers.schedule.search.batch_ea import evolve_batches
+        from mtpp_dsl.solvers.schedule.search.sample_ea import evolve_sample
 
-            return BatchEa(problem, limits, progress, self.patience).result()
-        from mtpp_dsl.solvers.schedule.search.sample_ea import Run
-
-        return Run(problem, limits, progress, self.patience).result()
+        evolve = evolve_sample if problem.objective.batch is None else evolve_batches
+        return evolve(problem, limits, progress, self.patience)
 
 
 class Lns(Scoped, MethodBase):

@@ -10,17 +10,17 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
-from mtpp_dsl.solvers.schedule.search.batch_held import Holding
 from mtpp_dsl.solvers.schedule.search.batch_moves import SEARCH, Best, Moves, most_draws
-from mtpp_dsl.solvers.schedule.search.batch_starts import somewhere, starts
+from mtpp_dsl.solvers.schedule.search.batch_starts import incumbent_of, result_of, somewhere, starts
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajectory, anneal, anneal_in_rounds, chunk_of
-from mtpp_dsl.solvers.schedule.state.batch_state import Field, order_of, plan_of, recount, state_of
+from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of, order_of, plan_of, recount, state_of
 from mtpp_dsl.solvers.schedule.state.batch_timing import trial_of
 from mtpp_dsl.solvers.schedule.state.chunk_moves import Shares
 from mtpp_dsl.views.batch_tasks import BatchInstance
 
-__all__ = ["BatchSchedules", "improve"]
+__all__ = ["anneal_batches", "improve"]
 
 MOVES = Moves(
     orders=0.2,
@@ -43,8 +43,8 @@ DRAWS = 24
 PATIENCE, STEPS = 10, 200
 
 
-class BatchSchedules(Holding):
-    """One run.
+def anneal_batches(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
+    """Anneal schedules of a batch until done or stopped, and return the best.
 
     Args:
         problem: a batched throughput.
@@ -52,59 +52,76 @@ class BatchSchedules(Holding):
         progress: told of plans.
         patience: rounds without a better plan after which it ends.
         moves: of each annealing of the first round, per node and device.
-        lists: whether to start from list schedules too.
     """
+    instance = BatchInstance.of(problem)
+    incumbent = incumbent_of("annealing", instance, limits, progress)
+    field = field_of(instance)
+    incumbent.take_start()
+    for plan in starts(instance, limits, progress):
+        incumbent.take(plan)
+    _anneal(incumbent, instance, field, limits, progress, patience, moves)
+    return result_of(incumbent)
 
-    def __init__(
-        self,
-        problem: Problem,
-        limits: Limits,
-        progress: Progress,
-        patience: int = PATIENCE,
-        moves: int = STEPS,
-        *,
-        lists: bool = True,
-    ) -> None:
-        super().__init__("annealing", problem, limits, progress)
-        self._lists = lists
-        first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * self._instance.n * self._instance.k))
-        self._rounds = MultiStart(limits, CHAINS, patience, first, MIN_MOVES)
 
-    def result(self) -> Result:
-        """Anneal until done or stopped, and return the best plan."""
-        self.begin()
-        if self._lists:
-            for plan in starts(self._instance, self._limits, self._progress):
-                self.keep(plan)
-        field, instance, rounds = self._field, self._instance, self._rounds
-        if field is not None and instance.n:
+def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | None = None) -> Plan:
+    """Return *plan*, a plan for a batch, or a better one that annealing from it comes to.
 
-            def begin(start: Best, turn: Turn) -> BatchTrajectory:
-                return BatchTrajectory(instance, field, start, turn, self._progress)
+    The same seed gives the same plan, where no limit of time cuts it off.
 
-            start = self._first(field)
-            steps = CHAINS * rounds.patience * rounds.first
-            SEARCH.pick(steps * (instance.n + instance.m), self._progress.say)
-            rate = float("inf")
-            if self._limits.remaining < rate:
-                for _ in range(2):  # the first may compile
-                    began = monotonic()
-                    turn = rounds.turn(0, 0, TIMED_MOVES)
-                    anneal(begin(start, turn), turn, self)
-                rate = TIMED_MOVES / max(monotonic() - began, 1e-6)
-            anneal_in_rounds(rounds, start, begin, self, rate)
-        return self.answer()
+    Args:
+        problem: a batched throughput, of constraints that :class:`mtpp_dsl.views.batch_tasks.BatchInstance` carries.
+        plan: breaks no constraint.
+        limits: when to stop, and the seed; its own ``start`` is not looked at.
+        progress: told of better plans, and asked whether to stop.
+    """
+    own, progress = limits.within(limits.remaining, start=None), progress or Progress()
+    instance = BatchInstance.of(problem)
+    incumbent = incumbent_of("annealing", instance, own, progress)
+    field = field_of(instance)
+    incumbent.take(plan)
+    _anneal(incumbent, instance, field, own, progress, PATIENCE, STEPS)
+    return incumbent.plan or plan
 
-    def _first(self, field: Field) -> Best:
-        """Return where to start: the best plan known, else any rows that sizes and pins allow."""
-        if self.plan is None:
-            home = somewhere(field, self._instance)
-            return Best(home, np.zeros(self._instance.n * self._instance.k, np.int64), np.full(1, np.inf))
-        where, begun = order_of(self._instance, self.plan)
-        home = np.zeros((len(field.may), self._instance.chunks), np.int64)
-        home[field.group] = where
-        state = state_of(field, home, begun)
-        return Best(home, state.place, np.full(1, np.inf))
+
+def _anneal(
+    incumbent: Incumbent,
+    instance: BatchInstance,
+    field: Field | None,
+    limits: Limits,
+    progress: Progress,
+    patience: int,
+    moves: int,
+) -> None:
+    """Anneal from the best plan known, or from any devices; without a *field*, no batches add up to all inputs."""
+    if field is None or instance.n == 0:
+        return
+
+    def begin(start: Best, turn: Turn) -> BatchTrajectory:
+        return BatchTrajectory(instance, field, start, turn, progress)
+
+    first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * instance.n * instance.k))
+    rounds = MultiStart(limits, CHAINS, patience, first, MIN_MOVES)
+    start = _start(field, instance, incumbent.plan)
+    SEARCH.pick(CHAINS * patience * first * (instance.n + instance.m), progress.say)
+    rate = float("inf")
+    if limits.remaining < rate:
+        for _ in range(2):  # the first may compile
+            began = monotonic()
+            turn = rounds.turn(0, 0, TIMED_MOVES)
+            anneal(begin(start, turn), turn, incumbent)
+        rate = TIMED_MOVES / max(monotonic() - began, 1e-6)
+    anneal_in_rounds(rounds, start, begin, incumbent, rate)
+
+
+def _start(field: Field, instance: BatchInstance, plan: Plan | None) -> Best:
+    """Return where to start: *plan*, or else any rows that sizes and pins allow."""
+    if plan is None:
+        home = somewhere(field, instance)
+        return Best(home, np.zeros(instance.n * instance.k, np.int64), np.full(1, np.inf))
+    where, begun = order_of(instance, plan)
+    home = np.zeros((len(field.may), instance.chunks), np.int64)
+    home[field.group] = where
+    return Best(home, state_of(field, home, begun).place, np.full(1, np.inf))
 
 
 class BatchTrajectory(Trajectory[Best]):
@@ -136,21 +153,3 @@ class BatchTrajectory(Trajectory[Best]):
     def plan(self) -> Plan:
         """Return the plan of the least makespan that was met."""
         return plan_of(self._instance, self.best.home, self.best.place)
-
-
-def improve(problem: Problem, plan: Plan, limits: Limits, progress: Progress | None = None) -> Plan:
-    """Return *plan*, a plan for a batch, or a better one that annealing from it comes to.
-
-    The same seed gives the same plan, where no limit of time cuts it off.
-
-    Args:
-        problem: a batched throughput without constraints but those of ``solvers.batched.instance.HONOURS``.
-        plan: breaks no constraint.
-        limits: when to stop, and the seed; its own ``start`` is not looked at.
-        progress: told of better plans, and asked whether to stop.
-    """
-    own = limits.within(limits.remaining, start=None)
-    run = BatchSchedules(problem, own, progress or Progress(), lists=False)
-    run.keep(plan)
-    run.result()
-    return run.plan or plan

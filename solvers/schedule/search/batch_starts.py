@@ -1,4 +1,4 @@
-"""Where searches for schedules of batches start."""
+"""What searches for schedules of batches start from: an incumbent, and schedules that are quickly made."""
 
 from __future__ import annotations
 
@@ -8,21 +8,54 @@ import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.runtime.incumbent import Ended
+from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
+from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
-from mtpp_dsl.solvers.schedule.state.batch_state import Field
+from mtpp_dsl.solvers.schedule.state.batch_state import ROUNDING, Field
 from mtpp_dsl.views.batch_tasks import BatchInstance
 
-__all__ = ["somewhere", "starts"]
+__all__ = ["incumbent_of", "result_of", "somewhere", "starts"]
+
+BOUND_SHARE = 0.1
+"""Of the time for the bound that ends a search."""
+EXCEEDS = "a device holds more than its memory, by less than the check of plans lets pass"
+
+
+def incumbent_of(method: str, instance: BatchInstance, limits: Limits, progress: Progress) -> Incumbent:
+    """Return the incumbent of a run, which refuses plans that exceed a memory by more than rounding.
+
+    It knows the bound by one input and by the work of all, so that the run ends with a plan that costs as much.
+    """
+    problem = instance.problem
+    brief = limits.within(BOUND_SHARE * limits.remaining)
+    proved = batch_bound(problem, "simple", "none", brief, Progress()).bound
+
+    def misfit(plan: Plan) -> str | None:
+        if plan.batches is None:
+            return "it has no batches"
+        size = plan.batches.sizes // instance.batching.chunk
+        used = instance.batching.weights @ (size > 0) + instance.batching.share @ size
+        return None if (used <= instance.limit * (1 + ROUNDING)).all() else EXCEEDS
+
+    known = 0.0 if proved is None else proved.cost
+    return Incumbent(method, problem, limits, progress, known=known, misfit=misfit)
+
+
+def result_of(incumbent: Incumbent) -> Result:
+    """Return what a run has found, with a note if it has found nothing."""
+    if incumbent.plan is None:
+        incumbent.note("no schedule was found; this does not prove that there is none")
+    return incumbent.result()
 
 
 def starts(instance: BatchInstance, limits: Limits, progress: Progress) -> list[Plan]:
     """Return list schedules, and schedules with all nodes on the same devices; they may break a constraint."""
 
     def pause() -> None:
-        if progress.stopped or limits.remaining <= 0:
+        if progress.ended(limits) is not None:
             raise Ended
 
     rows = [np.full(instance.chunks, d) for d in alone(instance)]

@@ -16,9 +16,11 @@ from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.shortest import share_of
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
 from mtpp_dsl.solvers.runtime.reduced import Aside
-from mtpp_dsl.solvers.schedule.search.sample_annealing import Schedules
-from mtpp_dsl.solvers.schedule.search.sample_held import Holding
+from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
+from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
+from mtpp_dsl.solvers.schedule.search.sample_state import field_of
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, CLOSER, Found, tree_of
+from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["NAME", "Run"]
 
@@ -33,7 +35,7 @@ COUNT = 256
 WHY = "every schedule that ends earlier was excluded; ghannane2023, 3.1"
 
 
-class Run(Holding):
+class Run:
     """One call: a bound, annealing, then the search of the tree for longer and longer.
 
     Args:
@@ -50,37 +52,33 @@ class Run(Holding):
         progress: Progress,
         bound: Callable[[Problem, Limits, Progress], Result],
     ) -> None:
-        super().__init__(NAME, problem, limits, progress)
-        self._first_bound = bound
-        self._bound: Bound | None = None
+        self._problem, self._limits, self._progress, self._bound = problem, limits, progress, bound
+        self._instance = Instance.of(problem)
+        self._incumbent = incumbent_of(NAME, self._instance, limits, progress)
+        self._field = field_of(self._instance)
         self._proved_none: Infeasibility | None = None
 
     def result(self) -> Result:
         """Search until done or stopped."""
-        self.begin()
-        found = self._first_bound(self._problem, self._part(), Aside(self._progress))
+        incumbent = self._incumbent
+        take_starts(incumbent, self._instance, self._limits, self._progress)
+        found = self._bound(self._problem, self._part(), Aside(self._progress))
         if found.infeasibility is not None:
             return replace(found, method=NAME)
-        self._raise(found.bound)
-        if self.plan is not None and not self.done:
-            quick_search = Schedules(self._problem, self._part(), Aside(self._progress), PATIENCE, MOVES)
-            better = quick_search.result().plan
+        incumbent.prove(found.bound)
+        if incumbent.plan is not None and not incumbent.done:
+            better = anneal_sample(self._problem, self._part(), Aside(self._progress), PATIENCE, MOVES).plan
             if better is not None:
-                self.keep(better)
-        if self._instance.n and not self.done:
+                incumbent.take(better)
+        if self._instance.n and not incumbent.done:
             self._climb()
-        answer = self.answer()
-        if self._proved_none is not None:
-            return replace(answer, termination="infeasible", infeasibility=self._proved_none, plan=None)
-        return replace(answer, bound=self._bound, log=tuple(self._progress.log))
+        result = incumbent.result()
+        if self._proved_none is None:
+            return result
+        return replace(result, termination="infeasible", infeasibility=self._proved_none, plan=None, bound=None)
 
     def _part(self) -> Limits:
-        return self._limits.within(SHARE * self._limits.remaining, start=self.plan)
-
-    def _raise(self, bound: Bound | None) -> None:
-        if bound is not None and (self._bound is None or bound.cost > self._bound.cost):
-            self._bound = bound
-            self._progress.report_bound(bound)
+        return self._limits.within(SHARE * self._limits.remaining, start=self._incumbent.plan)
 
     def _climb(self) -> None:
         """Search below the best makespan, and in turn below smaller ones, for longer and longer."""
@@ -93,14 +91,14 @@ class Run(Holding):
         self._weights = share_of(tightening.time)[1]
         self._tree = tree_of(self._field)
         budget, step = FIRST_BUDGET, 0.25
-        while not self.done:
-            if self._search(self.cost, budget):
+        incumbent = self._incumbent
+        while not incumbent.done:
+            if self._search(incumbent.cost, budget):
                 return
-            low = 0.0 if self._bound is None else self._bound.cost
-            if self.plan is not None and not self.done:
-                step = min(
-                    0.9, max(1e-3, step * (EASY if self._search(low + step * (self.cost - low), budget) else HARD))
-                )
+            low = 0.0 if incumbent.bound is None else incumbent.bound.cost
+            if incumbent.plan is not None and not incumbent.done:
+                refuted = self._search(low + step * (incumbent.cost - low), budget)
+                step = min(0.9, max(1e-3, step * (EASY if refuted else HARD)))
             budget *= 2
 
     def _search(self, cut: float, budget: int) -> bool:
@@ -125,14 +123,14 @@ class Run(Holding):
             budget -= run(self._field, order, room, self._weights, tree, found, min(CHUNK, budget))
             if found.best[0] < known:
                 known = float(found.best[0])
-                if not self.keep(self._plan(found)):
+                if not self._incumbent.take(self._plan(found)):
                     found.loose[0] = min(found.loose[0], known)
         if tree.depth[0] >= 0:
             return False
         cost = min(float(found.cut[0]), float(found.loose[0]))
         if cost < np.inf:
             cost *= 1 - CLOSER * (1 + 1e-3)
-            self._raise(Bound(cost, NAME, "checked", "mtpp", WHY))
+            self._incumbent.prove(Bound(cost, NAME, "checked", "mtpp", WHY))
         else:
             reason = "every choice of devices was looked at: none satisfies all constraints"
             self._proved_none = Infeasibility(reason, tuple(str(c) for c in self._problem.constraints))
@@ -143,4 +141,4 @@ class Run(Holding):
         return timed(self._instance, found.device, found.start, sending)
 
     def _stopped(self) -> bool:
-        return self._progress.stopped or self._limits.remaining <= 0
+        return self._progress.ended(self._limits) is not None

@@ -9,13 +9,13 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
-from mtpp_dsl.solvers.schedule.search.sample_held import Holding
 from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
-from mtpp_dsl.solvers.schedule.search.sample_state import Field, order_of, plan_of, state_of
+from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
+from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajectory, anneal_in_rounds
 from mtpp_dsl.views.tasks import Instance
 
-__all__ = ["Schedules"]
+__all__ = ["anneal_sample"]
 
 MOVES = Moves(orders=0.3, near=0.5, critical=0.5, blocks=0.4, grown=16.0, swaps=0.1, along=0.5)
 MIN_MOVES, MAX_FIRST_MOVES = 2_000, 200_000
@@ -23,34 +23,31 @@ MIN_MOVES, MAX_FIRST_MOVES = 2_000, 200_000
 MAX_DRAWS = 1 << 16
 
 
-class Schedules(Holding):
-    """One run.
+def anneal_sample(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
+    """Anneal schedules of one sample on links until done or stopped, and return the best.
 
     Args:
-        problem: what is asked.
+        problem: a makespan on links.
         limits: when to stop, and where to start.
         progress: told of plans.
         patience: rounds without a better plan after which it ends.
         moves: of each annealing of the first round, per node and device.
     """
+    instance = Instance.of(problem)
+    incumbent = incumbent_of("annealing", instance, limits, progress)
+    field = field_of(instance)
+    take_starts(incumbent, instance, limits, progress)
+    plan = incumbent.plan
+    if plan is not None and instance.n:
+        first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * instance.n * instance.k))
+        SEARCH.pick(first * (instance.n + instance.m), progress.say)
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
-        super().__init__("annealing", problem, limits, progress)
-        first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * self._instance.n * self._instance.k))
-        self._rounds = MultiStart(limits, CHAINS, patience, first, MIN_MOVES)
+        def begin(start: Best, turn: Turn) -> SampleTrajectory:
+            return SampleTrajectory(instance, field, start, turn, progress)
 
-    def result(self) -> Result:
-        """Anneal until done or stopped, and return the best plan."""
-        self.begin()
-        instance = self._instance
-        if self.plan is not None and instance.n:
-            SEARCH.pick(self._rounds.first * (instance.n + instance.m), self._progress.say)
-            start = Best(order_of(instance, self.plan), self.plan.assignment.copy(), np.full(1, np.inf))
-            anneal_in_rounds(self._rounds, start, self._trajectory, self)
-        return self.answer()
-
-    def _trajectory(self, start: Best, turn: Turn) -> SampleTrajectory:
-        return SampleTrajectory(self._instance, self._field, start, turn, self._progress)
+        start = Best(order_of(instance, plan), plan.assignment.copy(), np.full(1, np.inf))
+        anneal_in_rounds(MultiStart(limits, CHAINS, patience, first, MIN_MOVES), start, begin, incumbent)
+    return incumbent.result()
 
 
 class SampleTrajectory(Trajectory[Best]):

@@ -1,66 +1,67 @@
-"""One run of method ``ea``, for one sample."""
+"""The biased (1+1) evolutionary algorithm on one sample: method ``ea``."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.list_rules import met, upward_ranks
 from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.solvers.schedule.list.ranks import in_order
-from mtpp_dsl.solvers.schedule.search.sample_held import Holding
+from mtpp_dsl.solvers.schedule.search.evolution import MIN_PATIENCE, evolve
 from mtpp_dsl.solvers.schedule.search.sample_mutation import EVOLVE
-from mtpp_dsl.solvers.schedule.search.sample_state import plan_of
+from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of
+from mtpp_dsl.solvers.schedule.search.sample_state import field_of, plan_of
+from mtpp_dsl.views.tasks import Instance
 
-__all__ = ["Run"]
-
-CHUNK = 1_000
-FEWEST = 2_000
+__all__ = ["evolve_sample"]
 
 
-class Run(Holding):
-    """One call: mutations of the parent until none has helped for long."""
+def evolve_sample(problem: Problem, limits: Limits, progress: Progress, patience: int) -> Result:
+    """Mutate a schedule of one sample until done or stopped, and return the best plan.
 
-    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int) -> None:
-        super().__init__("ea", problem, limits, progress)
-        self._quiet = max(FEWEST, patience * len(self._field.need) * problem.k)
+    Args:
+        problem: a makespan on links.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+        patience: children in a row, per class and device, without a shorter schedule, after which it ends.
+    """
+    instance = Instance.of(problem)
+    incumbent = incumbent_of("ea", instance, limits, progress)
+    field = field_of(instance)
+    first = _first(incumbent, instance, limits)
+    if first is None or not instance.n:
+        return incumbent.result()
+    order = in_order(instance.graph, upward_ranks(instance))
+    home = np.zeros(len(field.need), np.int64)
+    home[field.group] = first
+    patience = max(MIN_PATIENCE, patience * len(home) * problem.k)
+    run = EVOLVE.pick(patience * (instance.n + instance.m), progress.say)
+    draws, cost = np.empty(max(1 << 16, 8 * len(home))), np.full(1, np.inf)
 
-    def result(self) -> Result:
-        """Mutate until done or stopped, and return the best plan."""
-        first = self._first()
-        if first is None:
-            return self.answer()
-        instance = self._instance
-        order = in_order(instance.graph, upward_ranks(instance))
-        if self.plan is None:
-            self.keep(plan_of(instance, order, first))
-        home = np.zeros(len(self._field.need), np.int64)
-        home[self._field.group] = first
-        random = np.random.default_rng(self._limits.seed)
-        noise = np.empty(max(1 << 16, 8 * len(home)))
-        run = EVOLVE.pick(self._quiet * (instance.n + instance.m), self._progress.say)
-        cost, known, quiet = np.full(1, np.inf), np.inf, 0
-        while quiet < self._quiet and instance.n and not self.done:
-            random.random(out=noise)
-            quiet += run(noise, CHUNK, self._field, order, home, cost)
-            if cost[0] < known:
-                known, quiet = float(cost[0]), 0
-                self.keep(plan_of(instance, order, home[self._field.group]))
-        return self.answer()
+    def children(count: int) -> int:
+        return run(draws, count, field, order, home, cost)
 
-    def _first(self) -> Ints | None:
-        """Return the devices of the plan to start from, if it is one, else the fastest of every node, within memory."""
-        start = self._limits.start
-        if start is not None and self.keep(start):
-            return np.array(start.assignment)
-        lister = Lister.of(self._instance)
-        if lister is None:
-            self._incumbent.note(
-                "no way was found to give every node a device within memory, links and the constraints"
-            )
-            return None
-        plan = met(lister)
-        return np.array(plan.assignment) if self.keep(plan) else None
+    def plan() -> Plan:
+        return plan_of(instance, order, home[field.group])
+
+    evolve(incumbent, patience, np.random.default_rng(limits.seed), draws, children, cost, plan)
+    return incumbent.result()
+
+
+def _first(incumbent: Incumbent, instance: Instance, limits: Limits) -> Ints | None:
+    """Return the devices of the plan to start from, if it is feasible, else of what ``met`` makes; None without one."""
+    start = limits.start
+    if start is not None and incumbent.take(start):
+        return np.array(start.assignment)
+    lister = Lister.of(instance)
+    if lister is None:
+        incumbent.note("no way was found to give every node a device within memory, links and the constraints")
+        return None
+    plan = met(lister)
+    return np.array(plan.assignment) if incumbent.take(plan) else None

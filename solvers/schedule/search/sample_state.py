@@ -6,17 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
-from mtpp_dsl.solvers.schedule.list.list_rules import greedy, heft, peft
-from mtpp_dsl.solvers.schedule.list.list_run import Lister
 from mtpp_dsl.views.tasks import Instance
 
-__all__ = ["Field", "State", "field_of", "order_of", "plan_of", "starts", "state_of"]
+__all__ = ["Field", "State", "field_of", "order_of", "plan_of", "state_of"]
 
 STRIDE = 16
 """Places of the order between two that a schedule can be taken up from."""
@@ -132,16 +129,3 @@ def plan_of(instance: Instance, order: Ints, device: Ints) -> Plan:
     place = np.empty(instance.n)
     place[order] = np.arange(instance.n)
     return timed(instance, device, place)
-
-
-def starts(instance: Instance, limits: Limits, progress: Progress) -> list[Plan]:
-    """Return schedules of list schedulers, and of single devices; they may break a constraint."""
-    found: list[Plan] = []
-    lister = Lister.of(instance)
-    for scheduler in (heft, greedy, peft) if lister is not None else ():
-        if found and (progress.stopped or limits.remaining <= 0):
-            break
-        assert lister is not None
-        found.append(scheduler(lister))
-    able = np.flatnonzero(np.isfinite(instance.time).all(axis=0)).tolist()
-    return [*found, *(timed(instance, np.full(instance.n, d), np.zeros(instance.n)) for d in able)]

@@ -9,8 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
-from mtpp_dsl.solvers.runtime.schedule_incumbent import Holding
 
 __all__ = ["CHAINS", "Trajectory", "anneal", "anneal_in_rounds", "chunk_of"]
 
@@ -69,7 +69,7 @@ class Trajectory(ABC, Generic[B]):
         """Compute sums anew: those that change by differences drift."""
 
 
-def anneal(trajectory: Trajectory[B], turn: Turn, incumbent: Holding) -> Trajectory[B]:
+def anneal(trajectory: Trajectory[B], turn: Turn, incumbent: Incumbent) -> Trajectory[B]:
     """Anneal once, and return the same trajectory at its end.
 
     Args:
@@ -92,7 +92,7 @@ def anneal(trajectory: Trajectory[B], turn: Turn, incumbent: Holding) -> Traject
         trajectory.recount()
         if trajectory.cost < min(known, incumbent.cost) and monotonic() >= reported + MIN_SECONDS:
             known, reported = trajectory.cost, monotonic()
-            incumbent.keep(trajectory.plan())
+            incumbent.take(trajectory.plan())
     return trajectory
 
 
@@ -105,7 +105,7 @@ def anneal_in_rounds(
     rounds: MultiStart,
     start: B,
     begin: Callable[[B, Turn], Trajectory[B]],
-    incumbent: Holding,
+    incumbent: Incumbent,
     rate: float = float("inf"),
 ) -> None:
     """Anneal until done; every other annealing goes on from the best of the round before, the others from their own.
@@ -125,7 +125,7 @@ def anneal_in_rounds(
     def keep(found: list[Trajectory[B]]) -> None:
         lead = min(found, key=lambda one: one.cost)
         if lead.cost < float("inf"):
-            incumbent.keep(lead.plan())
+            incumbent.take(lead.plan())
         held[:] = [lead.best if c % 2 == 0 else one.best for c, one in enumerate(found)]
 
     rounds.run(search, keep, cost=lambda: incumbent.cost, done=lambda: incumbent.done, rate=rate)

@@ -18,7 +18,8 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.schedules import BranchAndBound, Ea
 from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
-from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, starts, state_of
+from mtpp_dsl.solvers.schedule.search.sample_starts import starts
+from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, Found, tree_of
 from mtpp_dsl.views.tasks import Instance
 from tests.makespans import best_of, makespan_problem
