@@ -31,9 +31,9 @@ NOT_CHECKED = {
     "bound.proof": "",
     "bound.by": "",
     "bound.detail": "",
-    "infeasible": "beyond what is said above",
-    "termination": "beyond that it goes with the status",
-    "log": "beyond that it is in order and contradicts neither plan nor bound",
+    "infeasible": "except as said above",
+    "termination": "except that it fits the status",
+    "log": "except that it is in order and contradicts neither plan nor bound",
     "spec.path": "",
 }
 """The fields of an answer that do not follow from a spec, and how far they are checked all the same."""

@@ -109,7 +109,7 @@ def _without_certificate(problem: Problem, claim: Claim, value: str, limits: Lim
     text = f"bound {value} by {claim.method}: only claimed, not proved here: it has no certificate"
     if found is not None and found.cost > 0:
         least = format_quantity(problem.objective.value(found.cost), problem.objective.unit(problem.time_unit))
-        text += f"; what counting proves is {least}"
+        text += f"; counting alone proves {least}"
     return Finding(False, text)
 
 

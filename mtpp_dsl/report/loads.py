@@ -116,5 +116,5 @@ def _legend(evaluation: Evaluation) -> Text:
             legend.append(f"{name}  ")
     if (evaluation.sync >= evaluation.load).any() and evaluation.sync.any():
         legend.append(f"{_SYNC[0]} ", _SYNC[1])
-        legend.append("sync beside all that  ")
+        legend.append("sync at the same time  ")
     return legend
