@@ -66,6 +66,14 @@ class Supernodes:
         return len(self.members)
 
     @property
+    def of(self) -> Ints:
+        """[nodes] the supernode of each node; every node is in one."""
+        of = np.empty(sum(map(len, self.members)), np.int64)
+        for supernode, nodes in enumerate(self.members):
+            of[list(nodes)] = supernode
+        return of
+
+    @property
     def nets_at(self) -> list[list[int]]:
         """For each supernode, the nets that it is a pin of, in ascending order."""
         return incidence(self.n, (pins for pins, _ in self.nets))

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
-from mtpp_dsl.solvers.algorithms.ideals.net import Net
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 
 __all__ = ["Lattice", "chain", "lattice_of", "measure", "places"]
 
 WORD = 60
-"""Classes per word of a bit set: whole numbers of 64 bits with room for the sign."""
+"""OrderedSupernodes per word of a bit set: whole numbers of 64 bits with room for the sign."""
 
 CHUNK = 20_000
 IDEALS_WORTH_COMPILING = 200
@@ -30,11 +30,11 @@ class Lattice(NamedTuple):
     """Ideals in order of size, the empty one first and the full one last, and what can be added to each.
 
     Attributes:
-        bits: [ideals, words] the classes in each; see ``word`` and ``bit``.
+        bits: [ideals, words] the supernodes in each; see ``word`` and ``bit``.
         start: [ideals+1] row pointers into ``above`` and ``node``.
-        above: the ideals of one class more.
-        node: the class that is added.
-        word, bit: [n] where each class is in ``bits``.
+        above: the ideals of one supernode more.
+        node: the supernode that is added.
+        word, bit: [n] where each supernode is in ``bits``.
     """
 
     bits: Ints
@@ -51,7 +51,7 @@ class Lattice(NamedTuple):
 
 
 def places(n: int) -> tuple[Ints, Ints]:
-    """Return [n] the word and the bit of each class in a bit set."""
+    """Return [n] the word and the bit of each supernode in a bit set."""
     place = np.arange(n)
     return place // WORD, np.left_shift(np.int64(1), place % WORD)
 
@@ -69,21 +69,21 @@ def chain(order: Ints) -> Lattice:
 
 
 def lattice_of(
-    classes: Classes, most_bytes: float, say: Callable[[str], None], pause: Callable[[], None]
+    supernodes: OrderedSupernodes, most_bytes: float, say: Callable[[str], None], pause: Callable[[], None]
 ) -> Lattice | None:
-    """Return all ideals of the order of *classes*, or None if they would take more than *most_bytes*.
+    """Return all ideals of the order of *supernodes*, or None if they would take more than *most_bytes*.
 
     Args:
-        classes: the classes.
+        supernodes: the supernodes.
         most_bytes: of memory.
         say: told when code has to be compiled.
         pause: called now and then; may raise.
     """
-    n = classes.n
+    n = supernodes.n
     word, bit = places(n)
     width = max(1, -(-n // WORD))
     before = np.zeros((n, width), np.int64)
-    for a, b in classes.before:
+    for a, b in supernodes.before:
         before[b, word[a]] |= bit[a]
     keys = np.random.default_rng(0).integers(1, 2**62, size=n, dtype=np.int64)
     store = _Store(width, n)
@@ -205,7 +205,7 @@ def _grow(
 GROW = Kernel(_grow, IDEALS_WORTH_COMPILING)
 
 
-def measure(lattice: Lattice, net: Net, weights: Floats, say: Callable[[str], None]) -> tuple[Floats, Floats]:
+def measure(lattice: Lattice, costs: WholeCosts, weights: Floats, say: Callable[[str], None]) -> tuple[Floats, Floats]:
     """Return [ideals, rows] what is left outside of each ideal, by each row of *weights*, and [ideals] its cut.
 
     The cut of an ideal is the cost of the tensors with a pin inside and a pin outside.
@@ -214,7 +214,7 @@ def measure(lattice: Lattice, net: Net, weights: Floats, say: Callable[[str], No
     cut = np.zeros(lattice.size)
     run = MEASURE.pick(lattice.size, say)
     run(lattice.bits, lattice.start, lattice.above, lattice.node, lattice.word, lattice.bit, weights,
-        net.start, net.tensor, net.cost, net.pins, left, cut)  # fmt: skip
+        costs.start, costs.tensor, costs.cost, costs.pins, left, cut)  # fmt: skip
     return left, cut
 
 

@@ -1,4 +1,4 @@
-"""Bounds that need no search, and what they say of the classes outside of an ideal."""
+"""Bounds that need no search, and what they say of the supernodes outside of an ideal."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from collections.abc import Callable
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, measure
-from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Prices", "first_bound"]
 
 ROUNDING = 1e-9
 CHEAP = 1e-9
-"""The price of a kind of device on which nothing takes time that takes time elsewhere."""
+"""The price of a device type on which nothing takes time that takes time elsewhere."""
 DEAR = 1e100
-"""The most that a kind of device can cost."""
+"""The most that a device type can cost."""
 
 
 class Prices:
-    """Prices of the kinds of devices, and the least price times time of every class.
+    """Prices of the device types, and the least price times time of every supernode.
 
-    If every load is at most T, the weights of some classes sum to at most T times the prices of the devices that they
-    are on. One row of prices makes all devices equal; one per kind q makes the others so dear that no class is
+    If every load is at most T, the weights of some supernodes sum to at most T times the prices of the devices that
+    they are on. One row of prices makes all devices equal; one per kind q makes the others so dear that no supernode is
     cheaper there than on q, where that can be.
 
     Args:
-        time: [n, kinds] of the classes; ``inf`` where they may not be.
+        time: [n, types] of the supernodes; ``inf`` where they may not be.
 
     Attributes:
-        price: [rows, kinds].
+        price: [rows, types].
         weight: [rows, n].
     """
 
@@ -53,46 +54,46 @@ class Prices:
             ratio = np.divide(time[:, q : q + 1], time, out=np.zeros_like(time), where=both)
         return np.asarray(np.minimum(ratio.max(axis=0, initial=CHEAP), DEAR), np.float64)
 
-    def ahead(self, lattice: Lattice, net: Net, states: States, say: Callable[[str], None]) -> Ahead:
+    def ahead(self, lattice: Lattice, costs: WholeCosts, states: States, say: Callable[[str], None]) -> Ahead:
         """Return what is sure to come after every ideal of *lattice*."""
-        left, cut = measure(lattice, net, self.weight, say)
-        price, cheapest = self.of_states(net, states)
+        left, cut = measure(lattice, costs, self.weight, say)
+        price, cheapest = self.of_states(costs, states)
         return Ahead(left, cut, price, cheapest, ROUNDING * self.weight.sum(axis=1))
 
-    def of_states(self, net: Net, states: States) -> tuple[Floats, Floats]:
+    def of_states(self, costs: WholeCosts, states: States) -> tuple[Floats, Floats]:
         """Return [states, rows] the sum of the prices of the devices left, and the least if all of them pay, else 0."""
         owned = states.left > 0
         cheapest = np.where(owned[:, None, :], self.price[None], np.inf).min(axis=2)
-        paid: Bools = np.all(net.pays | ~owned, axis=1, keepdims=True) & owned.any(axis=1, keepdims=True)
+        paid: Bools = np.all(costs.pays | ~owned, axis=1, keepdims=True) & owned.any(axis=1, keepdims=True)
         cheapest = np.where(paid, cheapest, 0.0)
         return states.left @ self.price.T, cheapest
 
 
-def first_bound(classes: Classes, devices: DeviceTypes) -> float:
+def first_bound(supernodes: OrderedSupernodes, devices: DeviceTypes) -> float:
     """Return a number that no split's largest load is below, whatever its order.
 
-    The larger of two. The sum of weights over the sum of prices, see :class:`Prices`. And for each class v the least
-    load of a block that has it: its time, and for every other pin u of tensors at v, with each tensor counted at
+    The larger of two. The sum of weights over the sum of prices, see :class:`Prices`. And for each supernode v the
+    least load of a block that has it: its time, and for every other pin u of tensors at v, with each tensor counted at
     one u, the lesser of their cost and the time of u: they are cut, or u is in the block; divided by the most replicas.
 
-    Every class must be allowed on some kind of device.
+    Every supernode must be allowed on some device type.
     """
-    if not classes.n:
+    if not supernodes.n:
         return 0.0
-    prices = Prices(classes.time)
+    prices = Prices(supernodes.time)
     members = np.array([len(group) for group in devices.members])
     shares = prices.weight.sum(axis=1) / (prices.price @ members)
-    best = np.full(classes.time.shape, 0.0)
+    best = np.full(supernodes.time.shape, 0.0)
     for q in range(len(members)):
-        cost = classes.time[:, q] + (_kept_or_paid(classes, classes.time[:, q]) if devices.pays[q] else 0.0)
+        cost = supernodes.time[:, q] + (_kept_or_paid(supernodes, supernodes.time[:, q]) if devices.pays[q] else 0.0)
         best[:, q] = cost / min(int(devices.replicas[q]), members[q])
     return float(max(shares.max(), best.min(axis=1).max())) * (1 - ROUNDING * 1e-3)
 
 
-def _kept_or_paid(classes: Classes, time: Floats) -> Floats:
-    """Return [n] what a block pays for the tensors at each of its classes, or works in their stead."""
-    cost: list[dict[int, float]] = [{} for _ in range(classes.n)]
-    for pins, c in classes.tensors:
+def _kept_or_paid(supernodes: OrderedSupernodes, time: Floats) -> Floats:
+    """Return [n] what a block pays for the tensors at each of its supernodes, or works in their stead."""
+    cost: list[dict[int, float]] = [{} for _ in range(supernodes.n)]
+    for pins, c in supernodes.nets:
         by_time = sorted(pins, key=lambda u: float(time[u]))
         for v in pins:
             u = by_time[-1] if by_time[-1] != v else by_time[-2]

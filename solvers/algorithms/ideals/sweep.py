@@ -9,8 +9,9 @@ import numpy as np
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, Small
-from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 
 __all__ = ["Ahead", "Step", "sweep"]
 
@@ -22,13 +23,13 @@ CHUNK = 5_000_000
 class Ahead(NamedTuple):
     """What is sure to come after an ideal.
 
-    A row of ``weights`` gives each kind of device a price and each class its least price times time; then what is
-    left of the classes is at most the sum of the prices of the devices left, times the largest load. With
+    A row of ``weights`` gives each device type a price and each supernode its least price times time; then what is
+    left of the supernodes is at most the sum of the prices of the devices left, times the largest load. With
     only devices left that pay for tensors, the cut of the ideal is paid once more, at the least price. Both hold with
     replicas too, whose loads add up to what their block costs or more.
 
     Attributes:
-        left: [ideals, rows] sum of the weights of the classes outside of each ideal.
+        left: [ideals, rows] sum of the weights of the supernodes outside of each ideal.
         cut: [ideals] cost of the tensors that it cuts.
         price: [states, rows] sum of the prices of the devices left.
         cheapest: [states, rows] least price of a device left, 0 if one left does not pay.
@@ -43,16 +44,16 @@ class Ahead(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A block of the split that was found: the classes in it, the kind of device it is on, and on how many of them."""
+    """A block of the split that was found: the supernodes in it, the device type it is on, and on how many of them."""
 
-    classes: Ints
+    supernodes: Ints
     kind: int
     copies: int = 1
 
 
 def sweep(
     lattice: Lattice,
-    net: Net,
+    costs: WholeCosts,
     states: States,
     ahead: Ahead,
     target: int,
@@ -66,7 +67,7 @@ def sweep(
 
     Args:
         lattice: ideals; the blocks are differences of a chain of them.
-        net: weights.
+        costs: weights.
         states: of the devices.
         ahead: of the same ideals and states.
         target: as above.
@@ -81,7 +82,7 @@ def sweep(
     run = SWEEP.pick(0.5 * lattice.size**2, say)
     source = 0
     while source < lattice.size - 1:
-        source = run(source, CHUNK, target, floor, lattice, net, states, ahead, value, origin, stamp)
+        source = run(source, CHUNK, target, floor, lattice, costs, states, ahead, value, origin, stamp)
         pause()
     best = int(value[-1].argmin())
     if value[-1, best] >= target:
@@ -103,21 +104,21 @@ def _trace(lattice: Lattice, states: States, origin: Ints, state: int) -> list[S
 
 
 def _sweep(
-    source: int, budget: int, target: int, floor: int, lattice: Lattice, net: Net, states: States, ahead: Ahead,
-    value: Ints, origin: Ints, stamp: Small,
+    source: int, budget: int, target: int, floor: int, lattice: Lattice, costs: WholeCosts, states: States,
+    ahead: Ahead, value: Ints, origin: Ints, stamp: Small,
 ) -> int:  # fmt: skip
     """Extend the splits that end at the ideals from *source* on by one block; return the ideal to go on with.
 
-    From one ideal I, a depth-first search adds class after class to the block S, over every ideal above once. Time,
-    memory and the tensors that have a pin in I and one in S only grow, so that the search turns back where these alone
-    are too much, even when shared by as many replicas as there can be; every ideal on any way to a block that is good
-    enough is good enough in this sense.
+    From one ideal I, a depth-first search adds supernode after supernode to the block S, over every ideal above once.
+    Time, memory and the tensors that have a pin in I and one in S only grow, so that the search turns back where these
+    alone are too much, even when shared by as many replicas as there can be; every ideal on any way to a block that is
+    good enough is good enough in this sense.
     """
-    kinds, n = net.time.shape
+    kinds, n = costs.time.shape
     count, rows = ahead.price.shape
     last = len(lattice.start) - 2
-    inside = np.zeros(len(net.pins), np.int64)  # pins of each tensor in S
-    known = np.zeros(len(net.pins), np.bool_)  # whether it has a pin in I
+    inside = np.zeros(len(costs.pins), np.int64)  # pins of each tensor in S
+    known = np.zeros(len(costs.pins), np.bool_)  # whether it has a pin in I
     labels = np.zeros(count, np.int64)
     shared = np.zeros(kinds, np.int64)  # among how many replicas at most
     at = np.zeros(n + 1, np.int64)
@@ -153,14 +154,14 @@ def _sweep(
                 labels[found] = s
                 found += 1
                 for q in range(kinds):
-                    shared[q] = max(shared[q], min(net.copies[q], states.left[s, q]))
+                    shared[q] = max(shared[q], min(costs.copies[q], states.left[s, q]))
         if found == 0:
             continue
         known[:] = False
         for v in range(n):
             if lattice.bits[i, lattice.word[v]] & lattice.bit[v]:
-                for y in range(net.start[v], net.start[v + 1]):
-                    known[net.tensor[y]] = True
+                for y in range(costs.start[v], costs.start[v + 1]):
+                    known[costs.tensor[y]] = True
         depth = 0
         at[0] = i
         edge[0] = lattice.start[i]
@@ -169,8 +170,8 @@ def _sweep(
             if edge[depth] == lattice.start[at[depth] + 1]:
                 if depth > 0:
                     v = added[depth]
-                    for y in range(net.start[v], net.start[v + 1]):
-                        inside[net.tensor[y]] -= 1
+                    for y in range(costs.start[v], costs.start[v + 1]):
+                        inside[costs.tensor[y]] -= 1
                 depth -= 1
                 continue
             e = edge[depth]
@@ -184,26 +185,26 @@ def _sweep(
             deeper = depth + 1
             cut[deeper] = cut[depth]
             forced[deeper] = forced[depth]
-            for y in range(net.start[v], net.start[v + 1]):
-                t = net.tensor[y]
+            for y in range(costs.start[v], costs.start[v + 1]):
+                t = costs.tensor[y]
                 if inside[t] == 0:
-                    cut[deeper] += net.cost[t]
+                    cut[deeper] += costs.cost[t]
                     if known[t]:
-                        forced[deeper] += net.cost[t]
-                elif inside[t] + 1 == net.pins[t]:
-                    cut[deeper] -= net.cost[t]
+                        forced[deeper] += costs.cost[t]
+                elif inside[t] + 1 == costs.pins[t]:
+                    cut[deeper] -= costs.cost[t]
                 inside[t] += 1
-            size[deeper] = size[depth] + net.size[v]
-            stream[deeper] = stream[depth] + net.stream[v]
+            size[deeper] = size[depth] + costs.memory[v]
+            stream[deeper] = stream[depth] + costs.stream[v]
             hope = False
             for q in range(kinds):
-                time[deeper, q] = time[depth, q] + net.time[q, v]
-                sync[deeper, q] = sync[depth, q] + net.sync[q, v]
-                if shared[q] == 0 or size[deeper] > net.room[q]:
+                time[deeper, q] = time[depth, q] + costs.time[q, v]
+                sync[deeper, q] = sync[depth, q] + costs.sync[q, v]
+                if shared[q] == 0 or size[deeper] > costs.room[q]:
                     continue
-                base = time[deeper, q] + max(0, stream[deeper] - net.kept[q])
+                base = time[deeper, q] + max(0, stream[deeper] - costs.kept[q])
                 whole = base
-                if net.pays[q]:
+                if costs.pays[q]:
                     base += forced[deeper]
                     whole += cut[deeper]
                 if base >= target * shared[q]:
@@ -236,19 +237,19 @@ def _sweep(
                             larger = False
                             for f in range(lattice.start[j], lattice.start[j + 1]):
                                 w = lattice.node[f]
-                                if not net.free[w] or size[deeper] + net.size[w] > net.room[q]:
+                                if not costs.free[w] or size[deeper] + costs.memory[w] > costs.room[q]:
                                     continue
-                                with_w = time[deeper, q] + net.time[q, w]
-                                with_w += max(0, stream[deeper] + net.stream[w] - net.kept[q])
-                                if net.pays[q]:
+                                with_w = time[deeper, q] + costs.time[q, w]
+                                with_w += max(0, stream[deeper] + costs.stream[w] - costs.kept[q])
+                                if costs.pays[q]:
                                     with_w += cut[deeper]
-                                    for y2 in range(net.start[w], net.start[w + 1]):
-                                        t = net.tensor[y2]
+                                    for y2 in range(costs.start[w], costs.start[w + 1]):
+                                        t = costs.tensor[y2]
                                         if inside[t] == 0:
-                                            with_w += net.cost[t]
-                                        elif inside[t] + 1 == net.pins[t]:
-                                            with_w -= net.cost[t]
-                                with_w = max(with_w // m, (sync[deeper, q] + net.sync[q, w]) * (m - 1) // m)
+                                            with_w += costs.cost[t]
+                                        elif inside[t] + 1 == costs.pins[t]:
+                                            with_w -= costs.cost[t]
+                                with_w = max(with_w // m, (sync[deeper, q] + costs.sync[q, w]) * (m - 1) // m)
                                 if with_w <= max(floor, load):
                                     larger = True
                                     break
@@ -262,8 +263,8 @@ def _sweep(
                 edge[depth] = lattice.start[j]
                 added[depth] = v
             else:
-                for y in range(net.start[v], net.start[v + 1]):
-                    inside[net.tensor[y]] -= 1
+                for y in range(costs.start[v], costs.start[v + 1]):
+                    inside[costs.tensor[y]] -= 1
     return source
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.views.device_types import DeviceTypes
+from mtpp_dsl.views.hypergraph import compressed
 
 __all__ = ["DESCEND", "Fixed", "State", "fixed_of", "in_sequence", "loads_of", "state_of"]
 
@@ -69,31 +70,27 @@ class State(NamedTuple):
     params: Floats
 
 
-def fixed_of(units: Classes, devices: DeviceTypes, apart: Sequence[Iterable[int]]) -> Fixed:
+def fixed_of(units: OrderedSupernodes, devices: DeviceTypes, apart: Sequence[Iterable[int]]) -> Fixed:
     """Return the fixed part for places that are the devices as declared."""
-    kinds = devices.of
-    at: list[list[int]] = [[] for _ in range(units.n)]
-    for t, (pins, _) in enumerate(units.tensors):
-        for c in pins:
-            at[c].append(t)
     before: list[list[int]] = [[] for _ in range(units.n)]
     after: list[list[int]] = [[] for _ in range(units.n)]
     for a, b in units.before:
         after[a].append(b)
         before[b].append(a)
+    types = devices.of
     return Fixed(
-        np.ascontiguousarray(units.time[:, kinds]),
-        *_rows(at),
-        np.array([cost for _, cost in units.tensors], np.float64),
-        np.array([len(pins) for pins, _ in units.tensors], np.int64),
-        units.size,
+        np.ascontiguousarray(units.time[:, types]),
+        *compressed(units.nets_at),
+        np.array([cost for _, cost in units.nets], np.float64),
+        np.array([len(pins) for pins, _ in units.nets], np.int64),
+        units.memory,
         units.params,
-        *_rows(before),
-        *_rows(after),
-        *_rows([sorted(others) for others in apart]),
-        devices.pays[kinds],
-        devices.memory[kinds],
-        devices.overflow[kinds],
+        *compressed(before),
+        *compressed(after),
+        *compressed([sorted(others) for others in apart]),
+        devices.pays[types],
+        devices.memory[types],
+        devices.overflow[types],
         devices.bandwidth,
     )
 
@@ -106,11 +103,6 @@ def in_sequence(fixed: Fixed, sequence: Ints) -> Fixed:
         room=fixed.room[sequence],
         kept=fixed.kept[sequence],
     )
-
-
-def _rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    start = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64)
-    return start, np.array([entry for row in rows for entry in row], np.int64)
 
 
 def state_of(fixed: Fixed, place: Ints) -> State:

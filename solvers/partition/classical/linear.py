@@ -1,4 +1,4 @@
-"""One run of a method that puts classes of nodes into an order, and splits the order as well as can be."""
+"""One run of a method that puts supernodes of nodes into an order, and splits the order as well as can be."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, Reading, classes_of
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.classical.along import bytes_along, depth_first, prepare, split_along
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
-__all__ = ["UNASKED", "readings", "split_orders"]
+__all__ = ["UNASKED", "split_orders", "training_orders"]
 
 MOST_BYTES = 1e9
 UNASKED = "{} looks only at plans whose quotient graph is acyclic, which the problem does not ask"
 
 
-def readings(problem: Problem) -> tuple[Reading, ...]:
-    """Return in which orders the classes may come, the first choice first; the others bind the backward part too."""
+def training_orders(problem: Problem) -> tuple[TrainingOrder, ...]:
+    """Return in which orders the supernodes may come, the first choice first; the others bind the backward part too."""
     asked = {c.parts for c in problem.of(Acyclic)} | {c.parts for c in problem.of(Contiguous)}
     return ("forward", "mirrored", "parallel") if problem.graph.backward.any() and "both" in asked else ("forward",)
 
@@ -37,7 +37,7 @@ def split_orders(
     progress: Progress,
     *,
     orders: int,
-    contract: Callable[[Classes], Classes],
+    contract: Callable[[OrderedSupernodes], OrderedSupernodes],
 ) -> Result:
     """Return the best plan along depth-first orders.
 
@@ -47,26 +47,26 @@ def split_orders(
         limits: when to stop, and the seed of the ties in the orders after the first.
         progress: told of plans.
         orders: how many to split.
-        contract: makes some classes one before they are ordered.
+        contract: makes some supernodes one before they are ordered.
     """
     incumbent, devices = Incumbent(name, problem, limits, progress), device_types(problem)
     if not problem.acyclic:
         incumbent.note(UNASKED.format(name))
     termination: Termination | None = None
     try:
-        for reading in readings(problem):
+        for mode in training_orders(problem):
             incumbent.pause()
-            classes = contract(classes_of(problem, devices, reading))
-            if bytes_along(classes, devices) > MOST_BYTES:
-                incumbent.note(f"a split of {classes.n} classes takes more than {MOST_BYTES / 1e6:,.0f} MB")
+            supernodes = contract(ordered_supernodes(problem, devices, mode))
+            if bytes_along(supernodes, devices) > MOST_BYTES:
+                incumbent.note(f"a split of {supernodes.n} supernodes takes more than {MOST_BYTES / 1e6:,.0f} MB")
                 termination = "limit"
                 break
-            prepare(classes, orders, progress.say)
-            for order in _orders(classes, orders, limits.seed):
+            prepare(supernodes, orders, progress.say)
+            for order in _orders(supernodes, orders, limits.seed):
                 incumbent.pause()
-                steps = split_along(classes, devices, order, progress.say, incumbent.pause, incumbent.cost)
+                steps = split_along(supernodes, devices, order, progress.say, incumbent.pause, incumbent.cost)
                 if steps is not None:
-                    incumbent.take(plan_of(problem, classes, devices, steps))
+                    incumbent.take(plan_of(problem, supernodes, devices, steps))
             if incumbent.plan is not None and not incumbent.broken:
                 break
     except Ended:
@@ -79,25 +79,25 @@ def split_orders(
     return incumbent.result(termination)
 
 
-def _orders(classes: Classes, count: int, seed: int) -> Iterator[Ints]:
+def _orders(supernodes: OrderedSupernodes, count: int, seed: int) -> Iterator[Ints]:
     """Yield the depth-first order, then others with random ties, each once."""
     random = np.random.default_rng(seed)
     seen: set[bytes] = set()
     for i in range(count):
-        order = depth_first(classes, random if i else None)
+        order = depth_first(supernodes, random if i else None)
         if order.tobytes() not in seen:
             seen.add(order.tobytes())
             yield order
 
 
-def plan_of(problem: Problem, classes: Classes, devices: DeviceTypes, steps: Sequence[Step]) -> Plan:
+def plan_of(problem: Problem, supernodes: OrderedSupernodes, devices: DeviceTypes, steps: Sequence[Step]) -> Plan:
     """Return the plan that puts each block on a device of its kind, or on several as replicas."""
     free = [list(members) for members in devices.members]
     assignment = np.zeros(problem.graph.n, np.int64)
     replicas: dict[int, tuple[int, ...]] = {}
     for block, kind, copies in steps:
         lead, *others = (free[kind].pop(0) for _ in range(copies))
-        assignment[[v for c in block for v in classes.members[c]]] = lead
+        assignment[[v for c in block for v in supernodes.members[c]]] = lead
         if others:
             replicas[lead] = (lead, *others)
     return Plan.create(problem, assignment, replicas=replicas)

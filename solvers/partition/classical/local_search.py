@@ -13,8 +13,8 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, fixed_of, in_sequence, state_of
 from mtpp_dsl.solvers.partition.classical.linear import UNASKED
+from mtpp_dsl.solvers.partition.classical.movable import conflicts, is_ordered, movable
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
-from mtpp_dsl.solvers.partition.classical.units import apart, is_ordered, units_of
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.views.device_types import device_types
 
@@ -45,8 +45,8 @@ class _Search:
     def __init__(self, incumbent: Incumbent, problem: Problem, limits: Limits, progress: Progress) -> None:
         self.incumbent, self._problem, self._limits, self._say = incumbent, problem, limits, progress.say
         devices = device_types(problem)
-        self._units = units_of(problem, devices)
-        self._apart = apart(problem, self._units)
+        self._units = movable(problem, devices)
+        self._apart = conflicts(problem, self._units)
         self._declared = fixed_of(self._units, devices, self._apart)
         ordered = is_ordered(problem)
         self._order = Graph.create([str(c) for c in range(self._units.n)], self._units.before) if ordered else None

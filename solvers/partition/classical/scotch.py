@@ -14,8 +14,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.mip.programs import run
+from mtpp_dsl.solvers.partition.classical.movable import movable
 from mtpp_dsl.solvers.partition.classical.scotch_files import graph_file, read_mapping
-from mtpp_dsl.solvers.partition.classical.units import units_of
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
@@ -39,7 +39,7 @@ def scotch(problem: Problem, limits: Limits, progress: Progress, install: str) -
         return incumbent.result()
     devices = device_types(problem)
     kind = _accelerators(devices)[0]
-    units = units_of(problem, devices)
+    units = movable(problem, devices)
     text = graph_file(problem, units, units.time[:, kind], len(devices.members[kind]))
     with TemporaryDirectory() as folder:
         Path(folder, "graph.grf").write_text(text, encoding="ascii")
@@ -64,7 +64,7 @@ def program() -> str | None:
 
 
 def _accelerators(devices: DeviceTypes) -> list[int]:
-    """Return the kinds of devices that pay for their tensors."""
+    """Return the device types that pay for their tensors."""
     return np.flatnonzero(devices.pays).tolist()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 
 __all__ = ["graph_file", "read_mapping"]
 
@@ -17,7 +17,7 @@ MOST = 2**30
 """Scotch adds up weights, times the number of parts, in 32 bits with a sign."""
 
 
-def graph_file(problem: Problem, units: Classes, time: Floats, parts: int) -> str:
+def graph_file(problem: Problem, units: OrderedSupernodes, time: Floats, parts: int) -> str:
     """Return the graph of units in Scotch's format.
 
     The weight of an edge is what the tensors cost that one end sends to the other, each once for every unit that
@@ -41,15 +41,12 @@ def graph_file(problem: Problem, units: Classes, time: Floats, parts: int) -> st
     return "\n".join(["0", f"{units.n} {2 * len(weights)}", "0 011", *lines, ""])
 
 
-def _between(problem: Problem, units: Classes) -> dict[tuple[int, int], float]:
-    graph, cost = problem.graph, problem.tensor_time
-    home = np.empty(graph.n, np.int64)
-    for c, nodes in enumerate(units.members):
-        home[list(nodes)] = c
+def _between(problem: Problem, units: OrderedSupernodes) -> dict[tuple[int, int], float]:
+    graph, cost, of = problem.graph, problem.tensor_time, units.of
     sent: dict[tuple[int, int], float] = defaultdict(float)
     for u in np.flatnonzero(cost > 0).tolist():
-        a = int(home[u])
-        for b in set(home[graph.successors(u)].tolist()) - {a}:
+        a = int(of[u])
+        for b in set(of[graph.successors(u)].tolist()) - {a}:
             sent[min(a, b), max(a, b)] += float(cost[u])
     return sent
 

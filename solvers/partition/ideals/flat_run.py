@@ -1,4 +1,4 @@
-"""One run of method ``ideals``: which classes to search, and what their splits and bounds mean for the problem."""
+"""One run of method ``ideals``: which supernodes to search, and what their splits and bounds mean for the problem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, classes_of
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.partition.ideals.held import Holding
 from mtpp_dsl.solvers.partition.ideals.place_loose import settle
@@ -45,7 +45,7 @@ FREE = (
     "some colocated groups have no forward node and may be anywhere; plans follow their backward edges, and the "
     "bound counts only what they cost wherever they are"
 )
-CROWDED = "the ideals of {n} classes take more than {room:,.0f} MB; only those that a search reached were stored"
+CROWDED = "the ideals of {n} supernodes take more than {room:,.0f} MB; only those that a search reached were stored"
 
 
 class Run(Holding):
@@ -77,26 +77,26 @@ class Run(Holding):
         if contract.accepts(problem) is None:
             self._problem, self._lift = contract.apply(problem)
         self._devices = as_verified(device_types(self._problem), self._problem)
-        self._classes: Classes | None = None
+        self._classes: OrderedSupernodes | None = None
 
     def _go(self) -> None:
         self._infeasibility = quick(self._original)
         if self._infeasibility is not None:
             return
         problem = self._problem
-        relaxed = classes_of(problem, self._devices, "relaxed")
+        relaxed = ordered_supernodes(problem, self._devices, "relaxed")
         if not problem.acyclic:
             self._note(UNASKED)
         if self._sliceable:
             self._slice(self._slices(moves=0))
             self._pause()
-        forward = relaxed if not relaxed.taken_out else classes_of(problem, self._devices, "forward")
-        main = self._search(forward, proves=problem.acyclic and not relaxed.taken_out)
+        forward = relaxed if not relaxed.eliminated else ordered_supernodes(problem, self._devices, "forward")
+        main = self._search(forward, proves=problem.acyclic and not relaxed.eliminated)
         if main is not None and np.isfinite(main.upper) and self._cost > main.upper * (1 + TOLERANCE):
             self._note(APART)
-            for reading in ("mirrored", "parallel"):
-                self._search(classes_of(problem, self._devices, reading), proves=False)
-        if problem.acyclic and relaxed.taken_out:
+            for mode in ("mirrored", "parallel"):
+                self._search(ordered_supernodes(problem, self._devices, mode), proves=False)
+        if problem.acyclic and relaxed.eliminated:
             self._note(FREE)
             self._bound_freely(relaxed)
 
@@ -111,24 +111,24 @@ class Run(Holding):
         if plan is not None:
             self._keep(self._lift(plan))
 
-    def _bound_freely(self, classes: Classes) -> None:
+    def _bound_freely(self, supernodes: OrderedSupernodes) -> None:
         """Bound from below with more and more of the groups that may be anywhere, while there are few ideals."""
         keep = 0
         while True:
-            search = self._search(classes, proves=True)
+            search = self._search(supernodes, proves=True)
             few = search is not None and search.ideals <= MOST_FREE and not search.crowded
-            if not few or self._closed or not classes.taken_out:
+            if not few or self._closed or not supernodes.eliminated:
                 return
             keep += 2
-            classes = classes_of(self._problem, self._devices, "relaxed", keep)
+            supernodes = ordered_supernodes(self._problem, self._devices, "relaxed", keep)
 
-    def _search(self, classes: Classes, *, proves: bool) -> Search | None:
-        """Search one reading of the problem; None if some class fits on no device."""
-        if not (np.isfinite(classes.time) & (classes.size[:, None] <= self._devices.memory)).any(axis=1).all():
+    def _search(self, supernodes: OrderedSupernodes, *, proves: bool) -> Search | None:
+        """Search one mode of the problem; None if some supernode fits on no device."""
+        if not (np.isfinite(supernodes.time) & (supernodes.memory[:, None] <= self._devices.memory)).any(axis=1).all():
             return None
-        self._classes = classes
+        self._classes = supernodes
         search = Search(
-            classes,
+            supernodes,
             self._devices,
             most_bytes=self._most_bytes,
             seed=self._limits.seed,
@@ -141,7 +141,7 @@ class Run(Holding):
         )
         search.run(self._cost, self._limits.gap, along_orders=self._plan is None or not self._sliceable)
         if search.crowded:
-            self._note(CROWDED.format(n=classes.n, room=self._most_bytes / 1e6))
+            self._note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
         if search.crowded and not search.done:
             self._termination = "limit"
         if proves and search.done and np.isinf(search.upper):
@@ -161,21 +161,21 @@ class Run(Holding):
 
     def _found(self, steps: Sequence[Step], value: float) -> float:
         """Turn a split into a plan, keep it if it is one, and return what the split costs."""
-        classes = self._classes
-        assert classes is not None
+        supernodes = self._classes
+        assert supernodes is not None
         free = [list(group) for group in self._devices.members]
         assignment = np.zeros(self._problem.graph.n, np.int64)
         replicas: dict[int, tuple[int, ...]] = {}
         for block, kind, copies in steps:
             lead, *others = (free[kind].pop(0) for _ in range(copies))
-            assignment[[v for c in block for v in classes.members[c]]] = lead
+            assignment[[v for c in block for v in supernodes.members[c]]] = lead
             if others:
                 replicas[lead] = (lead, *others)
-        if classes.taken_out:
-            assignment = settle(self._problem, assignment, classes.taken_out, self._pause, replicas)
+        if supernodes.eliminated:
+            assignment = settle(self._problem, assignment, supernodes.eliminated, self._pause, replicas)
         plan = self._lift(Plan.create(self._problem, assignment, replicas=replicas))
         self._keep(plan)
-        return value if classes.taken_out else max(evaluate(self._original, plan).cost, value)
+        return value if supernodes.eliminated else max(evaluate(self._original, plan).cost, value)
 
     def _bounded(self, lower: float) -> None:
         self._raise(lower, DETAIL)

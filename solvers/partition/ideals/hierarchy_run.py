@@ -13,10 +13,10 @@ from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes, Reading, classes_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
 from mtpp_dsl.solvers.partition.ideals.held import Holding
@@ -33,13 +33,13 @@ MOST_IDEALS = 1_000
 """With more ideals than this, only the prefixes of some orders are gone through."""
 ORDERS = 8
 MOST_PIECES = 200
-"""Orders of more classes than this are cut into so many pieces."""
+"""Orders of more supernodes than this are cut into so many pieces."""
 NEAR = (1.05, 1.3, 2.0)
 ONE_LEVEL_SHARE = 0.3
 FIRST_STEP = 0.02
 DETAIL = "every split on two levels has a load of this or more (the programme of PipeDream, over ideals)"
 WITHOUT = "; with the bandwidth inside a group everywhere, and no exchange of weights"
-MANY = "the classes have more than {most:,} ideals: the plan is the best along some orders"
+MANY = "the supernodes have more than {most:,} ideals: the plan is the best along some orders"
 FREE = (
     "some colocated groups have no forward node; plans follow their backward edges, and the bound is that of one level"
 )
@@ -79,7 +79,7 @@ class NestedRun(Holding):
         self._on_one_level()
         if self._infeasibility is not None:
             return
-        orphans = bool(classes_of(self._flat, self._devices, "relaxed").taken_out)
+        orphans = bool(ordered_supernodes(self._flat, self._devices, "relaxed").eliminated)
         proves = self._problem.acyclic and not orphans
         if not self._problem.acyclic:
             self._note(UNASKED)
@@ -88,8 +88,8 @@ class NestedRun(Holding):
         best = self._search("forward", proves=proves)
         if np.isfinite(best) and self._cost > best * (1 + TOLERANCE):
             self._note(APART)
-            for reading in ("mirrored", "parallel"):
-                self._search(reading, proves=False)
+            for mode in ("mirrored", "parallel"):
+                self._search(mode, proves=False)
 
     def _on_one_level(self) -> None:
         """Bound by the optimum on one level."""
@@ -104,34 +104,34 @@ class NestedRun(Holding):
             self._raise(found.bound.cost, found.bound.detail + WITHOUT)
         self._pause()
 
-    def _search(self, reading: Reading, *, proves: bool) -> float:
-        """Search one reading of the problem; return the cost of the best split, ``inf`` if none was found."""
-        classes = classes_of(self._flat, self._devices, reading, absorb=False)
-        best = self._along_orders(classes)
+    def _search(self, mode: TrainingOrder, *, proves: bool) -> float:
+        """Search one mode of the problem; return the cost of the best split, ``inf`` if none was found."""
+        supernodes = ordered_supernodes(self._flat, self._devices, mode, absorb=False)
+        best = self._along_orders(supernodes)
         if self._closed:
             return min(best, self._cost)
-        nest = nest_of(self._problem, self._devices, classes)
-        lattice = lattice_of(classes, MOST_IDEALS * 8.0 * classes.n, self._progress.say, self._pause)
+        nest = nest_of(self._problem, self._devices, supernodes)
+        lattice = lattice_of(supernodes, MOST_IDEALS * 8.0 * supernodes.n, self._progress.say, self._pause)
         if lattice is None or lattice.size > MOST_IDEALS:
             self._note(MANY.format(most=MOST_IDEALS))
             self._termination = "limit"
             return best
         self._few = True
-        return self._prove(lattice, classes, nest, best, proves=proves)
+        return self._prove(lattice, supernodes, nest, best, proves=proves)
 
-    def _along_orders(self, classes: Classes) -> float:
+    def _along_orders(self, supernodes: OrderedSupernodes) -> float:
         """Find the best splits of some orders, cut into pieces; return the cost of the best, ``inf`` for none.
 
         The first order is that of the best plan on one level.
         """
-        guide = None if self._guide is None else along(classes, self._guide, self._problem.k)
+        guide = None if self._guide is None else along(supernodes, self._guide, self._problem.k)
         best = np.inf
         for order in chain(
-            () if guide is None else (guide,), islice(orders(*classes.as_graph(), self._limits.seed), ORDERS)
+            () if guide is None else (guide,), islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS)
         ):
             if self._closed:
                 break
-            coarse = pieces(classes, order, MOST_PIECES)
+            coarse = pieces(supernodes, order, MOST_PIECES)
             nest = nest_of(self._problem, self._devices, coarse)
             for target in self._targets(min(best, self._cost)):
                 found = self._try(prefixes(np.arange(coarse.n)), coarse, nest, target)
@@ -146,14 +146,16 @@ class NestedRun(Holding):
         yield from (factor * lower for factor in NEAR if 0 < factor * lower < top)
         yield top
 
-    def _prove(self, lattice: Lattice, classes: Classes, nest: Nest, best: float, *, proves: bool) -> float:
+    def _prove(
+        self, lattice: Lattice, supernodes: OrderedSupernodes, nest: Nest, best: float, *, proves: bool
+    ) -> float:
         """Raise the target until there is a split below it, or until no better one can be."""
         lower = 0.0 if self._bound is None else self._bound.cost
         share = FIRST_STEP
         top = min(best, self._cost) if proves else best
         while not self._closed:
             target = min(top, lower * (1 + share)) if np.isfinite(top) and lower > 0 else top
-            found = self._try(lattice, classes, nest, target)
+            found = self._try(lattice, supernodes, nest, target)
             best = min(best, found)
             if proves:
                 proved = min(found, target) * (1 - ROUNDING)
@@ -169,18 +171,18 @@ class NestedRun(Holding):
             lower, share = target, 2 * share
         return best
 
-    def _try(self, lattice: Lattice, classes: Classes, nest: Nest, target: float) -> float:
+    def _try(self, lattice: Lattice, supernodes: OrderedSupernodes, nest: Nest, target: float) -> float:
         """Look for the best split below *target*, keep it if it is a plan, and return its cost; ``inf`` for none."""
-        prices = Prices(classes.time)
+        prices = Prices(supernodes.time)
         weights = prices.price, prices.weight
         found = nested(lattice, nest, self._types, self._choices, weights, target, self._progress.say, self._pause)
         if found is None:
             return np.inf
         value, steps = found
-        self._keep(self._plan_of(classes, steps))
+        self._keep(self._plan_of(supernodes, steps))
         return value
 
-    def _plan_of(self, classes: Classes, steps: Sequence[GroupStep]) -> Plan:
+    def _plan_of(self, supernodes: OrderedSupernodes, steps: Sequence[GroupStep]) -> Plan:
         free = [list(kind.groups) for kind in self._types]
         assignment = np.zeros(self._problem.graph.n, np.int64)
         replicas: dict[int, tuple[int, ...]] = {}
@@ -189,7 +191,7 @@ class NestedRun(Holding):
             idle = [self._members(group) for group in groups]
             for block, kind, copies in step.blocks:
                 taken = [members[kind].pop(0) for members in idle for _ in range(copies)]
-                assignment[[v for c in block for v in classes.members[c]]] = taken[0]
+                assignment[[v for c in block for v in supernodes.members[c]]] = taken[0]
                 if len(taken) > 1:
                     replicas[taken[0]] = tuple(taken)
         return Plan.create(self._problem, assignment, replicas=replicas)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
-from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.device_states import States
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_ahead import needs_of
 from mtpp_dsl.solvers.partition.ideals.lazy_search import ENDLESS, Answer, Lazy
 
@@ -35,14 +36,14 @@ FAILURES = 3
 
 @dataclass
 class Climb:
-    """Lower and upper bounds of the best split of some classes, brought together.
+    """Lower and upper bounds of the best split of some supernodes, brought together.
 
     Attributes:
-        classes: what to place.
+        supernodes: what to place.
         states: of the devices.
         most_bytes: how much memory the ideals may take.
         say, pause: told what is done; called now and then, may raise.
-        net: returns the weights, their unit, and the cost of the best split known (or one above all) in that unit.
+        costs: returns the weights, their unit, and the cost of the best split known (or one above all) in that unit.
         known: returns the best bound and the cost of the best split, ``inf`` without one.
         take: told of a split and its largest load.
         prove: told of a bound.
@@ -50,12 +51,12 @@ class Climb:
         gave_up: whether it ended as the ideals took too much memory or effort.
     """
 
-    classes: Classes
+    supernodes: OrderedSupernodes
     states: States
     most_bytes: float
     say: Callable[[str], None]
     pause: Callable[[], None]
-    net: Callable[[], tuple[Net, float, int]]
+    costs: Callable[[], tuple[WholeCosts, float, int]]
     known: Callable[[], tuple[float, float]]
     take: Callable[[Sequence[Step], float], None]
     prove: Callable[[float], None]
@@ -71,9 +72,9 @@ class Climb:
                 lower, upper = self.known()
                 if upper - lower <= gap * upper:
                     return
-                net, unit, top = self.net()
+                costs, unit, top = self.costs()
                 target = min(top, int(min(top, (1 + share) * max(lower / unit, top / 1000))) + 1)
-                found = self._search(net, target, int(lower / unit), width, patience)
+                found = self._search(costs, target, int(lower / unit), width, patience)
                 if found.outcome == "found":
                     self.take(found.steps, found.value * unit)
                     break
@@ -92,7 +93,7 @@ class Climb:
             lower, upper = self.known()
             if upper - lower <= gap * upper:
                 return
-            net, unit, top = self.net()
+            costs, unit, top = self.costs()
             floor = int(lower / unit)
             last = top if np.isinf(upper) else min(top, int(top * (1 - (gap if gap > EXACT else ROUNDING))) + 1)
             if floor >= last:
@@ -101,7 +102,7 @@ class Climb:
             if not near and np.isfinite(upper):
                 step = min(step, (top - floor) / 2)
             target = min(last, int(min(last, floor + step)) + 1)
-            answer = self._search(net, target, floor)
+            answer = self._search(costs, target, floor)
             if answer.outcome == "found":
                 self.take(answer.steps, answer.value * unit)
                 lower, upper = self.known()
@@ -120,9 +121,11 @@ class Climb:
                     self.gave_up = True
                     return
 
-    def _search(self, net: Net, target: int, floor: int, width: int = ENDLESS, patience: int = ENDLESS) -> Answer:
-        lazy = Lazy(self.classes, net, self.states, self.most_bytes, self.say, self.pause)
-        needs = needs_of(net, self.states, target)
+    def _search(
+        self, costs: WholeCosts, target: int, floor: int, width: int = ENDLESS, patience: int = ENDLESS
+    ) -> Answer:
+        lazy = Lazy(self.supernodes, costs, self.states, self.most_bytes, self.say, self.pause)
+        needs = needs_of(costs, self.states, target)
         answer = lazy.search(needs, target, floor, width=width, patience=patience, effort=self.effort)
         self.effort -= answer.work
         return answer

@@ -8,10 +8,11 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.lattice import WORD, places
-from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_ahead import Needs
 from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries, enlarged, entries
 from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
@@ -47,7 +48,7 @@ class Answer(NamedTuple):
         outcome: ``found`` one; ``none`` exists, which is proved; ``unknown``, as something was left out.
         steps: the best split found.
         value: its largest load.
-        work: how many classes were added to blocks in all.
+        work: how many supernodes were added to blocks in all.
     """
 
     outcome: Outcome
@@ -57,14 +58,14 @@ class Answer(NamedTuple):
 
 
 class Lazy:
-    """Searches the splits of some classes, device by device, without the lattice of all ideals.
+    """Searches the splits of some supernodes, device by device, without the lattice of all ideals.
 
     For each way to have used some devices it holds the ideals that blocks of loads below the target lead to; from
     each, all blocks that may follow are enumerated, and those that lead nowhere are cut off.
 
     Args:
-        classes: what to place.
-        net: their weights.
+        supernodes: what to place.
+        costs: their weights.
         states: of the devices.
         most_bytes: how much memory the ideals may take.
         say: told when code has to be compiled.
@@ -73,18 +74,18 @@ class Lazy:
 
     def __init__(
         self,
-        classes: Classes,
-        net: Net,
+        supernodes: OrderedSupernodes,
+        costs: WholeCosts,
         states: States,
         most_bytes: float,
         say: Callable[[str], None],
         pause: Callable[[], None],
     ) -> None:
-        self._net, self._states, self._most_bytes, self._pause = net, states, most_bytes, pause
-        self._arcs, self._modes = arcs_of(classes), modes_of(net)
-        self._word, self._bit = places(classes.n)
-        self._keys: Ints = np.random.default_rng(0).integers(1, 2**62, size=classes.n, dtype=np.int64)
-        large = classes.n > CLASSES_WORTH_COMPILING
+        self._net, self._states, self._most_bytes, self._pause = costs, states, most_bytes, pause
+        self._arcs, self._modes = arcs_of(supernodes), modes_of(costs)
+        self._word, self._bit = places(supernodes.n)
+        self._keys: Ints = np.random.default_rng(0).integers(1, 2**62, size=supernodes.n, dtype=np.int64)
+        large = supernodes.n > CLASSES_WORTH_COMPILING
         self._run = WALK.compiled(say) if large else WALK.plain
         self._chunk = CHUNK if large else CHUNK // 100
 
@@ -105,7 +106,7 @@ class Lazy:
         through.
 
         Args:
-            needs: of the same classes and states, for loads below *target* at least.
+            needs: of the same supernodes and states, for loads below *target* at least.
             target: as above.
             floor: a proven bound.
             width: go on from so many ideals of each state, the most promising ones.

@@ -19,7 +19,7 @@ class Entries(NamedTuple):
     """Ideals, each with the devices used for it, in the order found; the first is the empty one.
 
     Attributes:
-        bits: [room, words] the classes in each.
+        bits: [room, words] the supernodes in each.
         hashes: [room] of the ideals.
         state: [room] which devices have been used.
         value: [room] largest load of the blocks on the way to it.

@@ -8,9 +8,10 @@ import numpy as np
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.device_states import States
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Small
-from mtpp_dsl.solvers.algorithms.ideals.net import Net, States
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_ahead import Needs
 from mtpp_dsl.solvers.partition.ideals.lazy_store import Entries
 
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 DONE, BUSY, FULL, FOUND = 0, 1, 2, 3
-"""Why the loop returned: all blocks seen; its steps used up; no room for entries or classes; a split found."""
+"""Why the loop returned: all blocks seen; its steps used up; no room for entries or supernodes; a split found."""
 
 SOURCE, MODE, DEPTH, COUNT, STEPS, CUT_SHORT, ENTRY, LAST, MARK, LIMIT, VALUE = range(11)
 """What the numbers of ``Walk.at`` are: position in the sources, mode of the block, depth; entries stored; steps
@@ -44,18 +45,18 @@ for none); deaths so far; steps at which this source is left early; largest load
 
 
 class Arcs(NamedTuple):
-    """The order of the classes: [n+1] row pointers and the classes after each; [n] how many come before."""
+    """The order of the supernodes: [n+1] row pointers and the supernodes after each; [n] how many come before."""
 
     start: Ints
     after: Ints
     before: Ints
 
 
-def arcs_of(classes: Classes) -> Arcs:
+def arcs_of(supernodes: OrderedSupernodes) -> Arcs:
     """Return the arcs of the order."""
-    after: list[list[int]] = [[] for _ in range(classes.n)]
-    before = np.zeros(classes.n, np.int64)
-    for a, b in classes.before:
+    after: list[list[int]] = [[] for _ in range(supernodes.n)]
+    before = np.zeros(supernodes.n, np.int64)
+    for a, b in supernodes.before:
         after[a].append(b)
         before[b] += 1
     start = np.concatenate(([0], np.cumsum([len(row) for row in after]))).astype(np.int64)
@@ -63,15 +64,15 @@ def arcs_of(classes: Classes) -> Arcs:
 
 
 class Modes(NamedTuple):
-    """The ways to run a block: [modes] the kind of device, and on how many of them."""
+    """The ways to run a block: [modes] the device type, and on how many of them."""
 
     kind: Ints
     copies: Ints
 
 
-def modes_of(net: Net) -> Modes:
+def modes_of(costs: WholeCosts) -> Modes:
     """Return all modes."""
-    copies = net.copies
+    copies = costs.copies
     kinds = np.repeat(np.arange(len(copies)), copies)
     return Modes(kinds, np.concatenate([np.arange(1, most + 1) for most in copies.tolist()]).astype(np.int64))
 
@@ -82,18 +83,18 @@ class Walk(NamedTuple):
     Attributes:
         at: see ``SOURCE`` and the others.
         place: [n] 0 outside, 1 in the ideal, 2 in the block, 3 dead: in no block of this subtree.
-        waiting: [n] how many of the classes before it are in neither ideal nor block.
+        waiting: [n] how many of the supernodes before it are in neither ideal nor block.
         known, inside, lost: [tensors] how many pins are in the ideal, in the block, dead.
         ready, cursor, end: candidates, and [depths] where the next and the last of a depth are.
-        added: [depths] the class added.
+        added: [depths] the supernode added.
         dead, deaths: the dead in order, and [depths] how many there were before this depth.
         time, stream, sync, cut, forced: [depths] of the block: time, streamed parameters, exchange of parameters, cost
             of tensors cut, and of those cut whatever is added.
         border, crossed: [depths] of ideal and block together: cost of tensors cut, and of those cut in any case.
         size: [depths] memory of the block.
         weight, gone: [depths, rows] weights of the block and of the dead.
-        outside, spent, synced: [rows] weight outside of the ideal; [kinds] time, and exchange of parameters.
-        base: [3] cost of the tensors that the ideal cuts; streamed parameters and classes outside.
+        outside, spent, synced: [rows] weight outside of the ideal; [types] time, and exchange of parameters.
+        base: [3] cost of the tensors that the ideal cuts; streamed parameters and supernodes outside.
     """
 
     at: Ints
@@ -124,9 +125,9 @@ class Walk(NamedTuple):
     base: Ints
 
 
-def walk_of(net: Net, rows: int, ready: int) -> Walk:
+def walk_of(costs: WholeCosts, rows: int, ready: int) -> Walk:
     """Return a walk that has not begun, with room for so many candidates."""
-    (kinds, n), tensors = net.time.shape, len(net.pins)
+    (kinds, n), tensors = costs.time.shape, len(costs.pins)
 
     def whole(count: int) -> Ints:
         return np.zeros(count, np.int64)
@@ -139,25 +140,25 @@ def walk_of(net: Net, rows: int, ready: int) -> Walk:
         np.zeros(n + 2), np.zeros((n + 2, rows)), np.zeros((n + 2, rows)), np.zeros(rows),
         whole(kinds), whole(kinds), whole(3),
     )  # fmt: skip
-    walk.at[SOURCE], walk.at[MODE], walk.at[DEPTH], walk.at[COUNT] = -1, int(net.copies.sum()), -1, 1
+    walk.at[SOURCE], walk.at[MODE], walk.at[DEPTH], walk.at[COUNT] = -1, int(costs.copies.sum()), -1, 1
     return walk
 
 
 def _walk(
-    state: int, sources: Ints, budget: int, patience: int, target: int, arcs: Arcs, net: Net, states: States,
+    state: int, sources: Ints, budget: int, patience: int, target: int, arcs: Arcs, costs: WholeCosts, states: States,
     modes: Modes, needs: Needs, store: Entries, word: Ints, bit: Ints, keys: Ints, walk: Walk,
 ) -> int:  # fmt: skip
     """Store the ideals that one more block of load below *target* leads to from *sources*, all of one state.
 
-    A block grows by ready classes, each included first and then left out, and with it all that come after it: they are
-    dead. Its time, what it streams, and the tensors that it is sure to cut (a pin inside, and one in the ideal or dead)
-    only grow on the way down, and so does what the dead and the tensors they cut take of the devices left.
+    A block grows by ready supernodes, each included first and then left out, and with it all that come after it: they
+    are dead. Its time, what it streams, and the tensors that it is sure to cut (a pin inside, and one in the ideal or
+    dead) only grow on the way down, and so does what the dead and the tensors they cut take of the devices left.
 
-    A block is not stored when a ready class that no later block misses (``net.free``) can be added to it.
+    A block is not stored when a ready supernode that no later block misses (``costs.free``) can be added to it.
     """
-    kinds, n = net.time.shape
+    kinds, n = costs.time.shape
     rows = len(needs.slack)
-    tensors = len(net.pins)
+    tensors = len(costs.pins)
     width = store.bits.shape[1]
     mask = len(store.table) - 1
     at = walk.at
@@ -211,22 +212,22 @@ def _walk(
                 for v in range(n):
                     if store.bits[i, word[v]] & bit[v]:
                         walk.place[v] = 1
-                        for y in range(net.start[v], net.start[v + 1]):
-                            walk.known[net.tensor[y]] += 1
+                        for y in range(costs.start[v], costs.start[v + 1]):
+                            walk.known[costs.tensor[y]] += 1
                         for y in range(arcs.start[v], arcs.start[v + 1]):
                             walk.waiting[arcs.after[y]] -= 1
                     else:
                         walk.place[v] = 0
-                        walk.base[1] += net.stream[v]
+                        walk.base[1] += costs.stream[v]
                         walk.base[2] += 1
                         for p in range(rows):
                             walk.outside[p] += needs.weight[p, v]
                         for p in range(kinds):
-                            walk.spent[p] += net.time[p, v]
-                            walk.synced[p] += net.sync[p, v]
+                            walk.spent[p] += costs.time[p, v]
+                            walk.synced[p] += costs.sync[p, v]
                 for t in range(tensors):
-                    if 0 < walk.known[t] < net.pins[t]:
-                        walk.base[0] += net.cost[t]
+                    if 0 < walk.known[t] < costs.pins[t]:
+                        walk.base[0] += costs.cost[t]
                 at[LIMIT] = at[STEPS] + patience
                 continue
             q, m = modes.kind[mode], modes.copies[mode]
@@ -255,14 +256,14 @@ def _walk(
                 at[MARK] -= 1
                 v = walk.dead[at[MARK]]
                 walk.place[v] = 0
-                for y in range(net.start[v], net.start[v + 1]):
-                    walk.lost[net.tensor[y]] -= 1
+                for y in range(costs.start[v], costs.start[v + 1]):
+                    walk.lost[costs.tensor[y]] -= 1
             depth -= 1
             if depth < 0:
                 continue
             x = walk.added[depth + 1]
-            for y in range(net.start[x], net.start[x + 1]):
-                walk.inside[net.tensor[y]] -= 1
+            for y in range(costs.start[x], costs.start[x + 1]):
+                walk.inside[costs.tensor[y]] -= 1
             for y in range(arcs.start[x], arcs.start[x + 1]):
                 walk.waiting[arcs.after[y]] += 1
             walk.place[x] = 3
@@ -274,13 +275,13 @@ def _walk(
                 first += 1
                 for p in range(rows):
                     walk.gone[depth, p] += needs.weight[p, v]
-                for y in range(net.start[v], net.start[v + 1]):
-                    t = net.tensor[y]
+                for y in range(costs.start[v], costs.start[v + 1]):
+                    t = costs.tensor[y]
                     if walk.lost[t] == 0:
                         if walk.inside[t] > 0 and walk.known[t] == 0:
-                            walk.forced[depth] += net.cost[t]
+                            walk.forced[depth] += costs.cost[t]
                         if walk.inside[t] + walk.known[t] > 0:
-                            walk.crossed[depth] += net.cost[t]
+                            walk.crossed[depth] += costs.cost[t]
                     walk.lost[t] += 1
                 for y in range(arcs.start[v], arcs.start[v + 1]):
                     w = arcs.after[y]
@@ -288,8 +289,8 @@ def _walk(
                         walk.place[w] = 3
                         walk.dead[at[MARK]] = w
                         at[MARK] += 1
-            base = walk.time[depth] + max(0, walk.stream[depth] - net.kept[q])
-            if net.pays[q]:
+            base = walk.time[depth] + max(0, walk.stream[depth] - costs.kept[q])
+            if costs.pays[q]:
                 base += walk.forced[depth]
             hope = base < most
             for p in range(rows):
@@ -322,29 +323,29 @@ def _walk(
         walk.forced[deeper] = walk.forced[depth]
         walk.border[deeper] = walk.border[depth]
         walk.crossed[deeper] = walk.crossed[depth]
-        walk.time[deeper] = walk.time[depth] + net.time[q, x]
-        walk.stream[deeper] = walk.stream[depth] + net.stream[x]
-        walk.sync[deeper] = walk.sync[depth] + net.sync[q, x]
-        walk.size[deeper] = walk.size[depth] + net.size[x]
+        walk.time[deeper] = walk.time[depth] + costs.time[q, x]
+        walk.stream[deeper] = walk.stream[depth] + costs.stream[x]
+        walk.sync[deeper] = walk.sync[depth] + costs.sync[q, x]
+        walk.size[deeper] = walk.size[depth] + costs.memory[x]
         for p in range(rows):
             walk.weight[deeper, p] = walk.weight[depth, p] + needs.weight[p, x]
             walk.gone[deeper, p] = walk.gone[depth, p]
-        for y in range(net.start[x], net.start[x + 1]):
-            t = net.tensor[y]
+        for y in range(costs.start[x], costs.start[x + 1]):
+            t = costs.tensor[y]
             here, before = walk.inside[t], walk.known[t]
             if here == 0:
-                walk.cut[deeper] += net.cost[t]
+                walk.cut[deeper] += costs.cost[t]
                 if before > 0 or walk.lost[t] > 0:
-                    walk.forced[deeper] += net.cost[t]
+                    walk.forced[deeper] += costs.cost[t]
                 if before == 0:
-                    walk.border[deeper] += net.cost[t]
+                    walk.border[deeper] += costs.cost[t]
                     if walk.lost[t] > 0:
-                        walk.crossed[deeper] += net.cost[t]
-            elif here + 1 == net.pins[t]:
-                walk.cut[deeper] -= net.cost[t]
+                        walk.crossed[deeper] += costs.cost[t]
+            elif here + 1 == costs.pins[t]:
+                walk.cut[deeper] -= costs.cost[t]
             walk.inside[t] = here + 1
-            if here + before + 1 == net.pins[t]:
-                walk.border[deeper] -= net.cost[t]
+            if here + before + 1 == costs.pins[t]:
+                walk.border[deeper] -= costs.cost[t]
         walk.place[x] = 2
         walk.added[deeper] = x
         walk.deaths[deeper] = at[MARK]
@@ -352,12 +353,12 @@ def _walk(
         fresh = walk.end[depth]
         for y in range(arcs.start[x], arcs.start[x + 1]):
             walk.waiting[arcs.after[y]] -= 1
-        work = walk.time[deeper] + max(0, walk.stream[deeper] - net.kept[q])
+        work = walk.time[deeper] + max(0, walk.stream[deeper] - costs.kept[q])
         base, load = work, work
-        if net.pays[q]:
+        if costs.pays[q]:
             base += walk.forced[deeper]
             load += walk.cut[deeper]
-        hope = base < most and walk.size[deeper] <= net.room[q] and walk.sync[deeper] * (m - 1) < most
+        hope = base < most and walk.size[deeper] <= costs.room[q] and walk.sync[deeper] * (m - 1) < most
         good = hope and load < most
         for p in range(rows):
             later = needs.cheapest[after, p] * walk.crossed[deeper] - needs.slack[p]
@@ -394,10 +395,10 @@ def _walk(
                 continue
             rest, exchanged = walk.spent[p], walk.synced[p]
             for f in range(1, depth + 1):
-                rest -= net.time[p, walk.added[f]]
-                exchanged -= net.sync[p, walk.added[f]]
-            rest += max(0, walk.base[1] - walk.stream[depth] - net.kept[p])
-            if net.pays[p]:
+                rest -= costs.time[p, walk.added[f]]
+                exchanged -= costs.sync[p, walk.added[f]]
+            rest += max(0, walk.base[1] - walk.stream[depth] - costs.kept[p])
+            if costs.pays[p]:
                 rest += walk.border[depth]
             rest = max(rest // shared, exchanged * (shared - 1) // shared)
             if rest >= target or (last >= -1 and max(worst, rest) >= final):
@@ -405,8 +406,8 @@ def _walk(
             memory = 0.0
             for v in range(n):
                 if walk.place[v] == 0 or walk.place[v] == 3:
-                    memory += net.size[v]
-            if memory <= net.room[p]:
+                    memory += costs.memory[v]
+            if memory <= costs.room[p]:
                 final = max(worst, rest)
                 last = way
         if last == -2:
@@ -416,19 +417,19 @@ def _walk(
             open_ones = walk.end[depth] - walk.cursor[depth]
             for y in range(open_ones + at[MARK]):
                 v = walk.ready[walk.cursor[depth] + y] if y < open_ones else walk.dead[y - open_ones]
-                if not net.free[v] or walk.waiting[v] > 0 or walk.size[depth] + net.size[v] > net.room[q]:
+                if not costs.free[v] or walk.waiting[v] > 0 or walk.size[depth] + costs.memory[v] > costs.room[q]:
                     continue
-                with_v = walk.time[depth] + net.time[q, v]
-                with_v += max(0, walk.stream[depth] + net.stream[v] - net.kept[q])
-                if net.pays[q]:
+                with_v = walk.time[depth] + costs.time[q, v]
+                with_v += max(0, walk.stream[depth] + costs.stream[v] - costs.kept[q])
+                if costs.pays[q]:
                     with_v += walk.cut[depth]
-                    for y2 in range(net.start[v], net.start[v + 1]):
-                        t = net.tensor[y2]
+                    for y2 in range(costs.start[v], costs.start[v + 1]):
+                        t = costs.tensor[y2]
                         if walk.inside[t] == 0:
-                            with_v += net.cost[t]
-                        elif walk.inside[t] + 1 == net.pins[t]:
-                            with_v -= net.cost[t]
-                if with_v < most and (walk.sync[depth] + net.sync[q, v]) * (m - 1) < most:
+                            with_v += costs.cost[t]
+                        elif walk.inside[t] + 1 == costs.pins[t]:
+                            with_v -= costs.cost[t]
+                if with_v < most and (walk.sync[depth] + costs.sync[q, v]) * (m - 1) < most:
                     larger = True
                     break
             if larger:

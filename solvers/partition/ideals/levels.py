@@ -33,9 +33,7 @@ def unlike(problem: Problem) -> str | None:
     for kind in types:
         together = [problem.devices[devices.members[q][0]].name for q in wide if kind.holds[q]]
         if len(together) > 1:
-            return (
-                f"ideals spreads replicas of one kind of device over groups; {together[0]} and {together[1]} are of two"
-            )
+            return f"ideals spreads replicas of one device type over groups; {together[0]} and {together[1]} are of two"
     states = np.prod([len(kind.groups) + 1.0 for kind in types]) * max(np.prod(kind.holds + 1.0) for kind in types)
     if states > MOST_STATES:
         return (

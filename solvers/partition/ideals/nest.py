@@ -1,4 +1,4 @@
-"""What the compiled loop over a hierarchy reads: classes, tensors with their producers, and a group's devices."""
+"""What the compiled loop over a hierarchy reads: supernodes, tensors with their producers, and a group's devices."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "mixed_radix", "nest_of", "spreading"]
 
 
 class Nest(NamedTuple):
-    """Weights of classes, in time.
+    """Weights of supernodes, in time.
 
     Attributes:
-        time: [kinds, n]; ``inf`` where a class may not be.
+        time: [types, n]; ``inf`` where a supernode may not be.
         start: [n+1] row pointers into ``tensor``.
-        tensor: the tensors at each class.
+        tensor: the tensors at each supernode.
         near: [tensors] what a block pays that holds some pins and not all.
         more: [tensors] what it pays on top where the tensor crosses to another group.
-        pins, producer: [tensors] number of classes, and the one that makes it.
-        size: [n] memory, and [kinds] ``room``, its limit.
-        stream: [n] what it takes to stream the parameters, and [kinds] ``kept``, the part that is not streamed.
-        pays: [kinds] whether tensors are part of the load.
-        copies: [kinds] on how many devices at most a block may run.
-        sync: [kinds, n] twice what it takes to pass on the parameters in a group, where replicas exchange them.
-        abroad: [kinds, n] the same between groups.
+        pins, producer: [tensors] number of supernodes, and the one that makes it.
+        size: [n] memory, and [types] ``room``, its limit.
+        stream: [n] what it takes to stream the parameters, and [types] ``kept``, the part that is not streamed.
+        pays: [types] whether tensors are part of the load.
+        copies: [types] on how many devices at most a block may run.
+        sync: [types, n] twice what it takes to pass on the parameters in a group, where replicas exchange them.
+        abroad: [types, n] the same between groups.
     """
 
     time: Floats
@@ -56,7 +56,7 @@ class GroupType(NamedTuple):
 
     Attributes:
         groups: their numbers.
-        holds: [kinds] devices of each kind in every one.
+        holds: [types] devices of each kind in every one.
     """
 
     groups: tuple[int, ...]
@@ -69,9 +69,9 @@ class Choice(NamedTuple):
     Attributes:
         take: [types] how many groups of each type.
         groups: how many in all.
-        offers: [kinds] devices of each kind that every one of them offers.
-        copies: [kinds] on how many of these at most a block may run in each.
-        used, stride: [states, kinds] and [kinds] how many have been used, in mixed radix.
+        offers: [types] devices of each kind that every one of them offers.
+        copies: [types] on how many of these at most a block may run in each.
+        used, stride: [states, types] and [types] how many have been used, in mixed radix.
     """
 
     take: Ints
@@ -82,42 +82,42 @@ class Choice(NamedTuple):
     stride: Ints
 
 
-def nest_of(problem: Problem, devices: DeviceTypes, classes: Classes) -> Nest:
-    """Return the weights of *classes* on a hierarchy of *devices*."""
+def nest_of(problem: Problem, devices: DeviceTypes, supernodes: OrderedSupernodes) -> Nest:
+    """Return the weights of *supernodes* on a hierarchy of *devices*."""
     link = problem.interconnect
     assert isinstance(link, (Shared, Host))
     assert link.between is not None
-    tensors = _tensors(problem, classes)
-    at: list[list[int]] = [[] for _ in range(classes.n)]
+    tensors = _tensors(problem, supernodes)
+    at: list[list[int]] = [[] for _ in range(supernodes.n)]
     for t, (producer, readers) in enumerate(tensors):
         for c in (producer, *readers):
             at[c].append(t)
     size = np.array(list(tensors.values())).reshape(-1)
     bounded = np.isfinite(devices.overflow)
     return Nest(
-        time=np.ascontiguousarray(classes.time.T),
+        time=np.ascontiguousarray(supernodes.time.T),
         start=np.concatenate(([0], np.cumsum([len(row) for row in at]))).astype(np.int64),
         tensor=np.array([t for row in at for t in row], dtype=np.int64),
         near=size / link.bandwidth,
         more=size / link.between - size / link.bandwidth,
         pins=np.array([1 + len(readers) for _, readers in tensors], dtype=np.int64),
         producer=np.array([producer for producer, _ in tensors], dtype=np.int64),
-        size=classes.size,
+        size=supernodes.memory,
         room=devices.memory,
-        stream=classes.params / link.bandwidth if bounded.any() else np.zeros(classes.n),
+        stream=supernodes.params / link.bandwidth if bounded.any() else np.zeros(supernodes.n),
         kept=devices.overflow / link.bandwidth,
         pays=devices.pays,
         copies=devices.replicas,
-        sync=np.outer(devices.syncs, 2 * classes.params / link.bandwidth),
-        abroad=np.outer(devices.syncs, 2 * classes.params / link.between),
+        sync=np.outer(devices.syncs, 2 * supernodes.params / link.bandwidth),
+        abroad=np.outer(devices.syncs, 2 * supernodes.params / link.between),
     )
 
 
-def _tensors(problem: Problem, classes: Classes) -> dict[tuple[int, tuple[int, ...]], float]:
-    """Return the size of the tensors from each class to each set of others."""
+def _tensors(problem: Problem, supernodes: OrderedSupernodes) -> dict[tuple[int, tuple[int, ...]], float]:
+    """Return the size of the tensors from each supernode to each set of others."""
     graph = problem.graph
     home = np.empty(graph.n, np.int64)
-    for c, members in enumerate(classes.members):
+    for c, members in enumerate(supernodes.members):
         home[list(members)] = c
     sizes: dict[tuple[int, tuple[int, ...]], float] = {}
     for u in np.flatnonzero(graph.output > 0).tolist():
@@ -139,7 +139,7 @@ def group_types(problem: Problem, devices: DeviceTypes) -> list[GroupType]:
 
 
 def spreading(types: Sequence[GroupType], devices: DeviceTypes) -> list[int]:
-    """Return the kinds of devices of which a block may run on several, in several groups."""
+    """Return the device types of which a block may run on several, in several groups."""
     kinds = range(len(devices.members))
     return [
         q for q in kinds if devices.replicas[q] > 1 and sum(len(kind.groups) for kind in types if kind.holds[q]) > 1
@@ -149,7 +149,7 @@ def spreading(types: Sequence[GroupType], devices: DeviceTypes) -> list[int]:
 def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[Choice]:
     """Return every choice of groups for what is next in a chain of ideals, cheaper ones to compute first.
 
-    Of several groups only one kind of device takes part: others cannot be spread over them.
+    Of several groups only one device type takes part: others cannot be spread over them.
     """
     found = []
     for y, kind in enumerate(types):
@@ -172,7 +172,7 @@ def _choice(take: Ints, count: Ints, copies: Ints) -> Choice:
 
 
 def mixed_radix(count: Ints) -> tuple[Ints, Ints]:
-    """Return [states, kinds] all ways to use at most *count* of each kind, and what one more adds to the number."""
+    """Return [states, types] all ways to use at most *count* of each kind, and what one more adds to the number."""
     stride = np.cumprod([1, *(count[:-1] + 1).tolist()]).astype(np.int64)
     number = np.arange(int(np.prod(count + 1)))
     return (number[:, None] // stride % (count + 1)).astype(np.int64), stride

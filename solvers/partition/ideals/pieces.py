@@ -1,4 +1,4 @@
-"""An order of the classes, cut into pieces that stay together: fewer ideals, for a plan."""
+"""An order of the supernodes, cut into pieces that stay together: fewer ideals, for a plan."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 
 __all__ = ["along", "pieces"]
 
 
-def along(classes: Classes, plan: Plan, k: int) -> Ints | None:
-    """Return [n] an order of the classes in which those on one device of *plan* are neighbours, if there is one."""
-    device = np.array([int(plan.assignment[members[0]]) for members in classes.members], np.int64)
-    ends = np.array(classes.before, np.int64).reshape(-1, 2)
+def along(supernodes: OrderedSupernodes, plan: Plan, k: int) -> Ints | None:
+    """Return [n] an order of the supernodes in which those on one device of *plan* are neighbours, if there is one."""
+    device = np.array([int(plan.assignment[members[0]]) for members in supernodes.members], np.int64)
+    ends = np.array(supernodes.before, np.int64).reshape(-1, 2)
     devices = quotient_order(device, ends[:, 0], ends[:, 1], k)
     if devices is None:
         return None
-    graph, _ = classes.as_graph()
+    graph, _ = supernodes.as_graph()
     place = np.argsort(np.array(devices))
     order = graph.topological_order
     return np.asarray(order[np.argsort(place[device[order]], kind="stable")], np.int64)
 
 
-def pieces(classes: Classes, order: Ints, most: int) -> Classes:
-    """Return at most *most* classes, each some neighbours in *order*, of about the same work.
+def pieces(supernodes: OrderedSupernodes, order: Ints, most: int) -> OrderedSupernodes:
+    """Return at most *most* supernodes, each some neighbours in *order*, of about the same work.
 
     Their order is that of the pieces.
 
     Args:
-        classes: the classes.
+        supernodes: the supernodes.
         order: of all of them, that respects theirs.
         most: how many there may be.
     """
-    if classes.n > most:
-        weight = Prices(classes.time).weight[0][order]
-        before = np.cumsum(weight) - weight / 2 + np.arange(classes.n) * (weight.sum() / classes.n + 1e-300)
+    if supernodes.n > most:
+        weight = Prices(supernodes.time).weight[0][order]
+        before = np.cumsum(weight) - weight / 2 + np.arange(supernodes.n) * (weight.sum() / supernodes.n + 1e-300)
         piece = np.minimum((before / (before[-1] * (1 + 1e-9)) * most).astype(np.int64), most - 1)
     else:
-        piece = np.arange(classes.n)
+        piece = np.arange(supernodes.n)
     groups = [order[piece == p].tolist() for p in np.unique(piece).tolist()]
-    return Classes(
-        members=tuple(tuple(v for c in group for v in classes.members[c]) for group in groups),
+    return OrderedSupernodes(
+        members=tuple(tuple(v for c in group for v in supernodes.members[c]) for group in groups),
         before=tuple((p, p + 1) for p in range(len(groups) - 1)),
-        tensors=(),
-        time=np.array([classes.time[group].sum(axis=0) for group in groups]),
-        size=np.array([classes.size[group].sum() for group in groups]),
-        params=np.array([classes.params[group].sum() for group in groups]),
+        nets=(),
+        time=np.array([supernodes.time[group].sum(axis=0) for group in groups]),
+        memory=np.array([supernodes.memory[group].sum() for group in groups]),
+        params=np.array([supernodes.params[group].sum() for group in groups]),
     )

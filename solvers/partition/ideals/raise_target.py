@@ -1,4 +1,4 @@
-"""Raises a target until it is proved: an optimal split of classes, with its bound."""
+"""Raises a target until it is proved: an optimal split of supernodes, with its bound."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from itertools import islice
 
 import numpy as np
 
-from mtpp_dsl.solvers.algorithms.ideals.classes import Classes
+from mtpp_dsl.solvers.algorithms.ideals.device_states import states_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
-from mtpp_dsl.solvers.algorithms.ideals.net import Net, ceiling, net_of, states_of
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices, first_bound
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, Step, sweep
+from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.lazy_climb import Climb
 from mtpp_dsl.solvers.partition.ideals.lazy_search import ENDLESS
@@ -34,10 +35,10 @@ COARSE = 4.0
 
 
 class Search:
-    """The best split of classes into a chain of blocks.
+    """The best split of supernodes into a chain of blocks.
 
     Args:
-        classes: what to place.
+        supernodes: what to place.
         devices: where.
         most_bytes: how much memory the ideals and their labels may take.
         seed: of the random orders.
@@ -58,7 +59,7 @@ class Search:
 
     def __init__(
         self,
-        classes: Classes,
+        supernodes: OrderedSupernodes,
         devices: DeviceTypes,
         *,
         most_bytes: float,
@@ -70,7 +71,7 @@ class Search:
         improve: Callable[[], float],
         counted: Callable[[int], None],
     ) -> None:
-        self.classes, self.devices = classes, devices
+        self.supernodes, self.devices = supernodes, devices
         self.lower, self.upper = -np.inf, np.inf
         self.done = self.crowded = False
         self.ideals = 0
@@ -88,8 +89,8 @@ class Search:
             along_orders: whether to look first for the best splits of some orders.
         """
         self.upper = upper
-        self._raise(first_bound(self.classes, self.devices))
-        if not self.classes.n:
+        self._raise(first_bound(self.supernodes, self.devices))
+        if not self.supernodes.n:
             self._take([], 0.0)
             self.done, self.ideals = True, 1
             return
@@ -98,7 +99,7 @@ class Search:
         if self._closed(gap):
             return
         taken = len(self._states.used) * ENTRY_BYTES
-        lattice = lattice_of(self.classes, self._most_bytes / 2, self._say, self._pause)
+        lattice = lattice_of(self.supernodes, self._most_bytes / 2, self._say, self._pause)
         if lattice is None or lattice.size * taken > self._most_bytes:
             self.crowded = True
             self.upper = min(self.upper, self._improve())
@@ -114,12 +115,12 @@ class Search:
     def _lazily(self, gap: float, effort: int) -> None:
         """Search without the lattice, for so many steps."""
         climb = Climb(
-            self.classes,
+            self.supernodes,
             self._states,
             self._most_bytes / (2 if self.ideals else 1),
             self._say,
             self._pause,
-            net=self._net,
+            costs=self._net,
             known=lambda: (self.lower, self.upper),
             take=self._take,
             prove=self._raise,
@@ -142,42 +143,42 @@ class Search:
     def _take(self, steps: Sequence[Step], value: float) -> None:
         self.upper = min(self.upper, self._found(steps, value))
 
-    def _net(self) -> tuple[Net, float, int]:
-        top = self.upper if np.isfinite(self.upper) else ceiling(self.classes, self.devices)
-        return net_of(self.classes, self.devices, top)
+    def _net(self) -> tuple[WholeCosts, float, int]:
+        top = self.upper if np.isfinite(self.upper) else ceiling(self.supernodes, self.devices)
+        return whole_costs(self.supernodes, self.devices, top)
 
     def _sweep(
-        self, lattice: Lattice, net: Net, target: int, floor: int, ahead: Ahead
+        self, lattice: Lattice, costs: WholeCosts, target: int, floor: int, ahead: Ahead
     ) -> tuple[int, list[Step]] | None:
-        return sweep(lattice, net, self._states, ahead, target, floor, self._say, self._pause)
+        return sweep(lattice, costs, self._states, ahead, target, floor, self._say, self._pause)
 
-    def _ahead(self, lattice: Lattice, net: Net, top: int) -> Ahead:
-        time = np.where(net.time < top * net.copies.max(), net.time, np.inf).T
-        return Prices(time).ahead(lattice, net, self._states, self._say)
+    def _ahead(self, lattice: Lattice, costs: WholeCosts, top: int) -> Ahead:
+        time = np.where(costs.time < top * costs.copies.max(), costs.time, np.inf).T
+        return Prices(time).ahead(lattice, costs, self._states, self._say)
 
     def _along_orders(self, gap: float) -> None:
-        """Find the best splits of some orders of the classes."""
-        for order in islice(orders(*self.classes.as_graph(), self._seed), ORDERS):
+        """Find the best splits of some orders of the supernodes."""
+        for order in islice(orders(*self.supernodes.as_graph(), self._seed), ORDERS):
             if self._closed(gap):
                 return
-            net, unit, top = self._net()
+            costs, unit, top = self._net()
             lattice = chain(order)
             floor = int(self.lower / unit)
             if floor < top:
-                best = self._sweep(lattice, net, top, floor, self._ahead(lattice, net, top))
+                best = self._sweep(lattice, costs, top, floor, self._ahead(lattice, costs, top))
                 if best is not None:
                     self._take(best[1], best[0] * unit)
             self._pause()
 
     def _prove(self, lattice: Lattice, gap: float) -> None:
         """Raise the target until a sweep finds a split, or none is left to find."""
-        net, unit, top = self._net()
-        ahead = self._ahead(lattice, net, top)
+        costs, unit, top = self._net()
+        ahead = self._ahead(lattice, costs, top)
         last = top if gap <= EXACT or np.isinf(self.upper) else min(top, int(top * (1 - gap)) + 1)
         share, floor = FIRST_STEP, int(self.lower / unit)
         while floor < last:
             target = min(last, int(floor + share * max(floor, top / 1000)) + 1)
-            best = self._sweep(lattice, net, target, floor, ahead)
+            best = self._sweep(lattice, costs, target, floor, ahead)
             if best is not None:
                 value, steps = best
                 self._take(steps, value * unit)

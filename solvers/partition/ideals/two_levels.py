@@ -18,11 +18,11 @@ ROUNDING = 1e-9
 
 
 class GroupStep(NamedTuple):
-    """The classes on one group of devices, or on several equal ones.
+    """The supernodes on one group of devices, or on several equal ones.
 
     Attributes:
         take: how many groups of each type.
-        blocks: classes, kind of device, and how many of these in each group.
+        blocks: supernodes, device type, and how many of these in each group.
     """
 
     take: Ints
@@ -49,7 +49,7 @@ def nested(
         nest: weights.
         types: of groups.
         choices: of groups for one step.
-        prices: [rows, kinds] prices of kinds of devices, and [rows, n] the least price times time of every class.
+        prices: [rows, types] prices of device types, and [rows, n] the least price times time of every supernode.
         target: as above; may be ``inf``.
         say: told when code has to be compiled.
         pause: called now and then; may raise.
@@ -81,7 +81,7 @@ def nested(
 
 
 def _members(lattice: Lattice) -> Bools:
-    """Return [ideals, n] whether each class is in each ideal."""
+    """Return [ideals, n] whether each supernode is in each ideal."""
     return np.asarray((lattice.bits[:, lattice.word] & lattice.bit) != 0, np.bool_)
 
 

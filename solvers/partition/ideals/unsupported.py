@@ -11,7 +11,7 @@ __all__ = ["unsupported"]
 
 
 def unsupported(problem: Problem) -> str | None:
-    """Return why there are too many kinds of devices, or other ones than replicas may have, or None."""
+    """Return why there are too many device types, or other ones than replicas may have, or None."""
     flat = one_level(problem) if problem.hierarchical else problem
     apart = told_apart(flat) or (unlike(problem) if problem.hierarchical else None)
     return apart or too_many_states("ideals", flat)

@@ -35,7 +35,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
-from mtpp_dsl.solvers.algorithms.ideals.classes import classes_of
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.methods.classical import Dpl, PipeDream
 from mtpp_dsl.solvers.partition.classical import linear
 from mtpp_dsl.solvers.partition.classical.along import depth_first
@@ -115,7 +115,7 @@ def test_dpl_finds_the_best_split_of_its_order(seed: int) -> None:
     """One order: no plan whose blocks follow one another in it costs less."""
     problem = random_problem(seed)
     problem = problem.with_constraints([c for c in problem.constraints if not isinstance(c, Colocate)])
-    classes = classes_of(problem, device_types(problem), "forward")
+    classes = ordered_supernodes(problem, device_types(problem), "forward")
     order = np.array([v for c in depth_first(classes) for v in classes.members[c]], np.int64)
     if len(order) != classes.n:
         return  # weightless nodes went to their neighbours
@@ -128,7 +128,7 @@ def test_depth_first_order_is_deep_and_topological() -> None:
     """Of two branches, one is finished before the other is begun; the branch given last comes first."""
     graph = Graph.create("sabcdt", [(0, 1), (1, 2), (0, 3), (3, 4), (2, 5), (4, 5)], work=1.0)
     problem = Problem.create(graph, _stages(2), Shared(1.0), constraints=[Acyclic()])
-    classes = classes_of(problem, device_types(problem), "forward")
+    classes = ordered_supernodes(problem, device_types(problem), "forward")
     names = [graph.names[classes.members[c][0]] for c in depth_first(classes)]
     assert names == ["s", "c", "d", "a", "b", "t"]
 
@@ -146,14 +146,14 @@ def test_a_split_too_large_for_memory_is_not_begun(monkeypatch: pytest.MonkeyPat
     problem = Problem.create(layered(20, 3, seed=1), _stages(2), Shared(1.0), constraints=[Acyclic()])
     result = solve("dpl", problem)
     assert result.termination == "limit"
-    assert "20 classes" in result.notes[0]
+    assert "20 supernodes" in result.notes[0]
 
 
 def test_pipedream_contracts_branchings() -> None:
     """A chain stays a chain; a branching becomes one class with the node that opens it, but not that which ends it."""
     graph = Graph.create("abcdef", [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5)], work=1.0, output=1.0)
     problem = Problem.create(graph, _stages(4), Shared(100.0), constraints=[Acyclic()])
-    classes = contract_branches(problem, classes_of(problem, device_types(problem), "forward"))
+    classes = contract_branches(problem, ordered_supernodes(problem, device_types(problem), "forward"))
     assert sorted(classes.members) == [(0,), (1, 2, 3), (4,), (5,)]
     plan = solve(PipeDream(), problem).plan
     assert plan is not None

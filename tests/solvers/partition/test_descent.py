@@ -20,8 +20,8 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.classical import LocalSearch
 from mtpp_dsl.solvers.partition.classical import descent, local_search
 from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, State, fixed_of, loads_of, state_of
+from mtpp_dsl.solvers.partition.classical.movable import conflicts, movable
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
-from mtpp_dsl.solvers.partition.classical.units import apart, units_of
 from mtpp_dsl.views.device_types import device_types
 from tests.oracle import optimum
 from tests.solvers.partition.test_classical import solve, workload
@@ -41,8 +41,8 @@ def free(seed: int) -> Problem:
 def began(problem: Problem, seed: int = 0) -> tuple[Fixed, State] | None:
     """Return a random state of a problem without an order."""
     devices = device_types(problem)
-    units = units_of(problem, devices)
-    others = apart(problem, units)
+    units = movable(problem, devices)
+    others = conflicts(problem, units)
     fixed = fixed_of(units, devices, others)
     place = random_split(fixed, others, None, np.random.default_rng(seed))
     return None if place is None else (fixed, state_of(fixed, place))
@@ -60,7 +60,7 @@ def test_updated_loads_are_the_loads() -> None:
         state_and = began(problem, seed)
         assert state_and is not None
         fixed, state = state_and
-        units = units_of(problem, device_types(problem))
+        units = movable(problem, device_types(problem))
         while DESCEND.plain(1, GAIN, fixed, state):
             moves += 1
             assignment = np.empty(40, np.int64)
@@ -81,7 +81,7 @@ def test_a_local_optimum_is_one() -> None:
         if result.plan is None or result.cost is None:
             continue
         checked += 1
-        for nodes in units_of(problem, device_types(problem)).members:
+        for nodes in movable(problem, device_types(problem)).members:
             for d in range(problem.k):
                 assignment = result.plan.assignment.copy()
                 assignment[list(nodes)] = d

@@ -28,9 +28,9 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.algorithms.ideals.classes import classes_of
+from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 from mtpp_dsl.solvers.algorithms.ideals.lattice import GROW, MEASURE, chain, lattice_of
-from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.views.device_types import device_types
@@ -184,9 +184,9 @@ def test_a_reserve_is_not_part_of_what_memory_may_be_missed_by() -> None:
         assert check(Problem.create(graph, devices, Shared(1.0), constraints=constraints)) == status
 
 
-def random_nets(seed: int) -> tuple[Nets, list[tuple[tuple[int, ...], float]]]:
+def random_nets(seed: int) -> tuple[ChangingNets, list[tuple[tuple[int, ...], float]]]:
     random = np.random.default_rng(seed)
-    nets = Nets(
+    nets = ChangingNets(
         (random.choice(6, int(random.integers(2, 5)), replace=False).tolist(), float(random.integers(1, 9)))
         for _ in range(int(random.integers(1, 7)))
     )
@@ -197,7 +197,7 @@ def random_nets(seed: int) -> tuple[Nets, list[tuple[tuple[int, ...], float]]]:
 def test_a_group_taken_out_leaves_what_everybody_pays(seed: int) -> None:
     """Whatever the device and wherever the group, what is left costs no more than what was there."""
     nets, before = random_nets(seed)
-    nets.take_out(0)
+    nets.eliminate(0)
     after = nets.items()
 
     def cut(items: list[tuple[tuple[int, ...], float]], inside: set[int]) -> float:
@@ -363,7 +363,7 @@ TWO = [Device("x"), Device("y")]
             ),
             "constraint c",
         ),
-        (Problem.create(PAIR, [Device(f"d{i}", speed=1 + i) for i in range(12)], Shared(1.0)), "kinds of devices"),
+        (Problem.create(PAIR, [Device(f"d{i}", speed=1 + i) for i in range(12)], Shared(1.0)), "device types"),
     ],
 )
 def test_it_refuses_what_it_cannot_honour(problem: Problem, reason: str) -> None:
@@ -378,7 +378,7 @@ def test_all_ideals_are_found(seed: int) -> None:
     n = 7
     edges = [(u, v) for u in range(n) for v in range(u + 1, n) if random.random() < 0.3]
     problem = Problem.create(Graph.create([f"v{i}" for i in range(n)], edges, work=1.0), TWO, Shared(1.0))
-    classes = classes_of(problem, device_types(problem), "forward")
+    classes = ordered_supernodes(problem, device_types(problem), "forward")
     lattice = lattice_of(classes, 1e9, lambda _: None, lambda: None)
     assert lattice is not None
     closed = [m for m in range(2**n) if all(m >> u & 1 or not m >> v & 1 for u, v in classes.before)]

@@ -18,8 +18,8 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.programs import Finished
 from mtpp_dsl.solvers.methods.classical import Scotch
 from mtpp_dsl.solvers.partition.classical import scotch
+from mtpp_dsl.solvers.partition.classical.movable import movable
 from mtpp_dsl.solvers.partition.classical.scotch_files import MOST, graph_file, read_mapping
-from mtpp_dsl.solvers.partition.classical.units import units_of
 from mtpp_dsl.views.device_types import device_types
 from tests.solvers.partition.test_classical import solve, workload
 
@@ -39,7 +39,7 @@ def test_graph_file(scale: float) -> None:
     edges = list(zip(base.tails.tolist(), base.heads.tolist(), strict=True))
     graph = Graph.create(base.names, edges, work=base.work * scale, output=base.output * scale)
     problem = Problem.create(graph, stages(64), Shared(1.0))
-    units = units_of(problem, device_types(problem))
+    units = movable(problem, device_types(problem))
     version, size, flags, *rows = graph_file(problem, units, units.time[:, 0], 64).splitlines()
     assert (version, flags) == ("0", "0 011")
     arcs: dict[tuple[int, int], int] = {}
@@ -59,7 +59,7 @@ def test_graph_file(scale: float) -> None:
 def test_nothing_to_balance() -> None:
     """A graph without work, and one without tensors, can be written."""
     problem = Problem.create(Graph.create("ab", [(0, 1)]), stages(2), Shared(1.0))
-    units = units_of(problem, device_types(problem))
+    units = movable(problem, device_types(problem))
     assert graph_file(problem, units, units.time[:, 0], 2) == "0\n2 0\n0 011\n0 0\n0 0\n"
 
 

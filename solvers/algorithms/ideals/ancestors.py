@@ -1,4 +1,4 @@
-"""What comes before what."""
+"""Ancestors in a directed acyclic graph, as sets of bits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["ancestors"]
 
 
 def ancestors(n: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Return [n] what comes before each, as bits.
+    """Return [n] the ancestors of each vertex: bit u is set in those of v if a path leads from u to v.
 
     Args:
-        n: how many there are.
-        pairs: (a, b): a comes before b. No cycles.
+        n: number of vertices.
+        pairs: (a, b): an edge from a to b. No cycles.
     """
     after: list[list[int]] = [[] for _ in range(n)]
     waiting = [0] * n

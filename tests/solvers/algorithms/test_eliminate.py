@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.constraints import Acyclic
-from mtpp_dsl.solvers.algorithms.ideals.loose import shares, take_out
-from mtpp_dsl.solvers.algorithms.ideals.nets import Nets
-from mtpp_dsl.solvers.algorithms.ideals.order import ancestors
+from mtpp_dsl.solvers.algorithms.ideals.ancestors import ancestors
+from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
+from mtpp_dsl.solvers.algorithms.ideals.eliminate import eliminate, shares
 from tests.solvers.partition.test_ideals import published, solve
 
 NEAR = 1e-9
@@ -40,17 +40,17 @@ def test_shares_cost_no_set_of_neighbours_more(seed: int) -> None:
     assert part.sum() == pytest.approx(min(time, total), abs=1e-7 * total)
 
 
-def random_groups(seed: int) -> tuple[Nets, np.ndarray, np.ndarray]:
+def random_groups(seed: int) -> tuple[ChangingNets, np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
     nets = [
         (random.choice(N, 2 if random.random() < 0.8 else 3, replace=False).tolist(), float(random.integers(1, 9)))
         for _ in range(int(random.integers(1, 8)))
     ]
     time = random.choice([0.0, 0.5, 2.0], (N, 2)) * random.random((N, 2))
-    return Nets(nets), time, np.array([True, bool(random.random() < 0.5)])
+    return ChangingNets(nets), time, np.array([True, bool(random.random() < 0.5)])
 
 
-def load(nets: Nets, time: np.ndarray, pays: np.ndarray, kind: int, inside: set[int]) -> float:
+def load(nets: ChangingNets, time: np.ndarray, pays: np.ndarray, kind: int, inside: set[int]) -> float:
     cut = sum(weight for pins, weight in nets.items() if inside & set(pins) and set(pins) - inside)
     return float(time[list(inside), kind].sum()) + (cut if pays[kind] else 0.0)
 
@@ -61,7 +61,7 @@ def test_a_group_taken_out_spares_every_split(seed: int) -> None:
     nets, time, pays = random_groups(seed)
     left, charged, _ = random_groups(seed)
     charged = time.copy()
-    take_out(0, left, charged, pays, [0] * N)
+    eliminate(0, left, charged, pays, [0] * N)
     assert all(0 not in pins for pins, _ in left.items())
     kinds = [0, 0, 1]
     for devices in product(range(3), repeat=N - 1):

@@ -1,0 +1,235 @@
+"""Supernodes in a partial order, which a dynamic programme over ideals splits into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mtpp_dsl.base.lazy import csgraph, sparse
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.solvers.algorithms.ideals.ancestors import ancestors
+from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
+from mtpp_dsl.solvers.algorithms.ideals.eliminate import eliminate
+from mtpp_dsl.views.device_types import DeviceTypes
+from mtpp_dsl.views.hypergraph import Hypergraph, Supernodes, WeightedPins, hypergraph
+
+__all__ = ["OrderedSupernodes", "TrainingOrder", "contracted", "ordered_supernodes"]
+
+TrainingOrder: TypeAlias = Literal["forward", "mirrored", "parallel", "relaxed"]
+"""Which edges of a training graph order its supernodes.
+
+``forward``: edges between forward nodes; a supernode without a forward node follows its backward edges, reversed, as
+the artificial nodes of tarnawski2020's program make it do. ``mirrored``: all backward edges as well, reversed;
+``parallel``: all backward edges as well, as they are. With either, the quotient graph of the backward part is acyclic
+too. ``relaxed``: edges between forward nodes alone; supernodes without a forward node are eliminated.
+"""
+
+MOST_PAIRS = 1_000
+"""Up to this many edges are searched for a cycle without scipy, whose import takes longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedSupernodes(Supernodes):
+    """Supernodes and a partial order of them.
+
+    Attributes:
+        before: pairs (a, b): supernode a is in the block of b or in an earlier one. No cycles.
+        eliminated: the nodes of each supernode that was left out.
+    """
+
+    before: tuple[tuple[int, int], ...] = ()
+    eliminated: tuple[tuple[int, ...], ...] = ()
+
+    def as_graph(self) -> tuple[Graph, Floats]:
+        """Return the order as a graph, and [n] the summed cost of the nets at each supernode."""
+        cost = np.zeros(self.n)
+        for pins, c in self.nets:
+            cost[list(pins)] += c
+        return Graph.create([str(v) for v in range(self.n)], self.before, output=cost), cost
+
+    def fits(self, types: DeviceTypes) -> bool:
+        """Return whether each supernode may be on some device whose memory holds it."""
+        return bool((np.isfinite(self.time) & (self.memory[:, None] <= types.memory)).any(axis=1).all())
+
+
+def ordered_supernodes(
+    problem: Problem, types: DeviceTypes, mode: TrainingOrder, keep: int = 0, *, absorb: bool = True
+) -> OrderedSupernodes:
+    """Return the supernodes of a problem and their order.
+
+    Colocated nodes are one supernode; so are those on a cycle of colocated nodes, since only one device for all of
+    them leaves the quotient graph acyclic. With ``mode = "relaxed"`` every plan whose forward part has an acyclic
+    quotient graph is a split of the supernodes with loads that are no larger, so the optimum over splits is a bound.
+    With the other modes every split is such a plan, with equal loads. If every supernode has a forward node,
+    ``forward`` and ``relaxed`` are the same.
+
+    Args:
+        problem: the problem.
+        types: of its devices.
+        mode: which edges order the supernodes.
+        keep: how many of the supernodes that ``relaxed`` eliminates to keep, the costliest; they may be anywhere.
+        absorb: whether to merge supernodes without weight into others where that costs nothing; this holds on one
+            level of devices only.
+    """
+    of = colocated(problem)
+    arcs = _arcs(problem, of, mode)
+    of = _strong(int(of.max(initial=-1)) + 1, arcs)[of]
+    arcs = _arcs(problem, of, mode)
+    graph = hypergraph(problem, of)
+    nets = ChangingNets((net.pins, net.cost) for net in graph.nets(types.tensor))
+    whole = graph.on_types(types)
+    free = _to_eliminate(graph, whole, nets, keep) if mode == "relaxed" else np.zeros(0, np.int64)
+    earlier = ancestors(graph.n, arcs) if len(free) else []
+    for supernode in free.tolist():
+        eliminate(supernode, nets, whole.time, types.pays, earlier)
+    weightless = _weightless(problem, types, whole) & absorb
+    into = _absorb(arcs, nets, weightless, set(free.tolist()))
+    kept = np.setdiff1d(np.unique(into), free)
+    number = np.full(graph.n, -1, np.int64)
+    number[kept] = np.arange(len(kept))
+    left = [(tuple(number[list(pins)].tolist()), cost) for pins, cost in nets.items()]
+    return contracted(whole, number[into], arcs, left, tuple(whole.members[c] for c in free.tolist()))
+
+
+def _to_eliminate(graph: Hypergraph, whole: Supernodes, nets: ChangingNets, keep: int) -> Ints:
+    """Return the supernodes without a forward node, except the *keep* of them of the largest time and nets."""
+    free = np.flatnonzero(~_with_forward_node(graph.problem, graph.of))
+    time = np.where(np.isfinite(whole.time), whole.time, 0.0).max(axis=1, initial=0.0)
+    weight = [float(time[c]) + nets.cost_at(c) for c in free.tolist()]
+    return free[np.argsort(weight, kind="stable")][: max(0, len(free) - keep)]
+
+
+def _strong(n: int, pairs: Sequence[tuple[int, int]]) -> Ints:
+    """Return [n] the number of each vertex's strongly connected component."""
+    if not pairs or (len(pairs) <= MOST_PAIRS and _is_acyclic(pairs)):
+        return np.arange(n)
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    matrix = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    return np.asarray(csgraph.connected_components(matrix, directed=True, connection="strong")[1], np.int64)
+
+
+def _is_acyclic(pairs: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a graph has no directed cycle."""
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for tail, head in pairs:
+        sorter.add(head, tail)
+    try:
+        sorter.prepare()
+    except CycleError:
+        return False
+    return True
+
+
+def _with_forward_node(problem: Problem, of: Ints) -> Bools:
+    """Return [n] whether each supernode has a forward node."""
+    found = np.zeros(of.max(initial=-1) + 1, dtype=np.bool_)
+    found[of[~problem.graph.backward]] = True
+    return found
+
+
+def _arcs(problem: Problem, of: Ints, mode: TrainingOrder) -> list[tuple[int, int]]:
+    """Return the pairs of supernodes of which the first comes first."""
+    graph = problem.graph
+    tails, heads = of[graph.tails], of[graph.heads]
+    back = graph.backward
+    found = _pairs(tails, heads, ~back[graph.tails] & ~back[graph.heads])
+    among_backward = back[graph.tails] & back[graph.heads]
+    if mode == "forward":
+        ordered = _with_forward_node(problem, of)
+        found |= _pairs(heads, tails, among_backward & ~(ordered[tails] & ordered[heads]))
+    elif mode == "mirrored":
+        found |= _pairs(heads, tails, among_backward)
+    elif mode == "parallel":
+        found |= _pairs(tails, heads, among_backward)
+    return sorted(found)
+
+
+def _pairs(first: Ints, second: Ints, which: Bools) -> set[tuple[int, int]]:
+    pairs = zip(first[which].tolist(), second[which].tolist(), strict=True)
+    return {(a, b) for a, b in pairs if a != b}
+
+
+def _weightless(problem: Problem, types: DeviceTypes, whole: Supernodes) -> Bools:
+    """Return [n] whether taking a supernode changes nothing for a device but the nets it cuts."""
+    graph = problem.graph
+    light = (whole.time == 0).all(axis=1)
+    if (graph.memory.sum() > types.memory).any():
+        light &= whole.memory == 0
+    if (graph.params.sum() > types.overflow).any() or types.syncs.any():
+        light &= whole.params == 0
+    return np.asarray(light, np.bool_)
+
+
+def _absorb(arcs: list[tuple[int, int]], nets: ChangingNets, weightless: Bools, eliminated: set[int]) -> Ints:
+    """Merge weightless supernodes into their only neighbour; return [n] what each is part of.
+
+    Let a be weightless, b its only neighbour in the order, and let every net at a have b as a pin. Move a to the
+    device of b: the order allows it, since it asks nothing else of a. The device of b then cuts no net that it did not
+    cut, the device that had a cuts at most those it cut, and no other device changes. So some best split has a and b
+    together.
+    """
+    near: list[set[int]] = [set() for _ in weightless]
+    for a, b in arcs:
+        near[a].add(b)
+        near[b].add(a)
+    into = np.arange(len(near))
+    todo = [a for a in np.flatnonzero(weightless).tolist() if a not in eliminated]
+    while todo:
+        a = todo.pop()
+        if into[a] != a or len(near[a]) != 1:
+            continue
+        (b,) = near[a]
+        if all(b in pins for pins in nets.at(a)):
+            nets.merge(a, b)
+            near[b].discard(a)
+            into[a] = b
+            if weightless[b]:
+                todo.append(b)
+    while (into[into] != into).any():
+        into = into[into]
+    return into
+
+
+def contracted(
+    whole: Supernodes,
+    into: Ints,
+    arcs: Iterable[tuple[int, int]],
+    nets: Iterable[WeightedPins],
+    eliminated: tuple[tuple[int, ...], ...] = (),
+) -> OrderedSupernodes:
+    """Return the supernodes that are unions of others.
+
+    Args:
+        whole: the others.
+        into: [whole.n] the number, from 0, of the union that each is part of; -1 for one that is left out.
+        arcs: pairs of the others, of which the first comes first; none of a cycle of unions.
+        nets: between the unions.
+        eliminated: the nodes of each supernode left out.
+    """
+    count, present = int(into.max(initial=-1)) + 1, into >= 0
+
+    def total(values: Floats) -> Floats:
+        sums = np.zeros((count, *values.shape[1:]))
+        np.add.at(sums, into[present], values[present])
+        return sums
+
+    members: list[list[int]] = [[] for _ in range(count)]
+    for union, nodes in zip(into.tolist(), whole.members, strict=True):
+        if union >= 0:
+            members[union] += nodes
+    pairs = {(int(into[a]), int(into[b])) for a, b in arcs if into[a] != into[b]}
+    return OrderedSupernodes(
+        members=tuple(tuple(sorted(nodes)) for nodes in members),
+        time=total(whole.time),
+        memory=total(whole.memory),
+        params=total(whole.params),
+        nets=tuple(nets),
+        before=tuple(sorted((a, b) for a, b in pairs if a >= 0 and b >= 0)),
+        eliminated=eliminated,
+    )
