@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from dataclasses import replace
+from typing import Any, Literal, cast
 
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope
-from mtpp_dsl.problem import Objective
+from mtpp_dsl.problem.objective import OBJECTIVES, Objective
 
 __all__ = ["lower_objective"]
 
-_SENSES = {"bottleneck": "minimize", "makespan": "minimize", "throughput": "maximize"}
-_OPTIONS = {"bottleneck": ("parts",), "makespan": (), "throughput": ("batch", "parts", "chunk", "transfer")}
 _PARTS = ("together", "separate")
 _TRANSFERS = ("per-batch", "per-input")
 
@@ -25,22 +24,17 @@ def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Objecti
         Complaint: there is none of that name, the other sense, an option that makes no sense.
     """
     name = statement.name.text
-    if name not in _SENSES:
-        hint = word_hint(name, _SENSES, "objective")
+    if name not in OBJECTIVES:
+        hint = word_hint(name, OBJECTIVES, "objective")
         raise Complaint(
-            f"there is no objective {name!r}{hint}", statement.name.span, [f"objectives are: {', '.join(_SENSES)}"]
+            f"there is no objective {name!r}{hint}", statement.name.span, [f"objectives are: {', '.join(OBJECTIVES)}"]
         )
-    if statement.sense != _SENSES[name]:
-        raise Complaint(f"a plan should {_SENSES[name]} {name}, not {statement.sense} it", statement.span)
-    options = Options(statement.options, _OPTIONS[name], name, scope)
+    objective = Objective(cast("Any", name))
+    if statement.sense != objective.sense:
+        raise Complaint(f"a plan should {objective.sense} {name}, not {statement.sense} it", statement.span)
+    options = Options(statement.options, OBJECTIVES[name], name, scope)
     parts = cast("Literal['together', 'separate']", options.word("parts", _PARTS) or "together")
-    match name:
-        case "bottleneck":
-            return Objective("bottleneck", parts=parts)
-        case "makespan":
-            return Objective("makespan")
-        case _:
-            return _throughput(options, parts)
+    return _throughput(options, parts) if name == "throughput" else replace(objective, parts=parts)
 
 
 def _throughput(options: Options, parts: Literal["together", "separate"]) -> Objective:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Objective"]
+__all__ = ["OBJECTIVES", "Objective"]
+
+OBJECTIVES: dict[str, tuple[str, ...]] = {
+    "bottleneck": ("parts",),
+    "makespan": (),
+    "throughput": ("batch", "parts", "chunk", "transfer"),
+}
+"""What can be optimised, with the options of each."""
 
 
 @dataclass(frozen=True)
