@@ -177,6 +177,12 @@ class Problem(Picklable):
         return any(True for _ in self.of(Contiguous))
 
     @property
+    def is_split(self) -> bool:
+        """Whether plans are splits whose cost is in the loads of devices on ``shared`` or ``host``."""
+        loads = self.objective.quantity in ("bottleneck", "sum of bottlenecks")
+        return loads and isinstance(self.interconnect, (Shared, Host))
+
+    @property
     def hierarchical(self) -> bool:
         """Whether the network between groups of devices is slower than the one inside."""
         return not isinstance(self.interconnect, Links) and self.interconnect.between is not None

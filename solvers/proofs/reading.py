@@ -62,7 +62,7 @@ class Reading:
 
     def __init__(self, problem: Problem) -> None:
         link = problem.interconnect
-        if problem.objective.quantity == "makespan" or isinstance(link, Links):
+        if not problem.is_split or isinstance(link, Links):
             raise Refused("certificates are about loads on shared and host interconnects")
         other = next((c for c in problem.constraints if isinstance(c, (Replicate, BatchSizes))), None)
         if other is not None:

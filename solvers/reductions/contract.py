@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, On, Pin, Separate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.reductions.clusters import lifted, named, quotient
 
@@ -60,7 +60,7 @@ class Contract:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why merging might lose the optimum here, or None."""
-        if problem.objective.quantity != "bottleneck" or isinstance(problem.interconnect, Links):
+        if problem.objective.quantity != "bottleneck" or not problem.is_split:
             return "contract keeps the optimum of a bottleneck on a shared interconnect only"
         if problem.hierarchical:
             return "a merged node might move to another group of devices"

@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import numbered, strong, together
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.reductions.absorb import absorbed
@@ -47,7 +47,7 @@ class Fuse:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why fusing might lose the optimum here, or None."""
-        if problem.objective.quantity == "makespan" or isinstance(problem.interconnect, Links):
+        if not problem.is_split:
             return "fuse keeps the optimum of a bottleneck on a shared interconnect only"
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
         if other is not None:
