@@ -14,14 +14,14 @@ into a memory, its nodes pay a rent for theirs, and that of a full memory is tak
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, frexp, ldexp
+from math import ceil, frexp, inf, ldexp
 
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
+from mtpp_dsl.solvers.algorithms.cheapest_set import IN, OUT, CheapestSets
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
-from mtpp_dsl.solvers.proofs.flow import IN, LEAST_CUT, OUT
 
 __all__ = ["LARGEST", "Hulls", "longest", "reachable"]
 
@@ -77,10 +77,10 @@ class Hulls:
         self.units = ldexp(1.0, min(BITS - frexp(total)[1], 1000))
         heavy = float(instance.memory.sum())
         self.rent = total / heavy * 2.0**-10 if heavy > 0 else 1.0
-        self.starts = graph.offsets + np.arange(graph.n + 1)
-        self.pins = np.insert(graph.heads, graph.offsets[:-1], np.arange(graph.n))
-        self.price_of_tensor = np.floor(instance.tensor * self.units).astype(np.int64)
-        self._least_cut = LEAST_CUT.plain if graph.n <= SMALL else LEAST_CUT.compiled()
+        cost = np.floor(instance.tensor * self.units).astype(np.int64).tolist()
+        nets = (([u, *graph.successors(u).tolist()], cost[u]) for u in range(graph.n))
+        edges = np.stack([graph.tails, graph.heads], axis=1)
+        self._sets = CheapestSets(graph.n, nets, edges, inf if graph.n > SMALL else 0.0)
         self.alone: Floats = (instance.time[:, free] + beside[instance.group]).min(axis=1, initial=np.inf)
 
     def least(self, path: Sequence[int], stopped: Callable[[], bool]) -> tuple[float, list[tuple[int, int, float]]]:
@@ -190,11 +190,7 @@ class Hulls:
         state[inside] = IN
         rent = rent if limit < np.inf else 0.0
         price = np.floor((np.where(allowed, instance.time[:, d], 0.0) + rent * instance.memory) * self.units)
-        chosen = np.zeros(graph.n, np.bool_)
-        value = self._least_cut(
-            state, price.astype(np.int64), self.starts, self.pins, self.price_of_tensor, graph.tails, graph.heads,
-            down, up, chosen,
-        )  # fmt: skip
+        value, chosen = self._sets.least(state, down, up, price.astype(np.int64))
         full = ceil(rent * limit * self.units) if rent else 0
         return (value - full) / self.units, bool(instance.memory[chosen].sum() <= limit)
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.algorithms.many_terminals_flow import arc, flow
-from mtpp_dsl.solvers.bounds.configuration.cutting import propagate, relax
+from mtpp_dsl.solvers.algorithms.cheapest_set import (
+    FREE,
+    IN,
+    LEVEL,
+    LISTS,
+    OUT,
+    PLACE,
+    SINK,
+    SOURCE,
+    cheapest_set,
+)
+from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
+from mtpp_dsl.solvers.bounds.configuration.propagating import propagate
 
 __all__ = ["BRANCH"]
 
-FREE, IN, OUT = 0, 1, 2
 CUTS = 4
 """Minimum cuts at a node of the search, at most: each has another rate between weight and load."""
 
@@ -134,19 +144,7 @@ def _branch(
     """
     n = len(weights)
     state = stack[len(stack) - 1]
-    last, at, queue, path, source, sink, level, place, own, price = (
-        scratch[0],
-        scratch[1],
-        scratch[2],
-        scratch[3],
-        scratch[4],
-        scratch[5],
-        scratch[6],
-        scratch[7],
-        scratch[8],
-        scratch[9],
-    )
-    nxt, to, cap = scratch[10], scratch[11], scratch[12]
+    source, sink, level, place, price = scratch[SOURCE], scratch[SINK], scratch[LEVEL], scratch[PLACE], scratch[LISTS]
     after, before, held = flags[0], flags[1], flags[2]
     capacity, than = limits[0], cursor[3]
     while cursor[0] > 0:
@@ -181,29 +179,7 @@ def _branch(
             room = capacity + limits[6] if streams else capacity
             for v in range(n):
                 price[v] = unit * (work[v] + (extra[v] if streams else 0)) - rate * weights[v]
-            value = relax(
-                state,
-                after,
-                before,
-                price,
-                cost,
-                unit,
-                starts,
-                pins,
-                edges,
-                last,
-                nxt,
-                to,
-                cap,
-                source,
-                sink,
-                level,
-                at,
-                queue,
-                path,
-                place,
-                own,
-            )
+            value = cheapest_set(state, after, before, price, cost, unit, starts, pins, edges, scratch, NO_LIMIT)
             slack = unit * room - rate * (than + 1) - value
             if slack < 0:
                 pruned = True
@@ -269,4 +245,4 @@ def _branch(
     return 0
 
 
-BRANCH = Kernel(_branch, 0.0, arc, flow, propagate, relax, measure, stands, pinch)
+BRANCH = Kernel(_branch, 0.0, arc, flow, propagate, cheapest_set, measure, stands, pinch)

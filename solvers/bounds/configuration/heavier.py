@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.algorithms.cheapest_set import scratch_for
 from mtpp_dsl.solvers.bounds.configuration.branch import BRANCH
 from mtpp_dsl.solvers.bounds.configuration.grow import GROW
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
@@ -20,7 +21,7 @@ CHUNK = 100
 SMALL = 10
 """Graphs of so few nodes are searched without compiled code, unless the search is long."""
 PLAIN_NODES = 60
-FLAGS, LISTS = 5, 13
+FLAGS = 5
 
 
 class Heavier:
@@ -39,8 +40,7 @@ class Heavier:
     ) -> None:
         self._ordered, self._units, self._place, self._say = ordered, units, place, say
         n = ordered.groups.n
-        arcs = 2 * (len(ordered.edges) + len(units.cost) + 2 * len(ordered.pins)) + 8
-        self._scratch = np.zeros((LISTS, max(arcs, n + 2 * len(units.cost) + 8)), np.int64)
+        self._scratch = scratch_for(n, len(units.cost), len(ordered.pins), len(ordered.edges), more=1)
         self._flags = np.zeros((FLAGS, n), np.bool_)
         self._found = np.zeros((most + 1, n), np.bool_)
         self._stack = np.zeros((n + 6, n), np.int8)

@@ -14,10 +14,10 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats
+from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, CheapestSets
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, Around, arcs_of, scale_for
-from mtpp_dsl.solvers.bounds.partition.cheapest_sets import CutNetwork
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.partition.groups import Groups, Sizes, groups_of, sizes_at
 
 __all__ = ["anchor", "anchor_bound", "anchored", "best_share"]
 
@@ -106,8 +106,7 @@ def anchored(problem: Problem, groups: Groups, known: float, limits: Limits, pro
 def _cuts(problem: Problem, groups: Groups, kind: int, ceiling: float) -> Callable[[int], tuple[float, Bools]]:
     """Return what gives the least load of a set with a group, and groups for which it is no more."""
     if groups.n > MOST_REACHED:
-        network = CutNetwork(groups, sizes_at(groups, ceiling)[kind])
-        return network.least if groups.devices.pays[kind] else lambda v: (0.0, np.arange(groups.n) == v)
+        return _loose_cuts(groups, sizes_at(groups, ceiling)[kind])
     scale = scale_for(ceiling)
     around = Around(groups, kind, arcs_of(problem, groups, kind), scale, groups.n)
     enough = floor(ceiling * scale)
@@ -115,6 +114,20 @@ def _cuts(problem: Problem, groups: Groups, kind: int, ceiling: float) -> Callab
     def least(v: int) -> tuple[float, Bools]:
         value, side = around.least([v], enough)
         return value / scale, side if around.holds(side) else np.arange(groups.n) == v
+
+    return least
+
+
+def _loose_cuts(groups: Groups, sizes: Sizes) -> Callable[[int], tuple[float, Bools]]:
+    """Return what :func:`_cuts` does, for sets of any shape and size."""
+    nets = zip((pins for pins, _ in groups.tensors), sizes.tensors.tolist(), strict=True)
+    sets = CheapestSets(groups.n, nets, np.zeros((0, 2), np.int64), inf)
+    nowhere = np.zeros(groups.n, np.bool_)
+
+    def least(v: int) -> tuple[float, Bools]:
+        state = np.where(np.arange(groups.n) == v, IN, FREE)
+        value, side = sets.least(state, nowhere, nowhere, sizes.work, sizes.capacity + 1)
+        return min(value / sizes.scale, sizes.target), side
 
     return least
 

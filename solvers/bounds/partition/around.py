@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.algorithms.isap import MINIMUM_CUT
+from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, OUT, CheapestSets
 from mtpp_dsl.solvers.bounds.partition.groups import Groups
 
 __all__ = ["MOST_REACHED", "Around", "arcs_of", "reached", "scale_for"]
@@ -53,29 +53,8 @@ class Around:
         self._free = ceil(free * rate + abs(free) * rate * ULPS) if streams else 0
         self._streams = bool(self._stream.any())
         tensors = groups.tensors if groups.devices.pays[kind] else ()
-        self._build(arcs, [(pins, floor(min(cost * scale, ENDLESS))) for pins, cost in tensors])
-        self._cut = MINIMUM_CUT.pick(cuts * STEPS_PER_CUT * max(n / 50, 1))
-
-    def _build(self, arcs: Ints, nets: list[tuple[tuple[int, ...], int]]) -> None:
-        n = self._n
-        source, sink = n, n + 1
-        rows = [(v, sink, 0, 0) for v in range(n)] + [(source, v, 0, 0) for v in range(n)]
-        rows += [(v, u, 0, 0) for u, v in arcs.tolist()] + [(u, v, 0, 0) for u, v in arcs.tolist()]
-        vertices = n + 2
-        for pins, cost in nets:
-            if len(pins) == 2:
-                rows.append((*pins, cost, cost))
-                continue
-            rows.append((vertices, vertices + 1, cost, 0))
-            rows += [row for v in pins for row in ((v, vertices, ENDLESS, 0), (vertices + 1, v, ENDLESS, 0))]
-            vertices += 2
-        table = np.array(rows, np.int64).reshape(-1, 4)
-        self._room = table[:, 2:].reshape(-1)
-        tails = table[:, :2].reshape(-1)
-        self._heads = np.ascontiguousarray(table[:, 1::-1]).reshape(-1)
-        self._arcs = np.argsort(tails, kind="stable")
-        self._offsets = np.concatenate(([0], np.cumsum(np.bincount(tails, minlength=vertices))))
-        self._tail, self._head = arcs[:, 0], arcs[:, 1]
+        nets = ((pins, floor(min(cost * scale, ENDLESS))) for pins, cost in tensors)
+        self._sets = CheapestSets(n, nets, arcs, cuts * STEPS_PER_CUT * max(n / 50, 1))
 
     def least(self, held: list[int], enough: int) -> tuple[int, Bools]:
         """Return what sets with all of *held* cost at least, in units, and a set of a minimum cut.
@@ -117,16 +96,8 @@ class Around:
     def _value(
         self, inside: Bools, falls: Bools, climbs: Bools, outside: Bools, work: Ints, enough: int
     ) -> tuple[int, Bools]:
-        n, m = self._n, len(self._tail)
-        room = self._room.copy()
-        room[0 : 2 * n : 2] = work
-        room[0 : 2 * n : 2][outside] = ENDLESS
-        room[2 * n : 4 * n : 2][inside] = ENDLESS
-        room[4 * n : 4 * n + 2 * m : 2][falls[self._tail]] = ENDLESS
-        room[4 * n + 2 * m : 4 * n + 4 * m : 2][climbs[self._head]] = ENDLESS
-        side = np.zeros(len(self._offsets) - 1, np.bool_)
-        value = self._cut(self._offsets, self._arcs, self._heads, room, n, n + 1, max(enough, 0), side)
-        return int(value), side[:n]
+        state = np.where(inside, IN, np.where(outside, OUT, FREE))
+        return self._sets.least(state, falls, climbs, work, max(enough, 0))
 
 
 def arcs_of(problem: Problem, groups: Groups, kind: int) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.algorithms.ideal_cut import CUT, network_of
+from mtpp_dsl.solvers.algorithms.ideal_cut import IdealCuts
 from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["Halves", "Node"]
@@ -67,13 +67,12 @@ class Halves:
         tensor = devices.tensor if devices.pays[0] else np.zeros(n)
         cost = np.asarray(np.floor(tensor / self.unit), np.int64)
         tensors = [(u, graph.successors(u).tolist(), int(cost[u])) for u in np.flatnonzero(cost).tolist()]
-        self._net = network_of(n, [graph.predecessors(v).tolist() for v in range(n)], tensors)
+        self._cuts = IdealCuts([graph.predecessors(v).tolist() for v in range(n)], tensors, self.say)
         self._before = np.eye(n, dtype=np.bool_)
         for v in graph.topological_order.tolist():
             for u in graph.predecessors(v).tolist():
                 self._before[v] |= self._before[u]
         self._after = np.ascontiguousarray(self._before.T)
-        self._cut = CUT.compiled(self.say)
         self._numbers = count()
 
     def root(self) -> Node:
@@ -129,11 +128,8 @@ class Halves:
 
     def _least(self, fixed: Ints, multiplier: int) -> tuple[_Ideal, int]:
         """Return the cheapest ideal for a multiplier, and what the larger load of every ideal is at least."""
-        inside, net = np.zeros(len(fixed), np.int64), self._net
-        value = self._cut(
-            fixed, multiplier * self._work, SCALE, net.start, net.head, net.back, net.capacity, net.source, net.sink,
-            inside,
-        )  # fmt: skip
+        inside = np.zeros(len(fixed), np.int64)
+        value = self._cuts.least(fixed, multiplier * self._work, SCALE, inside)
         work = int(inside @ self._work)
         ideal = _Ideal(work, (value - multiplier * work) // SCALE, inside)
         one, other = ideal.cut + work, ideal.cut + self._total - work

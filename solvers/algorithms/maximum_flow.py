@@ -1,10 +1,18 @@
-"""Maximum flow between many sources and many sinks, for networks that are built anew thousands of times a second."""
+"""The maximum flow of all searches and bounds: Dinic's algorithm between many sources and many sinks.
+
+Its two functions are parts of kernels (:class:`mtpp_dsl.base.compiling.Kernel`) that build a network, or set its
+capacities, and ask for the flow at once, thousands of times a second. The checkers of certificates have a flow of their
+own, which checks itself (:mod:`mtpp_dsl.solvers.proofs.flow`).
+"""
 
 from __future__ import annotations
 
 from mtpp_dsl.problem.graph import Ints
 
-__all__ = ["arc", "flow"]
+__all__ = ["NO_LIMIT", "arc", "flow"]
+
+NO_LIMIT = 1 << 61
+"""More than any flow."""
 
 
 def arc(tail: int, head: int, there: int, back: int, many: int, last: Ints, nxt: Ints, to: Ints, cap: Ints) -> int:
@@ -28,18 +36,21 @@ def flow(
     at: Ints,
     queue: Ints,
     path: Ints,
+    enough: int,
 ) -> int:
-    """Return the value of a maximum flow (Dinic's algorithm).
+    """Return the value of a maximum flow, or of a flow of *enough* or more if there is one (Dinic, 1970).
 
     Where:
         m: vertices.
         last: [m] the last arc out of each vertex, or -1.
         nxt, to, cap: [arcs] the arc before it, its head, its capacity; those left when it returns.
         source, sink: [m] what each vertex can be given, and can give away; what is left when it returns.
-        level: [m] afterwards -1 where the sources no longer reach: the rest is their side of a minimum cut.
+        level: [m] afterwards -1 where the sources no longer reach: the rest is their side of a minimum cut, the
+            smallest one, whatever the order of the arcs. Not so where *enough* was reached.
         at, queue, path: [m] for work.
+        enough: where to stop.
     """
-    total = 0
+    total: int = 0
     while True:
         for v in range(m):
             level[v] = -1
@@ -80,6 +91,8 @@ def flow(
                     source[root] -= amount
                     sink[u] -= amount
                     total += amount
+                    if total >= enough:
+                        return total
                     keep = d
                     for i in range(d - 1, -1, -1):
                         e = path[i]

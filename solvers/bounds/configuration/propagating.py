@@ -1,14 +1,12 @@
-"""The Lagrangian bound of a node of the search for heavy convex sets: a minimum cut over the nodes still free."""
+"""Fix what follows at a node of the search for heavy convex sets."""
 
 from __future__ import annotations
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.algorithms.many_terminals_flow import arc, flow
 
-__all__ = ["propagate", "relax"]
+__all__ = ["propagate"]
 
 FREE, IN, OUT = 0, 1, 2
-ENDLESS = 1 << 60
 MOST_PASSES = 12
 
 
@@ -135,116 +133,3 @@ def propagate(
         if not changed:
             break
     return least
-
-
-def relax(
-    state: Ints,
-    after: Bools,
-    before: Bools,
-    price: Ints,
-    cost: Ints,
-    unit: int,
-    starts: Ints,
-    pins: Ints,
-    edges: Ints,
-    last: Ints,
-    nxt: Ints,
-    to: Ints,
-    cap: Ints,
-    source: Ints,
-    sink: Ints,
-    level: Ints,
-    at: Ints,
-    queue: Ints,
-    path: Ints,
-    place: Ints,
-    own: Ints,
-) -> int:
-    """Return the least of ``sum of price + unit * cost of cut tensors`` over the sets that a state leaves.
-
-    Sets are closed as far as a cut can tell: what comes after a node that is in has its predecessors that do so too,
-    and the mirror image. Afterwards ``level[place[v]] >= 0`` says whether a free node is in a least set.
-
-    Where:
-        state, after, before: as :func:`propagate` leaves them.
-        price: [n] of a node, of either sign.
-        cost, starts, pins: of the tensors.
-        unit: what costs are multiplied with.
-        edges: [edges, 2].
-        place: [n] becomes the vertex of every free node, or -1.
-        own: [n] for work.
-        last, nxt, to, cap, source, sink, level, at, queue, path: for :func:`flow`.
-    """
-    n, m, total, many = len(state), 0, 0, 0
-    for v in range(n):
-        place[v] = -1
-        if state[v] == FREE:
-            place[v] = m
-            own[m] = price[v]
-            last[m] = -1
-            m += 1
-        elif state[v] == IN:
-            total += price[v]
-    frees = m
-    for e in range(len(cost)):
-        inside, outside, free, one, other = False, False, 0, -1, -1
-        for i in range(starts[e], starts[e + 1]):
-            v = pins[i]
-            if state[v] == IN:
-                inside = True
-            elif state[v] == OUT:
-                outside = True
-            else:
-                free += 1
-                other = one
-                one = place[v]
-        amount = cost[e] * unit
-        if amount == 0:
-            continue
-        if inside and outside:
-            total += amount
-        elif free == 0:
-            continue
-        elif free == 1 and inside:
-            own[one] -= amount
-            total += amount
-        elif free == 1:
-            own[one] += amount if outside else 0
-        elif free == 2 and not inside and not outside:
-            many = arc(one, other, amount, amount, many, last, nxt, to, cap)
-        else:
-            into, out = -1, -1
-            if not inside:
-                into = m
-                last[m] = -1
-                source[m] = 0
-                sink[m] = amount if outside else 0
-                m += 1
-            if not outside:
-                out = m
-                last[m] = -1
-                source[m] = amount if inside else 0
-                sink[m] = 0
-                m += 1
-            if into >= 0 and out >= 0:
-                many = arc(into, out, amount, 0, many, last, nxt, to, cap)
-            for i in range(starts[e], starts[e + 1]):
-                v = place[pins[i]]
-                if v >= 0:
-                    if into >= 0:
-                        many = arc(v, into, ENDLESS, 0, many, last, nxt, to, cap)
-                    if out >= 0:
-                        many = arc(out, v, ENDLESS, 0, many, last, nxt, to, cap)
-    for i in range(len(edges)):
-        u, v = edges[i, 0], edges[i, 1]
-        a, b = place[u], place[v]
-        if a >= 0 and b >= 0:
-            if after[u] and after[v]:
-                many = arc(b, a, ENDLESS, 0, many, last, nxt, to, cap)
-            elif before[u] and before[v]:
-                many = arc(a, b, ENDLESS, 0, many, last, nxt, to, cap)
-    for v in range(frees):
-        source[v] = -own[v] if own[v] < 0 else 0
-        sink[v] = max(0, own[v])
-        total -= source[v]
-    return total + flow(m, last, nxt, to, cap, source, sink, level, at, queue, path)
