@@ -180,7 +180,7 @@ class Hypergraph:
         if exact:
             columns = values.reshape(len(self.of), -1).T
             sums = np.array([[fsum(column[list(nodes)]) for nodes in self.members] for column in columns], np.float64)
-            return sums.T.reshape(self.n, *values.shape[1:])
+            return np.ascontiguousarray(sums.T).reshape(self.n, *values.shape[1:])
         sums = np.zeros((self.n, *values.shape[1:]))
         np.add.at(sums, self.of, values)
         return sums

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, frexp, fsum, gcd, ldexp
+from math import ceil, floor, frexp, gcd, ldexp
 
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
+from mtpp_dsl.constraints import Acyclic, Contiguous
 from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
+from mtpp_dsl.views.hypergraph import hypergraph
 
 __all__ = ["Groups", "Sizes", "dearest_plan", "groups_of", "sizes_at"]
 
@@ -103,32 +103,22 @@ class Sizes:
 
 def groups_of(problem: Problem) -> Groups:
     """Return the groups of a ``shared`` or ``host`` problem: colocated nodes, and each other node by itself."""
-    graph, devices = problem.graph, device_types(_near(problem))
-    of = _united(graph.n, (c.nodes for c in problem.of(Colocate)))
-    members: list[list[int]] = [[] for _ in range(int(of.max(initial=-1)) + 1)]
-    for v, group in enumerate(of.tolist()):
-        members[group].append(v)
-    first = [group[0] for group in devices.members]
+    types = device_types(_near(problem))
+    graph = hypergraph(problem, colocated(problem))
+    whole = graph.on_types(types, exact=True)
+    first = [members[0] for members in types.members]
     size = np.array([problem.devices[d].memory or 0.0 for d in first])
     limit = problem.memory_limit[first] + TOLERANCE * size
-    memory = _sums(graph.memory, members)
-    time = np.array([[fsum(devices.time[group, kind]) for kind in range(len(first))] for group in members])
-    time = np.where(memory[:, None] > limit, np.inf, time.reshape(len(members), len(first)))
-    pins: dict[tuple[int, ...], list[float]] = defaultdict(list)
-    for u in np.flatnonzero(devices.tensor > 0).tolist():
-        touched = {int(of[u]), *of[graph.successors(u)].tolist()}
-        if len(touched) > 1:
-            pins[tuple(sorted(touched))].append(float(devices.tensor[u]))
-    parts, convex = _convexity(problem, devices)
+    parts, convex = _convexity(problem, types)
     return Groups(
-        of=of,
-        members=tuple(map(tuple, members)),
-        rank=np.argsort(graph.topological_order),
-        time=time,
-        memory=memory,
-        params=_sums(graph.params, members),
-        tensors=tuple((group, fsum(costs)) for group, costs in sorted(pins.items())),
-        devices=replace(devices, memory=limit),
+        of=graph.of,
+        members=whole.members,
+        rank=np.argsort(problem.graph.topological_order),
+        time=np.where(whole.memory[:, None] > limit, np.inf, whole.time),
+        memory=whole.memory,
+        params=whole.params,
+        tensors=whole.nets,
+        devices=replace(types, memory=limit),
         parts=parts,
         convex=convex,
     )
@@ -185,28 +175,6 @@ def _near(problem: Problem) -> Problem:
 def _whole(value: float, scale: float, below: int) -> int:
     """Return a number in units, rounded down; anything above the target is just above it."""
     return below + 1 if value * scale > below + 1 else floor(value * scale)
-
-
-def _sums(values: Floats, members: Sequence[Sequence[int]]) -> Floats:
-    return np.array([fsum(values[group]) for group in members], np.float64)
-
-
-def _united(n: int, sets: Iterable[Sequence[int]]) -> Ints:
-    """Return [n] the number of the smallest union of *sets* that each vertex is in, numbered by first member."""
-    parent = list(range(n))
-
-    def root(v: int) -> int:
-        while parent[v] != v:
-            parent[v] = parent[parent[v]]
-            v = parent[v]
-        return v
-
-    for nodes in sets:
-        for v in nodes:
-            a, b = sorted((root(nodes[0]), root(v)))
-            parent[b] = a
-    number: dict[int, int] = {}
-    return np.array([number.setdefault(root(v), len(number)) for v in range(n)], np.int64)
 
 
 def _convexity(problem: Problem, devices: DeviceTypes) -> tuple[tuple[tuple[tuple[int, int], ...], ...], Bools]:
