@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mtpp_dsl.constraints import Acyclic, Contiguous
-from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
@@ -15,6 +15,8 @@ PATIENCE = 10
 MOVES = 200
 BYTES, FEW_BYTES, FEW_ORDERS = 2e8, 2e7, 10
 """What the ideals may take that splits start from, and with an order of the devices, where few orders are sliced."""
+MAX_NODES_FOR_IDEALS = 5_000
+"""Above this only slices of orders are tried: ideals of so large a graph take too long to set up."""
 
 
 class Annealing(Scoped, MethodBase):
@@ -28,9 +30,8 @@ class Annealing(Scoped, MethodBase):
     that changes as the moves ask for it, and anneals once in each round, on one processor.
 
     For a makespan on links moves also change the order in which nodes run; see
-    :mod:`mtpp_dsl.solvers.schedule.search`. For
-    the throughput of a batch they move chunks of nodes between devices; see
-    :mod:`mtpp_dsl.solvers.schedule.search.batch_annealing`.
+    :mod:`mtpp_dsl.solvers.schedule.search`. For the throughput of a batch they move chunks of nodes between devices;
+    see :mod:`mtpp_dsl.solvers.schedule.search.batch_annealing`.
 
     Args:
         patience: it ends after so many rounds without a better plan.
@@ -66,19 +67,14 @@ class Annealing(Scoped, MethodBase):
             return anneal_batches(problem, limits, progress, self.patience, self.moves)
         if problem.objective.quantity == "makespan":
             return anneal_sample(problem, limits, progress, self.patience, self.moves)
+        ideals = problem.graph.n <= MAX_NODES_FOR_IDEALS
+        run: type[OrderedRun | Run]
+        methods: list[Method]
         if problem.acyclic:
-            return OrderedRun(
-                problem,
-                limits,
-                progress,
-                self.patience,
-                self.moves,
-                ideals=Ideals(FEW_BYTES),
-                slices=SliceGraph(orders=FEW_ORDERS, starts=0),
-            ).result()
-        return Run(
-            problem, limits, progress, self.patience, self.moves, ideals=Ideals(BYTES), slices=SliceGraph()
-        ).result()
+            run, methods = OrderedRun, [SliceGraph(orders=FEW_ORDERS, starts=0), *([Ideals(FEW_BYTES)] * ideals)]
+        else:
+            run, methods = Run, [*([Ideals(BYTES)] * ideals), SliceGraph()]
+        return run(problem, limits, progress, self.patience, self.moves, methods).result()
 
 
 def _implied(contiguous: Contiguous, problem: Problem) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
-from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -16,29 +16,36 @@ from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of
 from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
 from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
-from mtpp_dsl.solvers.partition.annealing.ordered_starts import starts
-from mtpp_dsl.solvers.partition.annealing.split_held import FEWEST, NO_LOAD, Holding
 from mtpp_dsl.solvers.partition.annealing.split_moves import Best
 from mtpp_dsl.solvers.partition.annealing.split_state import loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.starts import (
+    MIN_MOVES,
+    NO_LOAD,
+    first_moves,
+    incumbent_of,
+    ordered_start,
+    result_of,
+)
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
 from mtpp_dsl.views.symmetry import interchangeable, numbered
 
 __all__ = ["OrderedRun"]
 
-MOST = 16_000_000
+MAX_MOVES = 16_000_000
 """Moves that an annealing tries at most."""
 
 
-class OrderedRun(Holding):
+class OrderedRun:
     """Solves one problem.
 
     Args:
-        problem: what is asked.
+        problem: the problem.
         limits: when to stop, and where to start.
         progress: told of plans.
         patience: annealings without a better plan after which it ends.
-        moves: of the first annealing, per class and device.
+        moves: of the first annealing, per supernode and device.
+        methods: find plans to start from, the first choice first.
     """
 
     def __init__(
@@ -48,25 +55,48 @@ class OrderedRun(Holding):
         progress: Progress,
         patience: int,
         moves: int,
-        ideals: Method,
-        slices: Method,
+        methods: Sequence[Method],
     ) -> None:
-        super().__init__(problem, limits, progress, together(problem), moves)
-        self._patience, self._ideals, self._slices = patience, ideals, slices
-        self._arcs = arcs_of(problem, self._group)
+        self._problem, self._limits, self._progress, self._methods = problem, limits, progress, methods
+        self._incumbent = incumbent_of(problem, limits, progress)
+        self._supernode = together(problem)
+        self._first = np.unique(self._supernode, return_index=True)[1]
+        first = first_moves(moves, len(self._first), problem.k)
+        self._rounds = MultiStart(limits, 1, patience, first, MIN_MOVES, MAX_MOVES)
+        self._arcs = arcs_of(problem, self._supernode)
         self._alike = interchangeable(problem)
 
     def result(self) -> Result:
         """Anneal until done or stopped, and return the best plan."""
         start = self._begin()
         if start is not None:
-            MultiStart(self._limits, 1, self._patience, self._steps, FEWEST, MOST).run(
+            self._rounds.run(
                 partial(self._anneal, start),
                 lambda found: self._take(found[0]),
                 cost=lambda: int(self._best.load[0]),
-                done=lambda: self._done,
+                done=lambda: self._incumbent.done,
             )
-        return self._answer()
+        return result_of(self._incumbent)
+
+    def _begin(self) -> Ints | None:
+        """Take the plan to start from, set up the instance, and return a state to start from, if there is any."""
+        incumbent = self._incumbent
+        incumbent.take_start()
+        self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
+        self._instance = instance_of(self._problem)
+        device: Ints | None = None
+        if not incumbent.done:
+            setting = (self._problem, self._instance, self._arcs, self._methods, self._limits, self._progress)
+            device, plan = ordered_start(*setting)
+            if plan is not None:
+                incumbent.take(plan)
+        if incumbent.plan is None:
+            return device
+        self._instance = instance_of(self._problem, incumbent.cost or 1.0)
+        device = incumbent.plan.assignment[self._first]
+        state = state_of(self._instance, device)
+        self._best = Best(device, loads_of(self._instance, state).max(initial=0, keepdims=True))
+        return device
 
     def _anneal(self, start: Ints, turn: Turn) -> Best:
         """Anneal once from the best state, or from *start* if there is none yet."""
@@ -82,44 +112,14 @@ class OrderedRun(Holding):
             self._pause,
         )
 
-    def _begin(self) -> Ints | None:
-        """Take the plan to start from, set up the instance, and return a state to start from, if there is any."""
-        self._take_start()
-        self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
-        self._instance = instance_of(self._problem)
-        device: Ints | None = None
-        if not self._done:
-            found = starts(
-                self._problem,
-                self._instance,
-                self._arcs,
-                self._group,
-                self._limits,
-                self._progress,
-                self._ideals,
-                self._slices,
-            )
-            device, plan = next(found, (None, None))
-            if plan is not None and not verify(self._problem, plan):
-                self._keep(plan)
-        if self._plan is None:
-            return device
-        self._instance = instance_of(self._problem, self._cost or 1.0)
-        device = self._plan.assignment[self._first]
-        state = state_of(self._instance, device)
-        self._best = Best(device, loads_of(self._instance, state).max(initial=0, keepdims=True))
-        return device
-
     def _pause(self, best: Best) -> bool:
+        """Take the best state so far, and return whether to stop."""
         self._take(best)
-        return self._done
+        return self._incumbent.done
 
     def _take(self, best: Best) -> None:
+        """Keep the plan of a state if it is better than the best."""
         if best.load[0] < self._best.load[0]:
             self._best = Best(best.device.copy(), best.load.copy())
-            plan = Plan.create(self._problem, best.device[self._group])
-            self._keep(numbered(self._problem, plan, self._alike))
-
-    @property
-    def _done(self) -> bool:
-        return self._ended is not None or self._closed(self._cost)
+            plan = Plan.create(self._problem, best.device[self._supernode])
+            self._incumbent.keep(numbered(self._problem, plan, self._alike))

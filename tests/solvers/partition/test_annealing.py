@@ -26,8 +26,8 @@ from mtpp_dsl.solvers.partition.annealing import recipes
 from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal, energies
 from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
-from mtpp_dsl.solvers.partition.annealing.split_starts import scattered
 from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
+from mtpp_dsl.solvers.partition.annealing.starts import scattered
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance, instance_of
 from mtpp_dsl.solvers.runtime import multi_start
 from tests.oracle import optimum

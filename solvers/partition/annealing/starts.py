@@ -1,0 +1,134 @@
+"""What annealing of partitions starts from: an incumbent, plans of other methods, and slices and random states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.contracts import Limits, Method, Progress
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated, together
+from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.solvers.algorithms.least_load import least_load
+from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.runtime.reduced import Aside
+
+__all__ = [
+    "MIN_MOVES",
+    "NO_LOAD",
+    "along_order",
+    "first_moves",
+    "incumbent_of",
+    "ordered_start",
+    "result_of",
+    "scattered",
+    "sliced",
+    "sliced_plan",
+]
+
+MIN_MOVES, MAX_FIRST_MOVES = 1_000, 500_000
+"""Moves that an annealing tries: at least, and at most in the first round."""
+NO_LOAD = np.iinfo(np.int64).max
+NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
+TIME_SHARE = 0.2
+"""Of the time left, for each of the methods that annealing starts from."""
+MAX_SECONDS, MAX_SECONDS_IN_ORDER = 15.0, 5.0
+"""For each of these methods: without an order of the devices, and with one."""
+
+
+def incumbent_of(problem: Problem, limits: Limits, progress: Progress) -> Incumbent:
+    """Return the incumbent of a run, which knows the bound by the least load of some device."""
+    proved = least_load(problem, Limits(), Progress()).bound
+    return Incumbent("annealing", problem, limits, progress, known=0.0 if proved is None else proved.cost)
+
+
+def result_of(incumbent: Incumbent) -> Result:
+    """Return what a run has found, with a note if it has found nothing."""
+    if incumbent.plan is None:
+        incumbent.note(NONE_FOUND)
+    return incumbent.result()
+
+
+def first_moves(moves: int, supernodes: int, devices: int) -> int:
+    """Return how many moves an annealing of the first round tries, of *moves* for each supernode and device."""
+    return min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * supernodes * devices))
+
+
+def sliced_plan(problem: Problem, methods: Sequence[Method], limits: Limits, progress: Progress) -> Plan | None:
+    """Return the plan of the first of *methods* that finds one whose quotient graph is acyclic (of the forward part).
+
+    It may break constraints that the method does not support.
+    """
+    seconds = min(MAX_SECONDS, TIME_SHARE * limits.remaining)
+    found = (_relaxed(problem, method, seconds, limits, progress, Acyclic(parts="forward")) for method in methods)
+    return next((plan for plan in found if plan is not None), None)
+
+
+def ordered_start(
+    problem: Problem,
+    instance: Instance,
+    arcs: Arcs,
+    methods: Sequence[Method],
+    limits: Limits,
+    progress: Progress,
+) -> tuple[Ints | None, Plan | None]:
+    """Return [n] devices of supernodes that have an order, and the plan they are of; None for each that is not found.
+
+    They are those of a plan that one of *methods* finds without the constraints that it does not support, which it may
+    break; else all supernodes are on one device.
+    """
+    first = np.unique(together(problem), return_index=True)[1]
+    n, k = instance.time.shape
+    for method in methods:
+        seconds = min(MAX_SECONDS_IN_ORDER, TIME_SHARE * limits.remaining)
+        plan = _relaxed(problem, method, seconds, limits, progress)
+        if plan is not None:
+            device = plan.assignment[first]
+            if instance.allowed[np.arange(n), device].all() and order_of(arcs, device, k) is not None:
+                return device, plan
+    able = np.flatnonzero(instance.allowed.all(axis=0)).tolist()
+    return (np.full(n, able[0], np.int64) if able else None), None
+
+
+def _relaxed(
+    problem: Problem, method: Method, seconds: float, limits: Limits, progress: Progress, *more: Acyclic
+) -> Plan | None:
+    """Return the plan that a method finds under *more* constraints and those of the problem that it supports."""
+    kept = [c for c in problem.constraints if method.accepts(problem.with_constraints([c])) is None]
+    relaxed = problem.with_constraints([*kept, *more])
+    if method.accepts(relaxed) is not None:
+        return None
+    return method.solve(relaxed, limits.within(seconds, start=None), Aside(progress)).plan
+
+
+def along_order(problem: Problem) -> Ints:
+    """Return [supernodes] the supernodes by the mean place of their nodes in a topological order."""
+    supernode = colocated(problem)
+    place = np.empty(problem.graph.n)
+    place[problem.graph.topological_order] = np.arange(problem.graph.n)
+    return np.argsort(np.bincount(supernode, weights=place) / np.bincount(supernode), kind="stable")
+
+
+def sliced(instance: Instance, order: Ints, random: np.random.Generator) -> Ints:
+    """Return [n] devices: slices of *order* of about equal work on the devices in a random order."""
+    n, k = instance.time.shape
+    work = np.where(instance.allowed, instance.time, np.iinfo(np.int64).max).min(axis=1)[order].astype(np.float64)
+    before = np.cumsum(work) - work / 2
+    total = max(float(work.sum()), 1.0)
+    devices = random.permutation(k)[np.minimum((k * before / total).astype(np.int64), k - 1)]
+    state = np.empty(n, np.int64)
+    state[order] = devices
+    elsewhere = scattered(instance, random)
+    return np.where(instance.allowed[np.arange(n), state], state, elsewhere)
+
+
+def scattered(instance: Instance, random: np.random.Generator) -> Ints:
+    """Return [n] a random device for every supernode, one that it may be on."""
+    key = np.where(instance.allowed, random.random(instance.allowed.shape), -1.0)
+    return np.asarray(key.argmax(axis=1), np.int64)
