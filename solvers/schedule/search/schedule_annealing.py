@@ -27,10 +27,11 @@ PENALTY = 0.2
 
 
 class Best(Protocol):
-    """The best schedule that an annealing has met; ``cost`` is [1] its makespan, ``inf`` before there is one."""
+    """The best schedule that an annealing has met."""
 
     @property
-    def cost(self) -> Floats: ...
+    def cost(self) -> Floats:
+        """Return [1] its makespan, ``inf`` before there is one."""
 
 
 B = TypeVar("B", bound=Best)
