@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from mtpp_dsl.problem.batching import Batching
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.problem.transfers import Transfers
+from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
 
 __all__ = ["HONOURS", "BatchInstance", "why_not"]
 
@@ -74,6 +76,11 @@ class BatchInstance:
             apart=tuple(constraint.nodes for constraint in problem.of(Separate)),
             pins=frozen(pins, np.int64),
         )
+
+    @cached_property
+    def supernodes(self) -> Hypergraph:
+        """The classes of colocated nodes, with their costs and conflict sets."""
+        return hypergraph(self.problem, self.together)
 
     @property
     def n(self) -> int:

@@ -151,13 +151,11 @@ class Hypergraph:
 
     @cached_property
     def conflict_sets(self) -> tuple[tuple[int, ...], ...]:
-        """For each ``constraint separate``, the supernode of each of its nodes, in their order.
+        """For each ``constraint separate``, the supernode of each of its nodes, in the order of the nodes.
 
         A supernode that is there twice has two nodes that must not share a device, so it may be on none.
         """
-        return tuple(
-            tuple(self.of[list(dict.fromkeys(constraint.nodes))].tolist()) for constraint in self.problem.of(Separate)
-        )
+        return tuple(tuple(self.of[np.unique(rule.nodes)].tolist()) for rule in self.problem.of(Separate))
 
     @property
     def conflicts(self) -> list[set[int]]:

@@ -105,9 +105,9 @@ def _priced(
     stopped: Callable[[], bool],
 ) -> tuple[float, Floats, Floats] | None:
     """Return the largest bound with prices of memory, the weights and the prices; None if memory does not bind."""
-    group, k = instance.together, instance.k
-    weights = np.bincount(group, weights=instance.batching.weights, minlength=len(cost))
-    share = np.bincount(group, weights=instance.batching.share, minlength=len(cost))
+    k = instance.k
+    weights = instance.supernodes.total(instance.batching.weights)
+    share = instance.supernodes.total(instance.batching.share)
     chunks = np.arange(instance.chunks + 1)
     need = np.where(chunks > 0, weights[:, None] + share[:, None] * chunks, 0.0)[:, None, :]
     hard = np.isfinite(instance.limit)
@@ -144,10 +144,7 @@ def _priced(
 
 def _class_times(instance: BatchInstance) -> Floats:
     """Return [classes, k, chunks + 1] the time of the batches of all nodes of a colocation class together."""
-    group = instance.together
-    cost = np.zeros((int(group.max(initial=-1)) + 1, instance.k, instance.chunks + 1))
-    np.add.at(cost, group, instance.time)
-    return cost
+    return instance.supernodes.total(instance.time)
 
 
 def _tuned(

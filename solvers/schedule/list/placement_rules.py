@@ -83,22 +83,20 @@ class Hold(NamedTuple):
 
 def rules(instance: Instance) -> Rules:
     """Return the rules of *instance*."""
-    group = instance.together
-    classes, k = int(group.max(initial=-1)) + 1, instance.k
-    work = np.zeros((classes, k))
-    np.add.at(work, group, instance.time)
+    supernodes = instance.supernodes
+    work = supernodes.total(instance.time)
     may = np.isfinite(work)
     joined, first, second, kind = _bonds(instance)
-    may[first[first == second]] = False  # together and apart
+    may[first[first == second]] = False  # colocated nodes of one conflict set
     ends = np.concatenate([first, second])
     order = np.argsort(ends, kind="stable")
     return Rules(
-        group=np.array(group, np.int64),
-        need=np.bincount(group, weights=instance.memory, minlength=classes).astype(np.float64),
+        group=np.array(instance.together, np.int64),
+        need=supernodes.total(instance.memory),
         limit=instance.limit * (1 + ROUNDING),
         may=may,
         work=work,
-        offsets=np.concatenate(([0], np.cumsum(np.bincount(ends, minlength=classes)))).astype(np.int64),
+        offsets=np.concatenate(([0], np.cumsum(np.bincount(ends, minlength=supernodes.n)))).astype(np.int64),
         near=np.concatenate([second, first])[order],
         kind=np.concatenate([kind, kind])[order],
         leads=np.repeat([True, False], len(first))[order],
@@ -107,7 +105,7 @@ def rules(instance: Instance) -> Rules:
 
 
 def _bonds(instance: Instance) -> tuple[Bools, Ints, Ints, Ints]:
-    """Return kinds of pairs of devices that are allowed, and which pairs of classes are bound by which kind."""
+    """Return which pairs of devices each kind of bond allows, and the pairs of supernodes bound by which kind."""
     graph, group, transfers = instance.graph, instance.together, instance.transfers
     finite: Bools = np.asarray(np.isfinite(transfers.latency + transfers.table))
     carried = finite | np.eye(instance.k, dtype=np.bool_)
@@ -115,8 +113,7 @@ def _bonds(instance: Instance) -> tuple[Bools, Ints, Ints, Ints]:
     sure: Bools = np.asarray(carried.all(axis=(1, 2)))
     hard = ~sure[transfers.row] & (group[graph.tails] != group[graph.heads])
     pairs = [(group[graph.tails[hard]], group[graph.heads[hard]], transfers.row[hard])]
-    for nodes in instance.apart:
-        members = group[np.unique(nodes)]
+    for members in map(np.array, instance.supernodes.conflict_sets):
         one, other = np.triu_indices(len(members), 1)
         pairs.append((members[one], members[other], np.full(len(one), len(carried))))
     first, second, kind = (np.concatenate(columns).astype(np.int64) for columns in zip(*pairs, strict=True))

@@ -11,6 +11,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.timing_kernel import Arrays, arrays
 from mtpp_dsl.solvers.algorithms.windows.tighten import Tightening
+from mtpp_dsl.views.hypergraph import compressed
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["Field", "State", "field_of", "order_of", "plan_of", "state_of"]
@@ -69,28 +70,24 @@ class State(NamedTuple):
 
 def field_of(instance: Instance) -> Field:
     """Return the field of an instance."""
-    group = instance.together
-    classes = int(group.max(initial=-1)) + 1
-    may = np.ones((classes, instance.k), np.bool_)
-    np.logical_and.at(may, group, np.isfinite(instance.time))
-    near: list[set[int]] = [set() for _ in range(classes)]
-    for nodes in instance.apart:
-        held = {int(group[v]) for v in nodes}
-        may[[c for c in held if np.count_nonzero(group[list(nodes)] == c) > 1]] = False
-        for c in held:
-            near[c] |= held - {c}
+    supernodes = instance.supernodes
+    may = supernodes.every(np.isfinite(instance.time))
+    for members in supernodes.conflict_sets:
+        may[[c for c in members if members.count(c) > 1]] = False
+    members_at, members_of = compressed(supernodes.members)
+    apart_at, apart = compressed([sorted(others) for others in supernodes.conflicts])
     tightening = Tightening(instance.problem, 0, lambda _: None)
     tail = tightening.side(tightening.back, tightening.time).times
     return Field(
         arrays=arrays(instance),
-        group=group,
-        members_at=np.concatenate(([0], np.cumsum(np.bincount(group, minlength=classes)))).astype(np.int64),
-        members=np.argsort(group, kind="stable").astype(np.int64),
+        group=instance.together,
+        members_at=members_at,
+        members=members_of,
         may=may,
-        need=np.bincount(group, weights=instance.memory, minlength=classes).astype(np.float64),
+        need=supernodes.total(instance.memory),
         limit=np.array(instance.limit),
-        apart_at=np.concatenate(([0], np.cumsum([len(others) for others in near]))).astype(np.int64),
-        apart=np.array([c for others in near for c in sorted(others)], np.int64),
+        apart_at=apart_at,
+        apart=apart,
         tail=np.where(np.isfinite(tail), tail, 0.0),
     )
 

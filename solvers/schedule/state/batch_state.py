@@ -9,6 +9,7 @@ import numpy as np
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.views.hypergraph import compressed
 
 __all__ = [
     "BITS",
@@ -112,10 +113,9 @@ def field_of(instance: BatchInstance) -> Field | None:
 
     Spreads are then given by sizes and pins alone; what memory, links and ``separate`` leave is not looked at.
     """
-    graph, group = instance.graph, instance.together
-    classes, k, chunks = int(group.max(initial=-1)) + 1, instance.k, instance.chunks
-    may = np.ones((classes, k, chunks + 1), np.bool_)
-    np.logical_and.at(may, group, np.isfinite(instance.time))
+    graph, group, supernodes = instance.graph, instance.together, instance.supernodes
+    classes, k, chunks = supernodes.n, instance.k, instance.chunks
+    may = supernodes.every(np.isfinite(instance.time))
     given = np.full((classes, chunks), -1)
     for v in np.flatnonzero((instance.pins >= 0).any(axis=1)).tolist():
         row = given[group[v]]
@@ -129,17 +129,14 @@ def field_of(instance: BatchInstance) -> Field | None:
         return None
     kinds, kind = np.unique(may.reshape(classes, -1), axis=0, return_inverse=True)
     reach = _reach(kinds.reshape(-1, k, chunks + 1))
-    near: list[set[int]] = [set() for _ in range(classes)]
-    for nodes in instance.apart:
-        held = sorted({int(group[v]) for v in nodes})
-        if len(held) < len(nodes):
-            return None
-        for c in held:
-            near[c] |= {*held} - {c}
+    if any(len(set(members)) < len(members) for members in supernodes.conflict_sets):
+        return None
     if not reach[kind.reshape(-1), 0, chunks].all():
         return None
     rank = np.empty(graph.n, np.int64)
     rank[graph.topological_order] = np.arange(graph.n)
+    members_at, members = compressed(supernodes.members)
+    apart_at, apart = compressed([sorted(others) for others in supernodes.conflicts])
     return Field(
         offsets=graph.offsets,
         heads=graph.heads,
@@ -154,17 +151,17 @@ def field_of(instance: BatchInstance) -> Field | None:
         per_input=instance.batching.per_input,
         tail=tails_of(instance),
         group=np.array(group, np.int64),
-        members_at=np.concatenate(([0], np.cumsum(np.bincount(group, minlength=classes)))).astype(np.int64),
-        members=np.argsort(group, kind="stable").astype(np.int64),
+        members_at=members_at,
+        members=members,
         may=may,
         pinned=pinned,
         kind=kind.reshape(-1).astype(np.int64),
         reach=reach,
-        weights=np.bincount(group, weights=instance.batching.weights, minlength=classes).astype(np.float64),
-        share=np.bincount(group, weights=instance.batching.share, minlength=classes).astype(np.float64),
+        weights=supernodes.total(instance.batching.weights),
+        share=supernodes.total(instance.batching.share),
         limit=np.asarray(instance.limit * (1 + ROUNDING)),
-        apart_at=np.concatenate(([0], np.cumsum([len(others) for others in near]))).astype(np.int64),
-        apart=np.array([c for others in near for c in sorted(others)], np.int64),
+        apart_at=apart_at,
+        apart=apart,
     )
 
 
