@@ -28,13 +28,7 @@ def branching(problem: Problem, limits: Limits, progress: Progress, annealing: C
     """Return an optimal plan and its proof, or the best of both within the limits; *annealing* makes a search."""
     infeasibility = quick(problem)
     if infeasibility is not None:
-        return Result(
-            termination="infeasible",
-            method=NAME,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            infeasibility=infeasibility,
-        )
+        return progress.result(NAME, limits, "infeasible", infeasibility=infeasibility)
     from mtpp_dsl.solvers.algorithms.least_load import least_load
 
     known = least_load(problem, limits, progress).bound
@@ -58,9 +52,9 @@ def _run(
     problem: Problem, limits: Limits, progress: Progress, known: Bound | None, annealing: Callable[..., Method]
 ) -> Result:
     """Return the result for a problem that is as small as it gets, and the bound *known*."""
+    from mtpp_dsl.solvers.partition.branching.branching_search import FEW
     from mtpp_dsl.solvers.partition.branching.chains_run import Run
     from mtpp_dsl.solvers.partition.branching.halves_run import HalvesRun, halved
-    from mtpp_dsl.solvers.partition.branching.holding import FEW
 
     n = problem.graph.n
     if n > MOST_NODES or halved(problem):

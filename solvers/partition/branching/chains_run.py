@@ -13,8 +13,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.partition.branching.bitsets import instance_of, unit_of
+from mtpp_dsl.solvers.partition.branching.branching_search import BranchingSearch, Doubtful
 from mtpp_dsl.solvers.partition.branching.chains import Chains
-from mtpp_dsl.solvers.partition.branching.holding import Doubtful, Holding
 from mtpp_dsl.solvers.partition.branching.weights import Row, Spent, Weights
 
 __all__ = ["Run"]
@@ -31,7 +31,7 @@ DETAIL = (
 )
 
 
-class Run(Holding):
+class Run(BranchingSearch):
     """Solves one problem of few nodes.
 
     Args:
@@ -53,12 +53,12 @@ class Run(Holding):
         The largest cap that matters comes first. One that takes more effort than allowed is followed by one half-way to
         what is refuted; where that is near, more effort is allowed, or the largest cap is next.
         """
-        lower = -1 if self._bound is None else int(self._bound.cost / self._unit) - 2
-        weights = Weights(self._data, self._k, self._progress.say, self._pause)
+        lower = -1 if self._incumbent.bound is None else int(self._incumbent.bound.cost / self._unit) - 2
+        weights = Weights(self._data, self._k, self._progress.say, self._incumbent.pause)
         self._learn(weights)
         effort, ceiling = EFFORT, inf
         while not self._closed and lower < self._last:
-            self._pause()
+            self._incumbent.pause()
             high = min(self._last, ceiling)
             far = ceiling < inf and high - lower > NEAR * lower
             cap = (lower + int(high) + 1) // 2 if far or high < self._last else self._last
@@ -97,7 +97,7 @@ class Run(Holding):
         return None
 
     def _chains(self, cap: int, row: Row, weights: Weights) -> Chains:
-        return Chains(self._data, self._k, cap, row, weights, self._progress.say, self._pause)
+        return Chains(self._data, self._k, cap, row, weights, self._progress.say, self._incumbent.pause)
 
     @property
     def _last(self) -> int:
@@ -106,7 +106,7 @@ class Run(Holding):
     def _prove(self, cap: int) -> None:
         """Report that there is no split up to a cap."""
         if cap < self._top:
-            self._raise(cap + 1, DETAIL)
+            self._prove_units(cap + 1, DETAIL)
             return
         clash = tuple(str(c) for c in self._problem.constraints if isinstance(c, (Acyclic, Memory)))
         self._infeasibility = Infeasibility("no chain of ideals fits on the devices; all were tried", clash)
@@ -115,12 +115,12 @@ class Run(Holding):
         assignment = np.zeros(self._problem.graph.n, np.int64)
         for device, block in enumerate(blocks):
             assignment[[v for v in range(len(assignment)) if block >> v & 1]] = device
-        if not self._keep(Plan.create(self._problem, assignment)):
+        if not self._incumbent.take(Plan.create(self._problem, assignment)):
             raise Doubtful
 
     def _learn(self, weights: Weights) -> None:
         """Tell of the blocks of the best plan."""
-        if self._plan is not None:
-            device = self._plan.assignment
+        if self._incumbent.plan is not None:
+            device = self._incumbent.plan.assignment
             sets = [sum(1 << int(v) for v in np.flatnonzero(device == d)) for d in range(self._problem.k)]
             weights.pool.add(block for block in sets if block)

@@ -11,8 +11,8 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.partition.branching.bitsets import unit_of
+from mtpp_dsl.solvers.partition.branching.branching_search import BranchingSearch
 from mtpp_dsl.solvers.partition.branching.halves import Halves
-from mtpp_dsl.solvers.partition.branching.holding import Holding
 from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["HalvesRun", "halved"]
@@ -38,7 +38,7 @@ def halved(problem: Problem) -> bool:
     return problem.k == 2 and not binds
 
 
-class HalvesRun(Holding):
+class HalvesRun(BranchingSearch):
     """Splits a graph over two equal devices; over more, or with memory that matters, it bounds what others find.
 
     Args:
@@ -69,11 +69,8 @@ class HalvesRun(Holding):
             self._part(first)
         annealing = self._annealing()
         if self._alone and not self._exact and not self._closed and annealing.accepts(self._problem) is None:
-            limits = self._limits.within(self._limits.remaining, start=self._plan)
-            found = annealing.solve(self._problem, limits, self._progress).plan
-            if found is not None:
-                self._keep(found)
-            self._pause()
+            self._anneal(annealing, self._limits.remaining)
+            self._incumbent.pause()
 
     def _part(self, first: int) -> None:
         """Branch on the subproblem with the least bound, until that is reached by an ideal, or by the best plan."""
@@ -82,16 +79,16 @@ class HalvesRun(Holding):
         detail = DETAIL.format(first=first, k=self._problem.k)
         left = [halves.root()]
         while left and not self._closed:
-            self._pause()
+            self._incumbent.pause()
             node = heapq.heappop(left)
             if node.bound >= self._enough:
                 break
-            if self._bound is None or node.bound * self._unit > self._bound.cost * (1 + STEP):
-                self._raise(node.bound, detail)
+            if self._incumbent.bound is None or node.bound * self._unit > self._incumbent.bound.cost * (1 + STEP):
+                self._prove_units(node.bound, detail)
             for part in halves.children(node):
                 heapq.heappush(left, part)
         if not self._closed:
-            self._raise(self._enough, detail)
+            self._prove_units(self._enough, detail)
 
     @property
     def _enough(self) -> int:
@@ -105,4 +102,4 @@ class HalvesRun(Holding):
             return
         self._least = load
         if self._exact and load < self._below(ENDLESS):
-            self._keep(Plan.create(self._problem, (~inside).astype(int)))
+            self._incumbent.take(Plan.create(self._problem, (~inside).astype(int)))
