@@ -14,12 +14,15 @@ from typing import NamedTuple
 
 from mtpp_dsl import constraints as kinds
 from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.contracts import Method, MethodBase, Scope, method_traits
+from mtpp_dsl.contracts import CustomConstraint, Method, MethodBase, Scope, method_traits
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = ("methods.md", "methods/reference.md")
 YES, NO = "✓", ""
+PLUGGED_IN = "constraints of plug-ins"
+MOST_UNABLE = 4
+"""Up to so many are listed as what is not supported; beyond it, what is."""
 
 
 class Problems(NamedTuple):
@@ -81,6 +84,7 @@ CONSTRAINTS: tuple[tuple[str, type[kinds.Constraint], set[str], set[str]], ...] 
     ("`subgraphs`", kinds.Subgraphs, {"makespan"}, {"shared", "host"}),
     ("`exclusive links`", kinds.ExclusiveLinks, {"makespan"}, {"links"}),
     ("`batch`", kinds.BatchSizes, {"batch"}, {"links"}),
+    (PLUGGED_IN, CustomConstraint, ANY, {"shared", "host", "links"}),
 )
 """What a user writes, the kind, and the objectives and interconnects for which it means something."""
 
@@ -209,7 +213,8 @@ def accepting() -> Iterator[str]:
         for listed in methods():
             for scope in scopes(listed, problems):
                 on = ", ".join(f"`{kind}`" for kind in problems.interconnects if kind in scope.interconnects)
-                row = (on, listed.method.gives, _supported(scope, problems))
+                gives = listed.method.gives
+                row = (on, gives, _supported(scope, problems, drops=gives == "bound"))
                 rows.setdefault(row, []).append(link(listed.name, problems.pages, ""))
         for (on, gives, supported), names in rows.items():
             yield f"| {problems.words} | {on} | {', '.join(names)} | {gives} | {supported} |"
@@ -219,11 +224,12 @@ def accepting() -> Iterator[str]:
             yield f"| what its page says | | {name} | {listed.method.gives} | |"
 
 
-def _supported(scope: Scope, problems: Problems) -> str:
-    able = [word for word, test in relevant(problems) if test(scope)]
-    unable = [word for word, test in relevant(problems) if not test(scope)]
+def _supported(scope: Scope, problems: Problems, *, drops: bool) -> str:
+    """Return what a scope keeps, in words; a bound also holds where a method *drops* a plug-in's constraint."""
+    rows = [(word, test(scope) or (drops and word == PLUGGED_IN)) for word, test in relevant(problems)]
+    able, unable = ([word for word, kept in rows if kept is wanted] for wanted in (True, False))
     needed = [f"needs `{kind.__name__.lower()}`" for kind in scope.needs]
-    if len(unable) <= 3:
+    if len(unable) <= MOST_UNABLE:
         return "; ".join(["all" + (f" but {', '.join(unable)}" if unable else ""), *needed])
     return "; ".join([", ".join(able), *needed])
 
