@@ -20,7 +20,7 @@ from mtpp_dsl.models.blocks.subgraphs import convex_subgraphs, in_slots, slots_o
 from mtpp_dsl.models.facts.scaling import TARGET
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.subgraphs import paying, scheduled, undefined
+from mtpp_dsl.plans.subgraphs import paying, scheduled, unclear
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 
@@ -68,15 +68,7 @@ class Latency(Scoped, FormulationBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return what the problem leaves open, or asks for that this model does not have, or None."""
-        reason = undefined(problem)
-        if reason is not None:
-            return reason
-        several = next((rule for rule in problem.of(Subgraphs) if rule.most > 1), None)
-        if several is not None and problem.contiguous:
-            convex = next(iter(problem.of(Contiguous)))
-            asked = f"say constraint {several} or constraint {convex}, not both"
-            return f"{self.name} does not keep several subgraphs convex together: {asked}"
-        return custom_refusal(self.name, problem, LACKS)
+        return unclear(self.name, problem) or custom_refusal(self.name, problem, LACKS)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.

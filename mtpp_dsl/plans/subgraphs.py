@@ -26,7 +26,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["most_subgraphs", "paying", "scheduled", "traffic", "undefined"]
+__all__ = ["most_subgraphs", "paying", "scheduled", "traffic", "unclear", "undefined"]
 
 
 def paying(problem: Problem) -> Bools:
@@ -67,6 +67,19 @@ def undefined(problem: Problem) -> str | None:
             "one on each device, or 'constraint subgraphs at most 2'"
         )
     return None
+
+
+def unclear(name: str, problem: Problem) -> str | None:
+    """Return why the latency by subgraphs is not defined, or which constraints method *name* cannot keep, or None."""
+    reason = undefined(problem)
+    convex = next(iter(problem.of(Contiguous)), None)
+    several = next((rule for rule in problem.of(Subgraphs) if rule.most > 1), None)
+    if reason is not None or convex is None or several is None:
+        return reason
+    return (
+        f"{name} does not keep several subgraphs convex together: say constraint {several} or constraint {convex}, "
+        "not both"
+    )
 
 
 def most_subgraphs(problem: Problem) -> Ints:

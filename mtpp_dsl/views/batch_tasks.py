@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.constraints import PinChunks, Separate
 from mtpp_dsl.plans.batches import timed
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
@@ -17,10 +17,7 @@ from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.problem.transfers import Transfers
 from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
 
-__all__ = ["HONOURS", "BatchInstance", "why_not"]
-
-HONOURS = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
-"""What a :class:`BatchInstance` carries; a scheduler that minds all of its fields honours these."""
+__all__ = ["BatchInstance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class BatchInstance:
 
     @classmethod
     def of(cls, problem: Problem) -> BatchInstance:
-        """Return the instance of a problem that :func:`why_not` has nothing against."""
+        """Return the instance of a batched throughput whose constraints have fields here."""
         batching, graph = problem.batching, problem.graph
         time = np.where(problem.allowed[:, :, None], batching.time, np.inf)
         time[:, :, 0] = 0.0
@@ -133,11 +130,3 @@ def _off(times: Floats) -> Floats:
     times = np.array(times)
     times[:, np.arange(times.shape[1]), np.arange(times.shape[1])] = 0.0
     return times
-
-
-def why_not(problem: Problem, name: str, honours: tuple[type, ...] = HONOURS) -> str | None:
-    """Return why method *name*, which schedules batches and honours these constraints, cannot honour *problem*."""
-    if problem.objective.batch is None:
-        return f"{name} schedules batches; to {problem.objective} is about one sample"
-    other = next((c for c in problem.constraints if not isinstance(c, honours)), None)
-    return None if other is None else f"{name} cannot honour constraint {other} of a batch"

@@ -7,17 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from mtpp_dsl.constraints import BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.constraints import ExclusiveLinks, Separate
+from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.problem.transfers import Transfers
 from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
 
-__all__ = ["HONOURS", "Instance", "why_not"]
-
-HONOURS = (BreakSymmetry, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Separate)
-"""What an :class:`Instance` carries; a scheduler that minds all of its fields honours these."""
+__all__ = ["Instance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class Instance:
 
     @classmethod
     def of(cls, problem: Problem) -> Instance:
-        """Return the instance of a problem that :func:`why_not` has nothing against."""
+        """Return the instance of a makespan on links whose constraints have fields here."""
         return cls(
             problem=problem,
             graph=problem.graph,
@@ -79,15 +76,3 @@ class Instance:
     def k(self) -> int:
         """Number of devices."""
         return self.problem.k
-
-
-def why_not(problem: Problem, name: str, honours: tuple[type, ...] = HONOURS) -> str | None:
-    """Return why method *name*, which schedules on links and honours these constraints, cannot honour *problem*."""
-    if problem.objective.quantity != "makespan":
-        return f"{name} minimises a makespan, not a {problem.objective.quantity}"
-    if problem.objective.batch is not None:
-        return f"{name} schedules one sample, not a batch of {problem.objective.batch}"
-    if not isinstance(problem.interconnect, Links):
-        return f"{name} schedules on links, not on a {problem.interconnect.keyword} interconnect"
-    other = next((c for c in problem.constraints if not isinstance(c, honours)), None)
-    return None if other is None else f"{name} cannot honour constraint {other}"

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mtpp_dsl.contracts import Gives, Limits, Progress
+from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
-from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.latency.hull import LARGEST, Hulls, longest
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
 
-__all__ = ["PathHull"]
+__all__ = ["path_hull"]
 
+NAME = "path-hull"
 RECIPES = ((1.0, 0.2, 1.0), (1.0, 0.0, 0.0), (1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 5.0, 3.0), (1.0, 1.0, 1.0))
 """Weights of time, memory and tensors, by which the first paths are the longest."""
 
@@ -23,64 +23,46 @@ PATIENCE = 12
 """It ends after so many paths without a better bound, beyond the first."""
 
 
-class PathHull:
-    """Method ``path-hull``: no search for plans, only a bound; constraints that take plans away cannot lower it.
+def path_hull(problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Return the best bound of some paths."""
+    instance = Instance.of(problem)
+    names = problem.graph.names
+    cost, path = longest(instance)
+    certificate = Certificate("path-hull", {"path": [names[v] for v in path], "cuts": []})
+    bound = Bound(cost, NAME, "checked", "mtpp", "the longest path, each node where it is fastest", certificate)
+    progress.report_bound(bound)
+    if problem.graph.n > LARGEST:
+        return _result(limits, progress, bound, "limit")
+    for path, cost, cuts in _bounds(instance, limits, progress):
+        if cost == np.inf:
+            ends = f"{names[path[0]]} to {names[path[-1]]}"
+            reason = f"the path from {ends} cannot be cut into as many subgraphs as there may be that fit"
+            return Result("infeasible", method=NAME, seed=limits.seed, infeasibility=Infeasibility(reason))
+        if cost > bound.cost:
+            data = {"path": [names[v] for v in path], "cuts": [list(run) for run in cuts]}
+            why = (
+                f"a path of {len(path)} nodes: each subgraph with part of it holds all between, reads and writes "
+                f"what passes, and fits into a memory; {len(cuts)} minimum cuts say what else it holds or pays; "
+                "the cheapest way to cut the path, sums lowered for rounding"
+            )
+            bound = Bound(cost, NAME, "checked", "mtpp", why, Certificate("path-hull", data))
+            progress.report_bound(bound)
+    return _result(limits, progress, bound, "complete")
 
-    See :mod:`mtpp_dsl.solvers.latency.hull`. Paths are the longest by several weights of their nodes, then by weights
-    with noise. The certificate is the path: another implementation finds the least cost along it again.
-    """
 
-    name = "path-hull"
-    gives: Gives = "bound"
-    summary = "bound on a latency by subgraphs: what the subgraphs along a path must hold, read and write"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why there is no bound for the problem, or None."""
-        if problem.objective.quantity != "makespan":
-            return f"{self.name} bounds the latency of one sample, not a {problem.objective.quantity}"
-        return undefined(problem)
-
-    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
-        """Return the best bound of some paths."""
-        instance = Instance.of(problem)
-        names = problem.graph.names
-        cost, path = longest(instance)
-        certificate = Certificate("path-hull", {"path": [names[v] for v in path], "cuts": []})
-        bound = Bound(
-            cost, self.name, "checked", "mtpp", "the longest path, each node where it is fastest", certificate
-        )
-        progress.report_bound(bound)
-        if problem.graph.n > LARGEST:
-            return self._result(limits, progress, bound, "limit")
-        for path, cost, cuts in _bounds(instance, limits, progress):
-            if cost == np.inf:
-                ends = f"{names[path[0]]} to {names[path[-1]]}"
-                reason = f"the path from {ends} cannot be cut into as many subgraphs as there may be that fit"
-                return Result("infeasible", method=self.name, seed=limits.seed, infeasibility=Infeasibility(reason))
-            if cost > bound.cost:
-                data = {"path": [names[v] for v in path], "cuts": [list(run) for run in cuts]}
-                why = (
-                    f"a path of {len(path)} nodes: each subgraph with part of it holds all between, reads and writes "
-                    f"what passes, and fits into a memory; {len(cuts)} minimum cuts say what else it holds or pays; "
-                    "the cheapest way to cut the path, sums lowered for rounding"
-                )
-                bound = Bound(cost, self.name, "checked", "mtpp", why, Certificate("path-hull", data))
-                progress.report_bound(bound)
-        return self._result(limits, progress, bound, "complete")
-
-    def _result(self, limits: Limits, progress: Progress, bound: Bound, ended: Termination) -> Result:
-        if progress.stopped:
-            ended = "interrupted"
-        elif limits.remaining <= 0:
-            ended = "time_limit"
-        return Result(
-            termination=ended,
-            bound=bound,
-            method=self.name,
-            seed=limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
-        )
+def _result(limits: Limits, progress: Progress, bound: Bound, ended: Termination) -> Result:
+    if progress.stopped:
+        ended = "interrupted"
+    elif limits.remaining <= 0:
+        ended = "time_limit"
+    return Result(
+        termination=ended,
+        bound=bound,
+        method=NAME,
+        seed=limits.seed,
+        time={"total": progress.elapsed},
+        log=tuple(progress.log),
+    )
 
 
 def _bounds(

@@ -6,18 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import BreakSymmetry, Colocate, Constraint, Contiguous, Forbid, Memory, Pin, Subgraphs
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.subgraphs import most_subgraphs, paying, scheduled, undefined
+from mtpp_dsl.plans.subgraphs import most_subgraphs, paying, scheduled
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 from mtpp_dsl.views.symmetry import interchangeable
 
-__all__ = ["HONOURS", "Instance", "why_not"]
-
-HONOURS = (BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Subgraphs)
-"""What an :class:`Instance` carries."""
+__all__ = ["Instance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,23 +92,3 @@ class Instance:
     def plan(self, slot: Ints) -> Plan:
         """Return the plan of an arrangement, with the earliest times."""
         return scheduled(self.problem, self.home[slot], self.number[slot])
-
-
-def why_not(problem: Problem, name: str, honours: tuple[type[Constraint], ...] = HONOURS) -> str | None:
-    """Return why method *name*, for latencies by subgraphs, cannot honour *problem*, or None."""
-    if problem.objective.quantity != "makespan":
-        return f"{name} minimises the latency of one sample, not a {problem.objective.quantity}"
-    reason = undefined(problem)
-    if reason is not None:
-        return reason
-    other = next((c for c in problem.constraints if not isinstance(c, honours)), None)
-    if other is not None:
-        return f"{name} cannot honour constraint {other}"
-    convex = next(iter(problem.of(Contiguous)), None)
-    several = next((rule for rule in problem.of(Subgraphs) if rule.most > 1), None)
-    if convex is not None and several is not None:
-        return (
-            f"{name} does not keep several subgraphs convex together: say constraint {several} or constraint {convex}, "
-            "not both"
-        )
-    return None

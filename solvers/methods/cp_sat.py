@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
-from mtpp_dsl.contracts import Availability, Gives, Limits, Progress
+from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped, outside
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
-from mtpp_dsl.solvers.backends.cpsat.call import Run
-from mtpp_dsl.solvers.backends.cpsat.first_plans import behind, known
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
-from mtpp_dsl.solvers.backends.cpsat.unsupported import check
-from mtpp_dsl.views.batch_tasks import why_not as why_no_batches
-from mtpp_dsl.views.tasks import HONOURS, why_not
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE
 
 __all__ = ["BatchScheduling", "Scheduling"]
 
 
-class Scheduling:
+class _Modelled(Scoped, MethodBase):
+    """What both models share; a refusal says whose model it is."""
+
+    uses_solver = True
+    engines = ("cp-sat",)
+    gives: Gives = "plan and bound"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* cannot be modelled, or None."""
+        return outside(f"the model of cp-sat for {self.name}", self.scopes, problem)
+
+    def available(self) -> Availability:
+        """Return whether ortools is installed."""
+        return availability()
+
+
+class Scheduling(_Modelled):
     """Solve what formulation *name* formulates by optional intervals in place of big-Ms.
 
     A task is an interval on each device that it can be on, of which one is there, and those on one device do not
@@ -30,21 +44,8 @@ class Scheduling:
     devices have places in an order, as integers; see :mod:`mtpp_dsl.solvers.backends.cpsat.quotient`.
     """
 
-    uses_solver = True
-    engines = ("cp-sat",)
-    gives: Gives = "plan and bound"
     summary = "optimal schedule, as optional intervals, by CP-SAT"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why *problem* cannot be modelled, or None."""
-        return why_not(problem, f"the model of cp-sat for {self.name}", (*HONOURS, Acyclic, Contiguous, Linear))
-
-    def available(self) -> Availability:
-        """Return whether ortools is installed."""
-        return availability()
+    scopes = (replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Acyclic, Contiguous, Linear)),)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and the best bound.
@@ -54,11 +55,15 @@ class Scheduling:
             SolverError: ortools is missing, or its process died.
             UsageError: an option that CP-SAT does not have.
         """
+        from mtpp_dsl.solvers.backends.cpsat.call import Run
+        from mtpp_dsl.solvers.backends.cpsat.first_plans import known
+        from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
+
         _ready(self.accepts(problem), limits)
         return Run(self.name, problem, limits, progress, lower, known).solve()
 
 
-class BatchScheduling:
+class BatchScheduling(_Modelled):
     """Solve what formulation *name* formulates: chunks on devices, and of every node a batch on each that has some.
 
     A batch is an optional interval for every size that it can have; an indicator for every edge and pair of devices,
@@ -70,22 +75,14 @@ class BatchScheduling:
             a plan is a plan, and a bound on such plans is none on others.
     """
 
-    uses_solver = True
-    engines = ("cp-sat",)
+    scopes = (BATCH,)
 
     def __init__(self, name: str, *, barrier: bool = False) -> None:
-        self.name, self._barrier = name, barrier
+        super().__init__(name)
+        self._barrier = barrier
         self.gives: Gives = "plan" if barrier else "plan and bound"
         rule = ", behind barriers as published" if barrier else ""
         self.summary = f"batches as optional intervals{rule}, by CP-SAT"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why *problem* cannot be modelled, or None."""
-        return why_no_batches(problem, f"the model of cp-sat for {self.name}")
-
-    def available(self) -> Availability:
-        """Return whether ortools is installed."""
-        return availability()
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and, without barriers, the best bound.
@@ -95,6 +92,10 @@ class BatchScheduling:
             SolverError: ortools is missing, or its process died.
             UsageError: an option that CP-SAT does not have.
         """
+        from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
+        from mtpp_dsl.solvers.backends.cpsat.call import Run
+        from mtpp_dsl.solvers.backends.cpsat.first_plans import behind, known
+
         _ready(self.accepts(problem), limits)
         makes = partial(lower_batches, barrier=self._barrier)
         restricted = "where all batches of a node end before any of a node that reads it starts" * self._barrier
@@ -103,6 +104,8 @@ class BatchScheduling:
 
 
 def _ready(reason: str | None, limits: Limits) -> None:
+    from mtpp_dsl.solvers.backends.cpsat.unsupported import check
+
     if reason is not None:
         raise Refused(reason)
     check(limits)

@@ -13,7 +13,7 @@ from mtpp_dsl.models.formulations.latency import Latency
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.latency.latency_search import LatencySearch
+from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from tests.latency_cases import MAKESPAN, latency_problem
 from tests.oracle import optimum

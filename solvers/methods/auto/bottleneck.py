@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.methods.auto.steps import first_refusal
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
 from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import SLICES
-from mtpp_dsl.solvers.methods.single_device import SingleDevice
+from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, attempt, run_lane
 from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.solvers.runtime.reduced import identity

@@ -18,10 +18,8 @@ from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.latency.first_arrangements import Orders, arrangement_of, beside, measured, worth
 from mtpp_dsl.solvers.latency.latency_moves import ANNEAL, DRAWS
-from mtpp_dsl.solvers.latency.latency_search import LatencySearch
-from mtpp_dsl.solvers.latency.path_hull import PathHull
-from mtpp_dsl.solvers.latency.published_greedy import PublishedGreedy
 from mtpp_dsl.solvers.latency.subgraph_arrays import Instance
+from mtpp_dsl.solvers.methods.by_subgraphs import LatencySearch, PathHull, PublishedGreedy
 from mtpp_dsl.solvers.proofs.hull import PathHullProof
 from tests.latency_cases import MAKESPAN, latency_problem
 from tests.oracle import optimum

@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.methods.partition import SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 
 PROBLEMS = {**small(), "large": large(), "large schedule": large_schedule()}
-MODELS = ("mip.method:MipMethod", "cpsat.method:Scheduling", "cpsat.method:BatchScheduling")
+MODELS = ("methods.mip.mip_method:MipMethod", "methods.cp_sat:Scheduling", "methods.cp_sat:BatchScheduling")
 SECONDS = 60.0
 MOMENTS = {"single-device", "simple", "node", "anchor", "count", "critical-path"}
 MOMENTS |= {"greedy", "met", "peft", "cpop", "etf", "published-greedy"}

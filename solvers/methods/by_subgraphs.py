@@ -1,0 +1,106 @@
+"""Methods for the latency of one sample by subgraphs (tarnawski2020)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mtpp_dsl.constraints import BatchSizes, Replicate
+from mtpp_dsl.contracts import EVERY, Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.subgraphs import unclear, undefined
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.methods.shared_scopes import SUBGRAPHS
+
+__all__ = ["LatencySearch", "PathHull", "PublishedGreedy"]
+
+PATIENCE = 24
+BOUND_SHARE = 0.3
+BOUND_SECONDS = 20.0
+
+
+class LatencySearch(Scoped, MethodBase):
+    """Method ``latency-search``: the problem of tarnawski2020's latency programme, by search.
+
+    First the bound ``path-hull``, unless it is known. Then parts of topological orders, each the cheapest by a dynamic
+    programme if all took place in a row, and annealings from these, from everything on devices with ``io = free``, and
+    from the best plan: two side by side in a round, rounds ever longer. They move a node, a part of a subgraph or a
+    whole one, with what is between and what is colocated, and may exceed memories on the way.
+
+    Args:
+        patience: it ends after so many rounds without a better plan.
+    """
+
+    name = "latency-search"
+    gives: Gives = "plan and bound"
+    summary = "latency by contiguous subgraphs: simulated annealing and the bound path-hull (tarnawski2020, section 4)"
+    scopes = (SUBGRAPHS,)
+
+    def __init__(self, patience: int = PATIENCE) -> None:
+        self.patience = patience
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return what the problem leaves open, or asks for that is not kept together, or None."""
+        return unclear(self.name, problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found, if any, and a bound."""
+        from mtpp_dsl.solvers.latency.latency_rounds import Run
+
+        bound = progress.bound
+        if bound is None or bound.method != PathHull.name:
+            share = limits.within(min(BOUND_SHARE * limits.remaining, BOUND_SECONDS))
+            bounded = PathHull().solve(problem, share, progress)
+            if bounded.infeasibility is not None:
+                return replace(bounded, method=self.name)
+            bound = bounded.bound
+        return replace(Run(self.name, problem, limits, progress, self.patience).result(), bound=bound)
+
+
+class PathHull(Scoped, MethodBase):
+    """Method ``path-hull``: no search for plans, only a bound; constraints that take plans away cannot lower it.
+
+    See :mod:`mtpp_dsl.solvers.latency.hull`. Paths are the longest by several weights of their nodes, then by weights
+    with noise. The certificate is the path: another implementation finds the least cost along it again.
+    """
+
+    name = "path-hull"
+    gives: Gives = "bound"
+    summary = "bound on a latency by subgraphs: what the subgraphs along a path must hold, read and write"
+    scopes = (replace(SUBGRAPHS, constraints=EVERY, without=(Replicate, BatchSizes)),)
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return what the problem leaves open, or None."""
+        return undefined(problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best bound of some paths."""
+        from mtpp_dsl.solvers.latency.path_hull import path_hull
+
+        return path_hull(problem, limits, progress)
+
+
+class PublishedGreedy(Scoped, MethodBase):
+    """Method ``published-greedy``: fill one accelerator after another along a topological order, the rest on CPUs.
+
+    As ``greedy.cpp`` of the published code: units (colocated nodes, and those that cycles of these join) in a
+    topological order; each goes to the current accelerator, or, where its memory is full, to the next; when the last is
+    full, to the devices with ``io = free``. Times and tensors play no part. It ignores what a device supports; here a
+    unit that the current device may not run goes beside host memory. The published order follows a hash table; this one
+    is depth first from the sources in the order of the file: values differ where the order matters.
+    """
+
+    name = "published-greedy"
+    gives: Gives = "plan"
+    baseline = True
+    summary = "fills accelerators one after another in topological order (tarnawski2020's greedy for latency)"
+    scopes = (SUBGRAPHS,)
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return what the problem leaves open, or asks for that is not kept together, or None."""
+        return unclear(self.name, problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the plan, if it is one."""
+        from mtpp_dsl.solvers.latency.published_greedy import published_greedy
+
+        return published_greedy(problem, limits, progress)
