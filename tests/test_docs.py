@@ -31,6 +31,8 @@ from mtpp_dsl.api import find_method
 from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_EDGES, MAX_LINKED, MAX_NODES, MAX_STEPS, MAX_TABLE
 from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.constraints import Memory
+from mtpp_dsl.contracts import Scope
 from mtpp_dsl.generators import signature
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.layout import format_spec
@@ -42,6 +44,7 @@ from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMATS, GENERATORS
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.text.source import Source
+from tests.tools import tables
 from tests.tools.picture import PICTURE, words
 from tests.tree import files
 
@@ -370,3 +373,33 @@ def test_floor_plan() -> None:
         "solvers/schedule/state/",
     }  # used, not sought
     assert there - told <= inner | {"mtpp_dsl/", "solvers/"}
+
+
+@pytest.mark.parametrize("page", tables.PAGES)
+def test_tables_of_methods(page: str) -> None:
+    """They say what the scopes of the methods say: ``python -m tests.tools.tables`` makes them anew."""
+    text = read(page)
+    assert tables.filled(text) == text
+
+
+def test_tables_tell_methods_apart() -> None:
+    """A scope that keeps a constraint has its mark, one that does not has none."""
+    pipeline = next(problems for problems in tables.PROBLEMS if problems.objective == "bottleneck")
+    scope = Scope(objectives=("bottleneck",), interconnects=("shared",), constraints=(Memory,), streams=False)
+    marks = {word: test(scope) for word, test in tables.relevant(pipeline)}
+    assert marks["`memory`"]
+    assert marks["unequal devices"]
+    assert not marks["`pin`"]
+    assert not marks["`overflow = stream`"]
+    assert "`batch`" not in marks
+
+
+def test_glossary_has_sources() -> None:
+    """Every word of the glossary has a definition and a source, and stands there once."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Glossary\n")[2]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| **")
+    ]
+    assert len(rows) > 50
+    assert all(len(row) == 3 and all(row) for row in rows)
+    assert len({row[0] for row in rows}) == len(rows)

@@ -45,7 +45,7 @@ PROBLEMS = (
         "Bottleneck, and throughput of a pipeline, on `shared` or `host`",
         ("partition", "exact-models", "bounds", "baselines"),
     ),
-    Problems("sum of bottlenecks", STAGES, f"`{PARTS}`", "", ("exact-models", "bounds")),
+    Problems("sum of bottlenecks", STAGES, f"`{PARTS}`", "", ("exact-models", "bounds", "baselines")),
     Problems(
         "makespan",
         ("links",),
