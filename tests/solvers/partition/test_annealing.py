@@ -254,8 +254,8 @@ def test_memory_that_only_few_splits_fit_into() -> None:
 REFUSED = {
     "contiguous": ([Contiguous(devices=(0,))], Objective("bottleneck"), "convex"),
     "other part": ([Acyclic(parts="forward"), Contiguous()], Objective("bottleneck"), "convex"),
-    "labelled": ([Linear(label="x", terms=((Load(0), 1.0),), sense="<=", rhs=1.0)], Objective("bottleneck"), "honour"),
-    "replicas": ([Replicate(most=2)], Objective("bottleneck"), "honour"),
+    "labelled": ([Linear(label="x", terms=((Load(0), 1.0),), sense="<=", rhs=1.0)], Objective("bottleneck"), "support"),
+    "replicas": ([Replicate(most=2)], Objective("bottleneck"), "support"),
     "parts": ([], Objective("bottleneck", parts="separate"), "sum"),
 }
 
