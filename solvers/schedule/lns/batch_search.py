@@ -1,31 +1,23 @@
-"""The search on batches: windows of the best schedule are made anew, several at once, until that has not helped."""
+"""Parts of a schedule of batches, to be solved anew."""
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
-from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Bools
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches
-from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchSolution
-from mtpp_dsl.solvers.backends.cpsat.engine import Pool
-from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply
-from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
+from mtpp_dsl.solvers.backends.cpsat.request import Reply, Status
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
+from mtpp_dsl.solvers.schedule.lns.neighbourhoods import Parts
 
-__all__ = ["search_batches"]
+__all__ = ["BatchParts"]
 
-WORK = 0.25
-"""CP-SAT's own measure of time for one window; see :mod:`mtpp_dsl.solvers.schedule.lns.sample_search`."""
-PATIENCE = 150
-"""Windows that have not helped, one after another, after which the search ends."""
-FIRST, LEAST, MOST = 6.0, 2.0, 40.0
+FIRST_SIZE, MIN_SIZE, MAX_SIZE = 6.0, 2.0, 40.0
 """Nodes that are free in a window: at first, at least, at most."""
 GROW, SHRINK = 1.1, 0.95
 SCATTERED = 0.5
@@ -33,75 +25,51 @@ SCATTERED = 0.5
 WIDER = 3.0
 
 
-@dataclass
-class _Asked:
-    window: BatchWindow
-    answer: Future[Reply[BatchSolution]] | None
-
-
-def search_batches(
-    whole: WholeBatches, plan: Plan, pool: Pool, incumbent: Incumbent, limits: Limits, progress: Progress
-) -> None:
-    """Make windows of *plan* anew, and hand what is better to *incumbent*.
-
-    Each round asks for as many windows of one schedule as there are processes, and takes the best of the answers: how
-    fast they come makes no difference. Windows grow while CP-SAT settles them, and shrink where it does not.
+class BatchParts(Parts[BatchWindow, BatchSolution]):
+    """Windows of a schedule, which grow while CP-SAT solves them to the end, and shrink where it does not.
 
     Args:
         whole: the problem in whole numbers.
-        plan: to start from.
-        pool: the processes.
-        incumbent: takes the plans.
-        limits: when to stop, and the seed.
-        progress: when to stop.
+        random: where random numbers come from.
     """
-    random = np.random.default_rng(limits.seed)
-    problem, size, failures = whole.instance.problem, FIRST, 0
-    cost = evaluate(problem, plan).cost
-    line = BatchTimeline.of(whole, plan)
-    while failures < PATIENCE and not incumbent.closed():
-        incumbent.pause()
-        round_ = [_ask(_window(whole, line, size, random), pool, limits, progress, random) for _ in range(pool.size)]
-        best: Plan | None = None
-        for asked in round_:
-            reply = None if asked.answer is None else asked.answer.result()
-            settled = reply is None or reply.status in ("optimal", "infeasible")
-            size = min(MOST, max(LEAST, size * (GROW if settled else SHRINK)))
-            if asked.window.everything and reply is not None and reply.status == "infeasible":
-                return
-            for found in [] if reply is None else _plans(whole, asked.window, reply):
-                if incumbent.take(found) and evaluate(problem, found).cost < cost:
-                    best, cost = found, evaluate(problem, found).cost
-        failures = failures + len(round_) if best is None else 0
-        if best is not None:
-            line = BatchTimeline.of(whole, best)
 
+    ties = False
+    options = MappingProxyType({"interleave_search": False})
 
-def _window(whole: WholeBatches, line: BatchTimeline, size: float, random: np.random.Generator) -> BatchWindow:
-    """Return a window around some batch: all nodes of a short one may move, or some of a longer one."""
-    scattered = bool(random.random() < SCATTERED)
-    wanted = size * (WIDER if scattered else 1.0)
-    batches = int(line.rank.max(initial=0)) + 1
-    middle, reach = int(random.integers(batches)), round(wanted * batches / len(line.rank) / 2)
-    first, last = middle - reach, middle + reach
-    here = line.there & (line.rank >= first) & (line.rank <= last)
-    free: Bools = np.asarray(here.any(axis=1), np.bool_)
-    if scattered:
-        free &= random.random(len(free)) < 1 / WIDER
-    return BatchWindow.of(whole, line, first, last, free)
+    def __init__(self, whole: WholeBatches, random: np.random.Generator) -> None:
+        self.problem, self.random = whole.instance.problem, random
+        self._whole, self._size = whole, FIRST_SIZE
 
+    def go_on_from(self, plan: Plan) -> None:
+        """Choose parts of *plan* from now on."""
+        self._line = BatchTimeline.of(self._whole, plan)
 
-def _ask(window: BatchWindow, pool: Pool, limits: Limits, progress: Progress, random: np.random.Generator) -> _Asked:
-    request = window.request()
-    if request is None:
-        return _Asked(window, None)
-    options = {"max_deterministic_time": WORK, "interleave_search": False, **limits.solver_options}
-    effort = Effort(limits.remaining, 1, int(random.integers(2**31)), 0.0, options)
-    return _Asked(window, pool.submit(request, effort, stopped=lambda: progress.stopped))
+    def choose(self) -> tuple[BatchWindow, BatchRequest | None]:
+        """Return a window around some batch: all nodes of a short one may move, or some of a longer one."""
+        line, random = self._line, self.random
+        scattered = bool(random.random() < SCATTERED)
+        wanted = self._size * (WIDER if scattered else 1.0)
+        batches = int(line.rank.max(initial=0)) + 1
+        middle, reach = int(random.integers(batches)), round(wanted * batches / len(line.rank) / 2)
+        first, last = middle - reach, middle + reach
+        here = line.there & (line.rank >= first) & (line.rank <= last)
+        free: Bools = np.asarray(here.any(axis=1), np.bool_)
+        if scattered:
+            free &= random.random(len(free)) < 1 / WIDER
+        window = BatchWindow.of(self._whole, line, first, last, free)
+        return window, window.request()
 
+    def plans(self, part: BatchWindow, reply: Reply[BatchSolution]) -> list[Plan]:
+        """Return the plan with a solution of a part put in, in exact times; none if there is no solution."""
+        if reply.solution is None or reply.value is None:
+            return []
+        return self._whole.plans(part.schedule(reply.solution, reply.value))
 
-def _plans(whole: WholeBatches, window: BatchWindow, reply: Reply[BatchSolution]) -> list[Plan]:
-    """Return the plan with what was found put in, in exact times; none if nothing was found."""
-    if reply.solution is None or reply.value is None:
-        return []
-    return whole.plans(window.schedule(reply.solution, reply.value))
+    def learn(self, part: BatchWindow, status: Status, *, better: bool) -> None:  # noqa: ARG002 (other parts use it)
+        """Make windows larger where they are solved to the end, and smaller where not."""
+        solved = status in ("optimal", "infeasible")
+        self._size = min(MAX_SIZE, max(MIN_SIZE, self._size * (GROW if solved else SHRINK)))
+
+    def proves(self, part: BatchWindow, reply: Reply[BatchSolution] | None) -> bool:
+        """Return whether the part is all of the schedule, and no shorter one exists."""
+        return part.everything and reply is not None and reply.status == "infeasible"

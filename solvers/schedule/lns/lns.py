@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
@@ -19,10 +21,11 @@ from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.unsupported import check, effort
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
-from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
-from mtpp_dsl.solvers.schedule.lns.sample_search import search
+from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
+from mtpp_dsl.solvers.schedule.lns.neighbourhoods import improve_parts
+from mtpp_dsl.solvers.schedule.lns.sample_search import SampleParts
 
-__all__ = ["lns"]
+__all__ = ["lns", "search"]
 
 NAME = "lns"
 ANNEALING, SECONDS = 0.3, 30.0
@@ -53,14 +56,21 @@ def lns(problem: Problem, limits: Limits, progress: Progress) -> Result:
             plan = _annealed(problem, plan, limits, progress)
             incumbent.take(plan)
             with Pool(cores(limits)) as pool:
-                if problem.objective.batch is None:
-                    search(lower(problem, plan, strict=True), plan, pool, incumbent, limits, progress)
-                else:
-                    whole = lower_batches(problem, plan, strict=True)
-                    search_batches(whole, plan, pool, incumbent, limits, progress)
+                search(problem, plan, pool, incumbent, limits, progress)
     except Ended:
         pass
     return incumbent.result(solver="cp-sat")
+
+
+def search(problem: Problem, plan: Plan, pool: Pool, incumbent: Incumbent, limits: Limits, progress: Progress) -> None:
+    """Hand *incumbent* what solving parts of *plan* anew makes of it; see :func:`improve_parts`."""
+    random = np.random.default_rng(limits.seed)
+    if problem.objective.batch is None:
+        sample = SampleParts(lower(problem, plan, strict=True), random)
+        improve_parts(sample, plan, pool, incumbent, limits, progress)
+    else:
+        batches = BatchParts(lower_batches(problem, plan, strict=True), random)
+        improve_parts(batches, plan, pool, incumbent, limits, progress)
 
 
 def _lower(problem: Problem) -> Lower[Any]:

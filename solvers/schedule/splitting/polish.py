@@ -9,12 +9,9 @@ from mtpp_dsl import registry
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
-from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
-from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
-from mtpp_dsl.solvers.schedule.lns.sample_search import search
+from mtpp_dsl.solvers.schedule.lns.lns import search
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
 
 __all__ = ["polish"]
@@ -43,7 +40,7 @@ def polish(
         if pool is None:
             return ["annealing"]
         with suppress(Ended):
-            search_batches(lower_batches(problem, found, strict=True), found, pool, incumbent, limits, progress)
+            search(problem, found, pool, incumbent, limits, progress)
         return ["annealing", "large neighbourhoods"]
     method: Method = registry.load(registry.METHODS, "annealing")()
     if method.accepts(problem) is not None:
@@ -56,5 +53,5 @@ def polish(
     if pool is None:
         return ["annealing"]
     with suppress(Ended):
-        search(lower(problem, plan, strict=True), plan, pool, incumbent, limits, progress)
+        search(problem, plan, pool, incumbent, limits, progress)
     return ["annealing", "large neighbourhoods"]

@@ -113,8 +113,8 @@ def test_it_improves_and_repeats(exclusive: bool, monkeypatch: pytest.MonkeyPatc
     """Better than the list schedule it starts from, within memory limits; and the same for the same seed."""
     # what annealing comes to depends on the clock
     monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.lns.SECONDS", 0.0)
-    monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.sample_search.PATIENCE", 6)
-    monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.sample_search.WORK", 0.02)
+    monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.neighbourhoods.PATIENCE", 6)
+    monkeypatch.setattr("mtpp_dsl.solvers.schedule.lns.neighbourhoods.WORK", 0.02)
     problem = with_memory(linked(8, 20, 3, exclusive=exclusive), 0.5)
     heft = solve(problem, "heft").cost
     results = [Lns().solve(problem, Limits(time=90.0, threads=1, seed=1), Progress()) for _ in range(2)]

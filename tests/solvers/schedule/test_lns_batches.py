@@ -19,9 +19,10 @@ from mtpp_dsl.solvers.backends.cpsat.batch_problem import WholeBatches, lower_ba
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
-from mtpp_dsl.solvers.schedule.lns.batch_search import search_batches
+from mtpp_dsl.solvers.schedule.lns.batch_search import BatchParts
 from mtpp_dsl.solvers.schedule.lns.batch_timeline import BatchTimeline
 from mtpp_dsl.solvers.schedule.lns.batch_window import BatchWindow
+from mtpp_dsl.solvers.schedule.lns.neighbourhoods import improve_parts
 from tests.solvers.backends.test_cpsat_batches import module, random_batches
 
 pytestmark = pytest.mark.skipif(not availability().ok, reason=f"CP-SAT is not installed: {availability().install}")
@@ -117,7 +118,7 @@ def test_the_search_makes_schedules_shorter() -> None:
     incumbent = Incumbent("lns", problem, limits, progress)
     incumbent.take(plan)
     with Pool(1) as pool, contextlib.suppress(Ended):
-        search_batches(whole, plan, pool, incumbent, limits, progress)
+        improve_parts(BatchParts(whole, np.random.default_rng(0)), plan, pool, incumbent, limits, progress)
     assert incumbent.plan is not None
     assert not verify(problem, incumbent.plan)
     assert incumbent.cost < cost
