@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
-from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers
 from mtpp_dsl.models.blocks.components import impossible
@@ -51,7 +50,7 @@ MOST = 5_000_000
 """Orders of batches and ways of chunks; larger models take gigabytes before any solver sees them."""
 
 
-class Batched(Scoped, FormulationBase):
+class Batched(Scoped, CutoffFormulation):
     """Every batched schedule, and nothing else: a chunk waits for itself, not for the batches of other chunks.
 
     Beside the correction of (3.3): chunks in place of inputs, and these sorted; batch sizes without any M; precedence
@@ -66,15 +65,6 @@ class Batched(Scoped, FormulationBase):
     summary = "optimal throughput of a batch, by mixed-integer programming (ghannane2023, 3.2, corrected)"
     floor = "the longest path of least batches, or all work shared, each batch where its inputs take least"
     scopes = (replace(SCOPE, families=(CustomConstraint,)),)
-
-    def __init__(self, cost: float | None = None) -> None:
-        self.cost = cost
-
-    def below(self, cost: float) -> Self:
-        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        known = copy(self)
-        known.cost = cost
-        return known
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the model would be too large, or lacks what a plug-in's constraint asks for, or None."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from mtpp_dsl.constraints import (
     Separate,
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
-from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.border_cut import border_cut
 from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, load_variables
@@ -57,7 +56,7 @@ __all__ = ["Exact", "Layout", "layout_of"]
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
 
 
-class Exact(Scoped, FormulationBase):
+class Exact(Scoped, CutoffFormulation):
     """Every plan, and nothing else: devices of any speeds and memories on ``shared`` or ``host``.
 
     Interchangeable devices under ``acyclic`` are numbered in the order of the quotient graph, as in Figure 3.
@@ -80,15 +79,6 @@ class Exact(Scoped, FormulationBase):
             decisions=(On, Load, LargestLoad),
         ),
     )
-
-    def __init__(self, cost: float | None = None) -> None:
-        self.cost = cost
-
-    def below(self, cost: float) -> Self:
-        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        known = copy(self)
-        known.cost = cost
-        return known
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why a solver would not see labelled constraints, or those of plug-ins, as they are meant, or None."""

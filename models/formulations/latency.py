@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin, Separate, Subgraphs
-from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.latency import latency, never_in_a_circle
@@ -33,7 +32,7 @@ ABOVE = 1 + 1e-6
 BELOW = 1 - 1e-9
 
 
-class Latency(Scoped, FormulationBase):
+class Latency(Scoped, CutoffFormulation):
     """Every plan by subgraphs, and nothing else: up to q on each device that pays, on ``host`` or ``shared``.
 
     As the published code, but: M from the latency of a known plan and the longest paths into every node; any devices;
@@ -56,15 +55,6 @@ class Latency(Scoped, FormulationBase):
             backward=False,
         ),
     )
-
-    def __init__(self, cost: float | None = None) -> None:
-        self.cost = cost
-
-    def below(self, cost: float) -> Self:
-        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        known = copy(self)
-        known.cost = cost
-        return known
 
     def beyond(self, problem: Problem) -> str | None:
         """Return what the problem leaves open, or asks for that this model does not have, or None."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from mtpp_dsl.constraints import (
     Pin,
     Separate,
 )
-from mtpp_dsl.contracts import CustomConstraint, FormulationBase, Role, Scope, Scoped
+from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.contiguity import contiguity
@@ -55,7 +54,7 @@ MOST_PAIRS = 5_000_000
 """Pairs of nodes, and with exclusive links of edges, of larger graphs take gigabytes before any solver sees them."""
 
 
-class Moirai(Scoped, FormulationBase):
+class Moirai(Scoped, CutoffFormulation):
     """Every schedule, and nothing else: devices of any speeds and memories on ``links``, exclusive or not.
 
     Beside zhang2023: windows of starts from a known plan and the longest paths into and out of every node, so that no M
@@ -71,15 +70,6 @@ class Moirai(Scoped, FormulationBase):
     scopes = (
         Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT, families=(CustomConstraint,)),
     )
-
-    def __init__(self, cost: float | None = None) -> None:
-        self.cost = cost
-
-    def below(self, cost: float) -> Self:
-        """Return the formulation of the plans that cost at most *cost*, the best among them; some plan does."""
-        known = copy(self)
-        known.cost = cost
-        return known
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the model would be too large, or cannot tell a solver what labelled constraints ask, or None."""

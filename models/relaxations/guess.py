@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
-from mtpp_dsl.contracts import FormulationBase, Role, Scoped
+from mtpp_dsl.contracts import CutoffFormulation, Role, Scoped
 from mtpp_dsl.models.relaxations.three import SCOPE, BoundOnly, Shares, three_superblocks
 from mtpp_dsl.problem import Problem
 
 __all__ = ["Guess", "GuessAt"]
 
 
-class Guess(Scoped, FormulationBase):
+class Guess(Scoped, CutoffFormulation):
     """The bounds of all k guesses; a plan's heavy block stands somewhere, so the least is a bound."""
 
     name = "guess"
@@ -22,15 +21,6 @@ class Guess(Scoped, FormulationBase):
     summary = "the least of k bounds, one for each position of the heaviest block (archer2024, 3.3)"
     floor = "archer2024, Lemma 3.3"
     scopes = (SCOPE,)
-
-    def __init__(self, cost: float | None = None) -> None:
-        self.cost = cost
-
-    def below(self, cost: float) -> Self:
-        """Return the family for problems that have a plan of this *cost*, the best plan of which it bounds."""
-        known = copy(self)
-        known.cost = cost
-        return known
 
     def members(self, problem: Problem) -> Sequence[GuessAt]:
         """Return the guesses 1..k."""

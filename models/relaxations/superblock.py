@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
-from mtpp_dsl.contracts import Role
+from mtpp_dsl.contracts import CutoffFormulation, Role
 from mtpp_dsl.models.relaxations.three import BoundOnly, Shares, three_superblocks
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
@@ -13,7 +12,7 @@ from mtpp_dsl.problem.graph import Floats
 __all__ = ["Superblock"]
 
 
-class Superblock(BoundOnly):
+class Superblock(BoundOnly, CutoffFormulation):
     """The least cost of a block that holds its share of the work, wherever it stands.
 
     Args:
@@ -28,14 +27,8 @@ class Superblock(BoundOnly):
     summary = "bound from one block between two superblocks, by mixed-integer programming (archer2024, 3.2)"
 
     def __init__(self, cost: float | None = None, weights: Floats | None = None) -> None:
-        self.cost = cost
+        super().__init__(cost)
         self.weights = weights
-
-    def below(self, cost: float) -> Self:
-        """Return the formulation for problems that have a plan of this *cost*, the best plan of which it bounds."""
-        known = copy(self)
-        known.cost = cost
-        return known
 
     def build(self, problem: Problem) -> Any:
         """Return the model; see :func:`mtpp_dsl.models.relaxations.three.three_superblocks`."""

@@ -29,6 +29,7 @@ from mtpp_dsl.contracts.protocols import (
 from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped, outside
 from mtpp_dsl.contracts.traits import (
     BackendBase,
+    CutoffFormulation,
     FormulationBase,
     MethodBase,
     ModelTraits,
@@ -47,6 +48,7 @@ __all__ = [
     "BackendBase",
     "Checker",
     "CustomConstraint",
+    "CutoffFormulation",
     "Engine",
     "Feature",
     "Format",

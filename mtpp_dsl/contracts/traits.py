@@ -7,14 +7,16 @@ know reads them through :func:`formulation_traits`, :func:`method_traits`, :func
 
 from __future__ import annotations
 
+from copy import copy
 from math import isfinite
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from mtpp_dsl.contracts.scopes import Scope
 from mtpp_dsl.errors import PluginError
 
 __all__ = [
     "BackendBase",
+    "CutoffFormulation",
     "FormulationBase",
     "MethodBase",
     "ModelTraits",
@@ -45,6 +47,23 @@ class FormulationBase:
     adds: str = ""
     symmetric: bool = False
     scopes: tuple[Scope, ...] = ()
+
+
+class CutoffFormulation(FormulationBase):
+    """A formulation, or a family, that remembers the cost of a known plan and is stronger for it.
+
+    Args:
+        cost: of a plan of the problem, in the problem's unit; None if none is known.
+    """
+
+    def __init__(self, cost: float | None = None) -> None:
+        self.cost = cost
+
+    def below(self, cost: float) -> Self:
+        """Return the formulation of the plans that cost at most *cost*, or of a bound on them; some plan does."""
+        known = copy(self)
+        known.cost = cost
+        return known
 
 
 class MethodBase:
