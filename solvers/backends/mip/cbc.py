@@ -12,7 +12,7 @@ from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError, UsageError
 from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, at_optimum, model_file, not_above
-from mtpp_dsl.solvers.backends.mip.programs import Finished, run
+from mtpp_dsl.solvers.backends.mip.programs import Finished, Watch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
 
 __all__ = ["Cbc"]
@@ -49,7 +49,7 @@ class Cbc:
         """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
         check(self, limits)
         refuse_reserved(self.name, limits, RESERVED)
-        watch = _Watch(on_bound)
+        watch = _Watch("cbc", on_bound)
         with model_file(model) as file:
             command = [_program() or "cbc", file.path.name, *_settings(limits), *_start(file)]
             command += ["-solve", "-solu", "solution.txt"]
@@ -60,33 +60,24 @@ class Cbc:
             return _outcome(file, done, watch, limits, progress)
 
 
-class _Watch:
+class _Watch(Watch):
     """Reads incumbent, bound and version from the log."""
-
-    def __init__(self, on_bound: Callable[[float | None, float | None], None]) -> None:
-        self.on_bound = on_bound
-        self.incumbent: float | None = None
-        self.bound: float | None = None
-        self.by = "cbc"
 
     def hear(self, line: str) -> None:
         """Read one line."""
         if (match := VERSION.search(line)) is not None:
             self.by = f"cbc {match[1]}"
         elif (match := POSSIBLE.search(line)) is not None:
-            best = float(match[1])
-            self._told(None if best > NONE_YET else best, not_above(match[2], DIGITS))
+            self.told(_number(float(match[1])), _number(not_above(match[2], DIGITS)))
         elif (match := LOWER.search(line)) is not None:
-            self._told(None, not_above(match[1], DIGITS))
+            self.told(None, _number(not_above(match[1], DIGITS)))
         elif (match := FOUND.search(line)) is not None:
-            self._told(float(match[1]), None)
+            self.told(float(match[1]), None)
 
-    def _told(self, incumbent: float | None, bound: float | None) -> None:
-        if incumbent is not None and (self.incumbent is None or incumbent < self.incumbent):
-            self.incumbent = incumbent
-        if bound is not None and abs(bound) < NONE_YET and (self.bound is None or bound > self.bound):
-            self.bound = bound
-        self.on_bound(self.incumbent, self.bound)
+
+def _number(value: float) -> float | None:
+    """Return None for what CBC prints where it has no incumbent or bound."""
+    return value if abs(value) < NONE_YET else None
 
 
 def _program() -> str | None:
@@ -100,9 +91,7 @@ def _settings(limits: Limits) -> list[str]:
         settings += ["-timeMode", "elapsed", "-seconds", f"{max(HAND_OVER, limits.remaining - HAND_OVER):.2f}"]
     if limits.threads is not None and limits.threads > 1:
         settings += ["-threads", str(limits.threads)]
-    for name, value in limits.solver_options.items():
-        settings += [f"-{name}", *([str(value)] if value not in (None, "") else [])]
-    return settings
+    return settings + as_arguments(limits.solver_options, "-")
 
 
 def _start(file: ModelFile) -> list[str]:

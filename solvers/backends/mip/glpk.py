@@ -13,7 +13,7 @@ from mtpp_dsl.contracts import Availability, Feature, Limits, Outcome, Progress
 from mtpp_dsl.errors import SolverError, UsageError
 from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.solvers.backends.mip.lp_files import ModelFile, at_optimum, model_file, not_above
-from mtpp_dsl.solvers.backends.mip.programs import Finished, run
+from mtpp_dsl.solvers.backends.mip.programs import Finished, Watch, as_arguments, run
 from mtpp_dsl.solvers.backends.mip.unsupported import check, refuse_reserved
 
 __all__ = ["Glpk"]
@@ -52,7 +52,7 @@ class Glpk:
         """Solve *model* in place; see :class:`mtpp_dsl.contracts.Backend`."""
         check(self, limits)
         refuse_reserved(self.name, limits, RESERVED)
-        watch = _Watch(on_bound)
+        watch = _Watch("glpk", on_bound)
         with model_file(model) as file:
             command = ["glpsol", "--lp", file.path.name, *_settings(limits), "--output", "solution.txt"]
             done = run(command, file.path.parent, limits.remaining, progress, watch.hear, can_stop=False)
@@ -62,15 +62,10 @@ class Glpk:
             return _outcome(file, done, watch, limits, progress)
 
 
-class _Watch:
-    """Reads incumbent, bound and version from the log."""
+class _Watch(Watch):
+    """Reads incumbent, bound, version and the range of the coefficients from the log."""
 
-    def __init__(self, on_bound: Callable[[float | None, float | None], None]) -> None:
-        self.on_bound = on_bound
-        self.incumbent: float | None = None
-        self.bound: float | None = None
-        self.by = "glpk"
-        self.range = 1.0
+    range = 1.0
 
     def hear(self, line: str) -> None:
         """Read one line."""
@@ -78,23 +73,16 @@ class _Watch:
             self.by = f"glpk {version[1]}"
         if (match := RANGE.search(line)) is not None:
             self.range = max(self.range, float(match[1]))
-        if (match := TREE.search(line)) is None:
-            return
-        if match[1] != "not found yet":
-            self.incumbent = float(match[1])
-        if match[2] not in ("tree", "-inf"):
-            bound = not_above(match[2], DIGITS)
-            self.bound = bound if self.bound is None else max(bound, self.bound)
-        self.on_bound(self.incumbent, self.bound)
+        if (match := TREE.search(line)) is not None:
+            incumbent = None if match[1] == "not found yet" else float(match[1])
+            self.told(incumbent, None if match[2] in ("tree", "-inf") else not_above(match[2], DIGITS))
 
 
 def _settings(limits: Limits) -> list[str]:
     settings = ["--mipgap", repr(limits.gap), "--seed", str(limits.seed % 2**31)]
     if limits.time is not None:
         settings += ["--tmlim", str(max(1, floor(limits.remaining)))]  # whole seconds
-    for name, value in limits.solver_options.items():
-        settings += [f"--{name}", *([str(value)] if value not in (None, "") else [])]
-    return settings
+    return settings + as_arguments(limits.solver_options, "--")
 
 
 def _outcome(file: ModelFile, done: Finished, watch: _Watch, limits: Limits, progress: Progress) -> Outcome:

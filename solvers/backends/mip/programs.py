@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
@@ -15,7 +15,7 @@ from mtpp_dsl.contracts import Progress
 from mtpp_dsl.solvers.runtime.portfolio.early_ends import last_words
 from mtpp_dsl.solvers.runtime.portfolio.spawn import program
 
-__all__ = ["Finished", "run"]
+__all__ = ["Finished", "Watch", "as_arguments", "run"]
 
 GRACE, STOP_GRACE = 0.1, 1.0
 """Seconds that a program may go on after its time, or after it was asked to stop."""
@@ -37,6 +37,42 @@ class Finished:
     def last_words(self) -> str:
         """Return why it ended: the signal that killed it, else its last line."""
         return last_words(self.returned or 0, "\n".join(self.lines))
+
+
+class Watch:
+    """Keep the incumbent, the bound and the version that a program's log tells of.
+
+    Args:
+        by: name of the program, until the log says its version.
+        on_bound: told of incumbent and bound.
+    """
+
+    def __init__(self, by: str, on_bound: Callable[[float | None, float | None], None]) -> None:
+        self.by = by
+        self.incumbent: float | None = None
+        self.bound: float | None = None
+        self._on_bound = on_bound
+
+    def told(self, incumbent: float | None, bound: float | None) -> None:
+        """Take the better of what is known and what a line says; None where it says nothing."""
+        if incumbent is not None and (self.incumbent is None or incumbent < self.incumbent):
+            self.incumbent = incumbent
+        if bound is not None and (self.bound is None or bound > self.bound):
+            self.bound = bound
+        self._on_bound(self.incumbent, self.bound)
+
+
+def as_arguments(options: Mapping[str, object], dash: str) -> list[str]:
+    """Return solver options as arguments; one of no value is a switch.
+
+    >>> as_arguments({"cuts": "off", "nointopt": None}, "--")
+    ['--cuts', 'off', '--nointopt']
+    """
+    return [
+        argument
+        for name, value in options.items()
+        for argument in (f"{dash}{name}", *([str(value)] if value not in (None, "") else []))
+    ]
 
 
 def run(
