@@ -103,13 +103,11 @@ class _Call:
         sys.setswitchinterval(min(before, INTERVAL))
         if self._done.is_set():
             self._restore()
-        return Result(
-            termination="interrupted" if progress.stopped else "time_limit",
+        return self._progress.result(
+            self._method.name,
+            self._limits,
+            "interrupted" if progress.stopped else "time_limit",
             plan=progress.plan,
             bound=progress.bound,
-            method=self._method.name,
-            seed=self._limits.seed,
-            time={"total": progress.elapsed},
-            log=tuple(progress.log),
             notes=(LATE,),
         )

@@ -34,14 +34,7 @@ def least_load(problem: Problem, limits: Limits, progress: Progress) -> Result:
         certificate=Certificate("shares", data) if data and not any(problem.of(Replicate)) else None,
     )
     progress.report_bound(bound)
-    return Result(
-        termination="complete",
-        bound=bound,
-        method=NAME,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-    )
+    return progress.result(NAME, limits, "complete", bound=bound)
 
 
 def nowhere(problem: Problem, limits: Limits, progress: Progress) -> Result | None:
@@ -51,12 +44,8 @@ def nowhere(problem: Problem, limits: Limits, progress: Progress) -> Result | No
         return None
     name = problem.graph.names[lost[0]]
     clash = tuple(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid)) and lost[0] in c.nodes)
-    return Result(
-        termination="infeasible",
-        method=NAME,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        infeasibility=Infeasibility(f"no device may take node {name!r}", clash),
+    return progress.result(
+        NAME, limits, "infeasible", infeasibility=Infeasibility(f"no device may take node {name!r}", clash)
     )
 
 

@@ -156,7 +156,7 @@ class MilpSplit(Scoped, MethodBase):
             raise Refused(f"{self.name} solves a model for each module: there is no one file to write")
         impossible = quick(problem)
         if impossible is not None:
-            return Result("infeasible", method=self.name, infeasibility=impossible, seed=limits.seed)
+            return progress.result(self.name, limits, "infeasible", infeasibility=impossible)
         engine, words = module_solver(problem, limits, progress, self.module_method)
         seconds = SECONDS if self.module_time_limit is None else self.module_time_limit
         with engine:

@@ -43,7 +43,7 @@ class BranchAndBound(Scoped, MethodBase):
         """Return the best schedule and the best bound; stopped early, those so far."""
         impossible = quick(problem)
         if impossible is not None:
-            return Result("infeasible", method=self.name, seed=limits.seed, infeasibility=impossible)
+            return progress.result(self.name, limits, "infeasible", infeasibility=impossible)
         from mtpp_dsl.solvers.bounds.schedule.interval import interval
         from mtpp_dsl.solvers.schedule.search.branch_and_bound_run import Run
 

@@ -36,7 +36,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
     single, instance = one_input(problem), BatchInstance.of(problem)
     impossible = quick(single)
     if impossible is not None:
-        return _infeasible(impossible, name, limits, progress)
+        return progress.result(name, limits, "infeasible", infeasibility=impossible)
 
     def stopped() -> bool:
         return progress.stopped or limits.remaining <= 0
@@ -57,7 +57,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
         head = tail = np.zeros(instance.n)
     work = most_work(instance, head, tail, stopped)
     if work is None:
-        return _infeasible(_no_spread(problem, instance), name, limits, progress)
+        return progress.result(name, limits, "infeasible", infeasibility=_no_spread(problem, instance))
     if work.cost > 0:
         best = _by_work(problem, name, work)
         progress.report_bound(best)
@@ -71,14 +71,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
             path = Certificate("batches", {"path": dict(found.bound.certificate.data)})
             best = Bound(found.bound.cost, name, "checked", "mtpp", why, path)
             progress.report_bound(best)
-    return Result(
-        termination=termination,
-        bound=best,
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-    )
+    return progress.result(name, limits, termination, bound=best)
 
 
 def _by_work(problem: Problem, name: str, work: Work) -> Bound:
@@ -112,13 +105,3 @@ def _no_spread(problem: Problem, instance: BatchInstance) -> Infeasibility:
             reason = f"no batches of {', '.join(names)}, one on each device, add up to {problem.batching.inputs} inputs"
             return Infeasibility(reason, clash)
     raise AssertionError("every class has a spread")
-
-
-def _infeasible(why: Infeasibility, name: str, limits: Limits, progress: Progress) -> Result:
-    return Result(
-        termination="infeasible",
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        infeasibility=why,
-    )

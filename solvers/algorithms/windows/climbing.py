@@ -47,7 +47,7 @@ def climb(
     """
     impossible = quick(problem)
     if impossible is not None:
-        return Result("infeasible", method=name, seed=limits.seed, infeasibility=impossible)
+        return progress.result(name, limits, "infeasible", infeasibility=impossible)
     termination: Termination = "complete"
 
     def stopped() -> bool:
@@ -66,13 +66,8 @@ def climb(
                 break
     except Stopped:
         termination = "interrupted" if progress.stopped else "time_limit"
-    return Result(
-        termination=termination,
-        bound=best or Bound(0.0, name, "checked", "mtpp", "no time is negative"),
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
+    return progress.result(
+        name, limits, termination, bound=best or Bound(0.0, name, "checked", "mtpp", "no time is negative")
     )
 
 
@@ -119,10 +114,4 @@ def no_way(problem: Problem, name: str, limits: Limits, progress: Progress) -> R
     """Return the result that there is no plan, since links do not let every tensor reach its readers."""
     reason = "no choice of devices lets every tensor reach its readers: the links that would be needed are not there"
     clash = tuple(dict.fromkeys(str(c) for c in problem.constraints if isinstance(c, (Pin, Forbid, Colocate, Memory))))
-    return Result(
-        termination="infeasible",
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        infeasibility=Infeasibility(reason, clash),
-    )
+    return progress.result(name, limits, "infeasible", infeasibility=Infeasibility(reason, clash))

@@ -37,14 +37,7 @@ def shortest(problem: Problem, name: str, limits: Limits, progress: Progress) ->
         why = "some device takes its share of the work"
     bound = bound_of(problem, name, why, found)
     progress.report_bound(bound)
-    return Result(
-        termination="complete",
-        bound=bound,
-        method=name,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-    )
+    return progress.result(name, limits, "complete", bound=bound)
 
 
 def share_of(time: Floats) -> tuple[float, Floats]:

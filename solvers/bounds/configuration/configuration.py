@@ -60,13 +60,11 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
         run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)
         termination = run.search()
         bound = run.bound
-    return Result(
-        termination=termination,
+    return progress.result(
+        NAME,
+        limits,
+        termination,
         bound=bound,
-        method=NAME,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
         notes=() if groups.n <= MOST_GROUPS else (f"{groups.n} nodes are too many: no more than anchor was done",),
     )
 

@@ -38,7 +38,7 @@ def split_bound(problem: Problem, limits: Limits, progress: Progress, channels: 
     """
     impossible = quick(problem)
     if impossible is not None:
-        return Result("infeasible", method=NAME, infeasibility=impossible, seed=limits.seed)
+        return progress.result(NAME, limits, "infeasible", infeasibility=impossible)
     first: Bound | None = None
     if problem.objective.batch is None:
         path = shortest(problem, NAME, limits, progress)
@@ -54,14 +54,12 @@ def split_bound(problem: Problem, limits: Limits, progress: Progress, channels: 
 
 
 def _result(best: Bound | None, limits: Limits, progress: Progress) -> Result:
-    return Result(
-        termination=_ended(best, limits, progress),
+    return progress.result(
+        NAME,
+        limits,
+        _ended(best, limits, progress),
         bound=best,
-        method=NAME,
         solver=None if best is not None and best.by == "mtpp" else "cp-sat",
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
     )
 
 

@@ -32,14 +32,7 @@ def anchor(problem: Problem, limits: Limits, progress: Progress) -> Result:
         return replace(simple, method=NAME)
     bound, _, complete = anchor_bound(problem, groups_of(problem), simple.bound, limits, progress)
     stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-    return Result(
-        termination="complete" if complete else stopped,
-        bound=bound,
-        method=NAME,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-    )
+    return progress.result(NAME, limits, "complete" if complete else stopped, bound=bound)
 
 
 def anchor_bound(

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
+from mtpp_dsl.plans.result import Bound, Certificate, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.least_load import least_load
@@ -48,16 +48,7 @@ def count(problem: Problem, limits: Limits, progress: Progress) -> Result:
             certificate=_certificate(problem, groups, found) if groups.n <= MOST_CHECKED else None,
         )
         progress.report_bound(bound)
-    ended = progress.stopped or limits.remaining <= 0
-    stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-    return Result(
-        termination=stopped if ended else "complete",
-        bound=bound,
-        method=NAME,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-    )
+    return progress.result(NAME, limits, progress.ended(limits) or "complete", bound=bound)
 
 
 @dataclass(frozen=True)

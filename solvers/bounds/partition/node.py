@@ -41,14 +41,7 @@ def node(problem: Problem, limits: Limits, progress: Progress) -> Result:
         )
         progress.report_bound(bound)
     stopped: Termination = "interrupted" if progress.stopped else "time_limit"
-    return Result(
-        termination="complete" if complete else stopped,
-        bound=bound,
-        method=NAME,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-    )
+    return progress.result(NAME, limits, "complete" if complete else stopped, bound=bound)
 
 
 def node_bound(groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[float, int | None, bool]:

@@ -28,7 +28,7 @@ def interval(problem: Problem, limits: Limits, progress: Progress) -> Result:
     """Return the bound by windows and intervals; if stopped early, the best so far."""
     impossible = quick(problem)
     if impossible is not None:
-        return Result("infeasible", method=NAME, seed=limits.seed, infeasibility=impossible)
+        return progress.result(NAME, limits, "infeasible", infeasibility=impossible)
     first = shortest(problem, NAME, limits, progress)
     if first.infeasibility is not None:
         return first

@@ -47,14 +47,4 @@ def solve_apart(method: Method, problem: Problem, limits: Limits, progress: Prog
         ended = "interrupted"
     else:
         ended = "gap" if closed(progress, replace(limits, time=None)) else "time_limit"
-    return Result(
-        termination=ended,
-        plan=plan,
-        bound=bound,
-        method=method.name,
-        solver=limits.solver,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
-        notes=notes,
-    )
+    return progress.result(method.name, limits, ended, plan=plan, bound=bound, solver=limits.solver, notes=notes)

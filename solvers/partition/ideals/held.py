@@ -52,17 +52,15 @@ class Holding:
             self._termination = "infeasible"
         elif self._closed:
             self._termination = "gap"
-        return Result(
-            termination=self._termination,
+        return self._progress.result(
+            "ideals",
+            self._limits,
+            self._termination,
             plan=plan,
             bound=self._bound,
             evaluation=None if plan is None else evaluate(self._original, plan),
-            method="ideals",
-            seed=self._limits.seed,
-            time={"total": self._progress.elapsed},
-            log=tuple(self._progress.log),
             infeasibility=self._infeasibility,
-            notes=tuple(self._notes),
+            notes=self._notes,
         )
 
     def _go(self) -> None:

@@ -49,14 +49,12 @@ def slicegraph(problem: Problem, limits: Limits, progress: Progress, orders: int
     search.slice_orders(orders)
     search.improve_best(starts, moves)
     plan = search.best
-    return Result(
-        termination=search.termination,
+    return progress.result(
+        NAME,
+        limits,
+        search.termination,
         plan=plan,
         evaluation=None if plan is None else evaluate(problem, plan),
-        method=NAME,
-        seed=limits.seed,
-        time={"total": progress.elapsed},
-        log=tuple(progress.log),
         notes=_notes(problem, found=plan is not None),
     )
 

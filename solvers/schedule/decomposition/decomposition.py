@@ -39,7 +39,7 @@ def by_parts(
     check(limits)
     impossible = quick(problem)
     if impossible is not None:
-        return Result("infeasible", method=name, infeasibility=impossible, seed=limits.seed)
+        return progress.result(name, limits, "infeasible", infeasibility=impossible)
     return Run(name, problem, limits, progress, parts(problem)).solve()
 
 
