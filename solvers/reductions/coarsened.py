@@ -40,6 +40,7 @@ class Coarse(MethodBase):
     """
 
     gives: Gives = "plan"
+    custom_constraints = True  # the reduction refuses them
 
     def __init__(self, method: Method, rules: Rules) -> None:
         self.method, self.reduction = method, Gcof(rules)

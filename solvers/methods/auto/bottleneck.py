@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mtpp_dsl.constraints import Colocate
-from mtpp_dsl.contracts import Method
+from mtpp_dsl.contracts import CustomConstraint, Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
@@ -40,6 +40,8 @@ LEAST_SECONDS = 0.5
 QUICK_PATIENCE = 4
 SMALL_SHARE, LARGE_SHARE = 0.25, 0.7
 """Of the time left, what searches and bounds get before the exact model, in small graphs and in large ones."""
+MODEL_SHARE = 0.1
+"""The same under a constraint of a plug-in: no search finds plans there, and the bounds do not use it."""
 LAST_SECONDS = 5.0
 """What the exact model nearly closes, it is given as long as everything before took for, or these seconds."""
 LAST_SHARE = 0.3
@@ -191,6 +193,8 @@ class Run(Sized):
             return LARGE_SHARE if self.small else 1.0
         if self.too_large or formulation("exact").accepts(self.reduced.problem) is not None:
             return 1.0
+        if any(self.problem.of(CustomConstraint)):
+            return MODEL_SHARE
         return SMALL_SHARE if self.small else LARGE_SHARE
 
     def mend(self) -> None:
