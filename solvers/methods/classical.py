@@ -123,7 +123,7 @@ class Scotch(Scoped, MethodBase):
 
     def available(self) -> Availability:
         """Return whether there is a ``scotch_gpart`` or ``gpart``."""
-        from mtpp_dsl.solvers.partition.classical.scotch import program
+        from mtpp_dsl.solvers.partition.classical.scotch_program import program
 
         return Availability(ok=program() is not None, install="apt-get install scotch")
 

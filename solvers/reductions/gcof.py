@@ -85,7 +85,7 @@ class Gcof:
         if problem.objective.batch is not None:
             return f"gcof coarsens for one sample, not for a batch of {problem.objective.batch}"
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
-        return None if other is None else f"gcof cannot honour constraint {other}"
+        return None if other is None else f"gcof does not support constraint {other}"
 
     def apply(self, problem: Problem) -> tuple[Problem, Callable[[Plan], Plan]]:
         """Return the coarse problem, and a function that turns its plans into plans of *problem* of no larger cost."""

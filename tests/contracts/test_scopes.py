@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,10 +11,11 @@ import pytest
 
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Constraint, Linear, Load, Memory, On, Pin, Replicate
 from mtpp_dsl.contracts import EVERY, Scope, Scoped, formulation_traits, method_traits
-from mtpp_dsl.contracts.scopes import outside
+from mtpp_dsl.contracts.scopes import WORDS, outside
 from mtpp_dsl.errors import PluginError
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.registry import BUILTIN, FORMULATIONS, METHODS, load
 
 GRAPH = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=1.0, params=2.0, memory=2.0)
 TRAINING = Graph.create(["a", "b"], [(0, 1)], work=1.0, memory=2.0, backward=[False, True])
@@ -185,3 +188,29 @@ def test_traits() -> None:
     assert formulation_traits(object()).scopes == ()
     with pytest.raises(PluginError, match="not a tuple of scopes"):
         method_traits(type("Theirs", (), {"name": "theirs", "scopes": ("bottleneck",)})())
+
+
+@pytest.mark.parametrize("name", [name for name in [*BUILTIN[METHODS], *BUILTIN[FORMULATIONS]] if name != "auto"])
+def test_built_in_methods_have_scopes(name: str) -> None:
+    """Every built-in method and formulation says as data what it accepts, and has no other ``accepts`` than by that."""
+    plugin = load(METHODS if name in BUILTIN[METHODS] else FORMULATIONS, name)()
+    assert plugin.scopes
+    assert type(plugin).accepts is Scoped.accepts
+    assert all(objective in WORDS for scope in plugin.scopes for objective in scope.objectives)
+
+
+def test_listing_methods_loads_no_search() -> None:
+    """The classes of all methods are imported without anything of the rooms that search, bound or call a solver."""
+    code = (
+        "import sys\nfrom mtpp_dsl.contracts import Installed\nfrom mtpp_dsl.registry import METHODS, available, load\n"
+        "methods = [load(METHODS, name)() for name in available(METHODS)]\n"
+        "[method.available() for method in methods if isinstance(method, Installed)]\n"
+        "rooms = ('bounds', 'partition', 'schedule', 'latency', 'backends', 'algorithms', 'reductions')\n"
+        "starts = tuple(f'mtpp_dsl.solvers.{room}.' for room in rooms)\n"
+        "found = [name for name, module in sys.modules.items() if not hasattr(module, '__path__')]\n"
+        "light = ('installed', 'recipe', 'scotch_program')\n"
+        "heavy = [name for name in found if name.startswith(starts) and not name.endswith(light)]\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

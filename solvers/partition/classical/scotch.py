@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import which
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -16,13 +15,11 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.mip.programs import run
 from mtpp_dsl.solvers.partition.classical.movable import movable
 from mtpp_dsl.solvers.partition.classical.scotch_files import graph_file, read_mapping
+from mtpp_dsl.solvers.partition.classical.scotch_program import program
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
-__all__ = ["program", "scotch", "unfilled"]
-
-PROGRAMS = ("scotch_gpart", "gpart")
-"""Debian's name, and Scotch's own."""
+__all__ = ["scotch", "unfilled"]
 
 
 def scotch(problem: Problem, limits: Limits, progress: Progress, install: str) -> Result:
@@ -56,11 +53,6 @@ def scotch(problem: Problem, limits: Limits, progress: Progress, install: str) -
     if not incumbent.take(Plan.create(problem, assignment)):
         incumbent.note(f"Scotch's partition is no plan: {incumbent.broken}; Scotch does not know this constraint")
     return incumbent.result(solver="scotch")
-
-
-def program() -> str | None:
-    """Return the program of Scotch that is installed, or None."""
-    return next((program for program in PROGRAMS if which(program) is not None), None)
 
 
 def _accelerators(devices: DeviceTypes) -> list[int]:

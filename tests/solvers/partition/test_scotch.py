@@ -17,7 +17,7 @@ from mtpp_dsl.problem import Device, Host, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.mip.programs import Finished
 from mtpp_dsl.solvers.methods.classical import Scotch
-from mtpp_dsl.solvers.partition.classical import scotch
+from mtpp_dsl.solvers.partition.classical import scotch, scotch_program
 from mtpp_dsl.solvers.partition.classical.movable import movable
 from mtpp_dsl.solvers.partition.classical.scotch_files import MOST, graph_file, read_mapping
 from mtpp_dsl.views.device_types import device_types
@@ -74,7 +74,7 @@ def test_no_mapping(text: str | None, tmp_path: Path) -> None:
 
 def test_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where it is not installed, it says how to: exit code 5; the list of methods says so too."""
-    monkeypatch.setattr(scotch, "which", lambda _: None)
+    monkeypatch.setattr(scotch_program, "which", lambda _: None)
     spec = tmp_path / "a.mtpp"
     spec.write_text(
         "graph { node a (work = 1) }\ndevice d[2]\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
@@ -93,7 +93,7 @@ def test_a_failure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         finished.lines, finished.returned = ["gpart: ERROR: out of luck"], 1
         return finished
 
-    monkeypatch.setattr(scotch, "which", lambda program: program)
+    monkeypatch.setattr(scotch_program, "which", lambda program: program)
     monkeypatch.setattr(scotch, "run", fail)
     problem = Problem.create(layered(10, 2, seed=1), stages(2), Shared(1.0))
     with pytest.raises(SolverError, match="out of luck"):

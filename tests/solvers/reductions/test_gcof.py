@@ -183,7 +183,7 @@ def test_a_method_on_a_coarse_graph_gives_no_bound() -> None:
 def test_what_is_not_honoured_is_refused() -> None:
     """Law: a constraint that fusing might break, or that the method then refuses, is refused with a reason."""
     problem = on_links(residual(), Subgraphs(most=1))
-    with pytest.raises(Refused, match="gcof cannot honour constraint subgraphs"):
+    with pytest.raises(Refused, match="gcof does not support constraint subgraphs"):
         coarsen(problem, EIGEN)
     assert "not a makespan" in (Coarse(SliceGraph(), EIGEN).accepts(on_links(residual())) or "")
 
