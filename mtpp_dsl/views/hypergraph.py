@@ -7,9 +7,10 @@ or read the same tensors. A device that holds some pins of a net and not all of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,7 @@ WeightedPins = tuple[tuple[int, ...], float]
 """The pins of a net, in ascending order, and its cost."""
 
 
-@dataclass(frozen=True)
-class Net:
+class Net(NamedTuple):
     """All tensors of the same pins.
 
     Attributes:
@@ -204,20 +204,27 @@ class Hypergraph:
             most: a net that costs more counts as this much.
         """
         separate = self.problem.objective.parts == "separate"
-        found = self._nets(costs, self.problem.graph.backward if separate else np.zeros(len(self.of), np.bool_))
-        return [replace(net, cost=min(net.cost, most)) for net in found]
+        pins, cost, tensors = self._nets(costs, parts=separate)
+        backward = self.problem.graph.backward if separate else np.zeros(len(self.of), np.bool_)
+        found = []
+        for its, paid, made in zip(pins, cost, tensors, strict=True):
+            first = int(self.of[made[0]])
+            ordered = its if its[0] == first else (first, *(pin for pin in its if pin != first))
+            found.append(Net(ordered, min(paid, most), bool(backward[made[0]]), tuple(made)))
+        return found
 
     def sorted_nets(self, costs: Floats) -> list[Net]:
         """Return the nets of both parts together, pins in ascending order, sorted by pins."""
-        found = self._nets(costs, np.zeros(len(self.of), np.bool_))
-        return sorted((replace(net, pins=tuple(sorted(net.pins))) for net in found), key=lambda net: net.pins)
+        found = sorted(zip(*self._nets(costs, parts=False), strict=True))
+        return [Net(pins, cost, False, tuple(tensors)) for pins, cost, tensors in found]
 
-    def on_types(self, types: DeviceTypes, *, exact: bool = False) -> Supernodes:
+    def on_types(self, types: DeviceTypes, *, exact: bool = False, nets: bool = True) -> Supernodes:
         """Return the supernodes with their costs on each type of device.
 
         Args:
             types: of the devices of the problem.
             exact: whether each sum is the float nearest to the true sum.
+            nets: whether to derive the nets; without, there are none.
         """
         graph = self.problem.graph
         return Supernodes(
@@ -227,26 +234,31 @@ class Hypergraph:
             params=self.total(graph.params, exact=exact),
             nets=tuple(
                 (net.pins, fsum(types.tensor[list(net.tensors)]) if exact else net.cost)
-                for net in self.sorted_nets(types.tensor)
+                for net in (self.sorted_nets(types.tensor) if nets else ())
             ),
         )
 
-    def _nets(self, costs: Floats, backward: Bools) -> list[Net]:
-        """Return the nets, one for each set of pins and each value of *backward* of their producers."""
+    def _nets(self, costs: Floats, *, parts: bool) -> tuple[list[tuple[int, ...]], list[float], list[list[int]]]:
+        """Return the pins, in ascending order, cost and tensors of each net, in the order of their first tensors.
+
+        Args:
+            costs: [nodes] of one transfer of each node's tensor.
+            parts: whether tensors of the forward and the backward part are never of one net.
+        """
         producers = np.flatnonzero(costs > 0)
-        found: dict[tuple[tuple[int, ...], bool], list[int]] = {}
-        sides = backward[producers].tolist()
-        for u, pins, side in zip(producers.tolist(), self._pins(producers), sides, strict=True):
+        sides = (self.problem.graph.backward[producers] & parts).tolist()
+        number: dict[tuple[tuple[int, ...], bool], int] = {}
+        tensors: list[list[int]] = []
+        of = np.full(len(producers), -1, np.int64)
+        for i, (u, pins, side) in enumerate(zip(producers.tolist(), self._pins(producers), sides, strict=True)):
             if len(pins) > 1:
-                found.setdefault((pins, side), []).append(u)
-        nets = []
-        for (pins, side), tensors in found.items():
-            cost = 0.0
-            for u in tensors:
-                cost += float(costs[u])
-            first = int(self.of[tensors[0]])
-            nets.append(Net((first, *(pin for pin in pins if pin != first)), cost, side, tuple(tensors)))
-        return nets
+                of[i] = net = number.setdefault((pins, side), len(tensors))
+                if net == len(tensors):
+                    tensors.append([u])
+                else:
+                    tensors[net].append(u)
+        cost = np.bincount(of[of >= 0], weights=costs[producers[of >= 0]], minlength=len(tensors))
+        return [pins for pins, _ in number], cost.astype(np.float64).tolist(), tensors
 
     @property
     def _node_time(self) -> Floats:
@@ -261,8 +273,9 @@ class Hypergraph:
         read = number[graph.tails] >= 0
         tensor = np.concatenate([np.arange(len(producers)), number[graph.tails[read]]])
         pin = self.of[np.concatenate([producers, graph.heads[read]])]
-        pairs = np.unique(tensor * n + pin)
-        ends = np.searchsorted(pairs, np.arange(len(producers) + 1) * n).tolist()
+        pairs = np.sort(tensor * n + pin)
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        ends = np.concatenate(([0], np.cumsum(np.bincount(pairs // max(n, 1), minlength=len(producers))))).tolist()
         pins = (pairs % max(n, 1)).tolist()
         return [tuple(pins[ends[i] : ends[i + 1]]) for i in range(len(producers))]
 

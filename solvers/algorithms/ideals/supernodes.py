@@ -83,7 +83,7 @@ def ordered_supernodes(
     arcs = _arcs(problem, of, mode)
     graph = hypergraph(problem, of)
     nets = ChangingNets((net.pins, net.cost) for net in graph.nets(types.tensor))
-    whole = graph.on_types(types)
+    whole = graph.on_types(types, nets=False)
     free = _to_eliminate(graph, whole, nets, keep) if mode == "relaxed" else np.zeros(0, np.int64)
     earlier = ancestors(graph.n, arcs) if len(free) else []
     for supernode in free.tolist():
@@ -93,7 +93,8 @@ def ordered_supernodes(
     kept = np.setdiff1d(np.unique(into), free)
     number = np.full(graph.n, -1, np.int64)
     number[kept] = np.arange(len(kept))
-    left = [(tuple(number[list(pins)].tolist()), cost) for pins, cost in nets.items()]
+    now = number.tolist().__getitem__
+    left = [(tuple(map(now, pins)), cost) for pins, cost in nets.items()]
     return contracted(whole, number[into], arcs, left, tuple(whole.members[c] for c in free.tolist()))
 
 
