@@ -72,6 +72,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--family", help="bottleneck, host, makespan, latency, batch; with commas between")
     parser.add_argument("--problem", help="part of the name of a problem")
     parser.add_argument("--quick", action="store_true", help="some short runs of every method")
+    parser.add_argument("--settled", action="store_true", help="leave out what the clock ends: for a busy machine")
     parser.add_argument("--texts", action="store_true", help="list what refusals say now, and said")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the checkout that is asked")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side")
@@ -177,6 +178,8 @@ def compare(runner: Runner, asked: argparse.Namespace) -> int:
             continue
         if method not in methods:
             gone.add(method)
+            continue
+        if asked.settled and answer.get("timed"):
             continue
         if not asked.quick or (answer.get("seconds", 9) < QUICK_SECONDS and not answer.get("timed")):
             tasks.append(Task(problem, method, TIMED if answer.get("timed") else SETTLED))
