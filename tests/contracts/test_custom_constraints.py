@@ -365,7 +365,7 @@ def test_the_suite_of_laws(custom: CustomConstraint, monkeypatch: pytest.MonkeyP
 )
 def test_the_suite_finds_what_is_wrong(custom: CustomConstraint, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each law that is broken is named."""
-    few = {name: small()[name] for name in ("diamond", "pinned")}
+    few = {name: small()[name] for name in ("diamond", "chain", "host")}
     monkeypatch.setattr("mtpp_dsl.plugins.constraint_laws.small", lambda: few)
     with pytest.raises(AssertionError, match=f"constraint {custom.keyword}: .*{told}"):
         check_constraint(custom)
