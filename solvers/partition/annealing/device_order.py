@@ -16,13 +16,13 @@ __all__ = ["Arcs", "Order", "arcs_of", "order_of"]
 
 
 class Arcs(NamedTuple):
-    """The edges between classes of nodes, by part, each pair of classes once.
+    """The edges between supernodes, by part, each pair of supernodes once.
 
     Attributes:
         before_at: [parts, n + 1] row pointers into ``before``.
-        before: the classes that each class reads from.
+        before: the supernodes that each supernode reads from.
         after_at: [parts, n + 1] row pointers into ``after``.
-        after: the classes that read from each class.
+        after: the supernodes that read from each supernode.
     """
 
     before_at: Ints
@@ -46,7 +46,7 @@ class Order(NamedTuple):
 
 
 def arcs_of(problem: Problem, group: Ints) -> Arcs:
-    """Return the arcs between classes, given the class of every node."""
+    """Return the arcs between supernodes, given the supernode of every node."""
     n = int(group.max(initial=-1)) + 1
     tails, heads = [], []
     for part_tails, part_heads in ordered_edges(problem):
@@ -60,7 +60,7 @@ def arcs_of(problem: Problem, group: Ints) -> Arcs:
 
 
 def order_of(arcs: Arcs, device: Ints, k: int) -> Order | None:
-    """Return an order of the *k* devices for classes on *device*, [n], or None if there is none."""
+    """Return an order of the *k* devices for supernodes on *device*, [n], or None if there is none."""
     parts = len(arcs.after_at)
     order = Order(*(np.zeros(shape, np.int64) for shape in ((parts, k, k), (parts, k), (parts, k))))
     for p, at in enumerate(arcs.after_at):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.annealing.recipes import Recipe
-from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, CHARGE, DRAWS, HUGEST, Best
+from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, Best
 from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
 
@@ -49,19 +49,19 @@ def anneal(
         best.device[:] = device
         best.load[0] = peak
     run = ANNEAL.pick(steps, say)
-    noise = np.empty(max(DRAWS, min(NOISE, 32 * steps)))
+    draws = np.empty(max(DRAWS, min(NOISE, 32 * steps)))
     mark = np.zeros(len(device) + 1, np.int64)
     chunk = max(1, min(LARGEST_CHUNK, steps // CHUNKS))
     done = 0
     while done < steps and not pause(best) and best.load[0] > 0:
-        heat = recipe.hot * (recipe.cold / recipe.hot) ** (done / steps)
+        temperature = recipe.hot * (recipe.cold / recipe.hot) ** (done / steps)
         power = round(recipe.soft * (recipe.hard / recipe.soft) ** (done / steps))
         unit = float(min(best.load[0], 2**BITS))
         energy = energies(instance, state, power, unit)
         end = min(steps, done + chunk)
         while done < end:
-            random.random(out=noise)
-            done += run(noise, end - done, heat, power, unit, recipe.moves, instance, state, energy, mark, best)
+            random.random(out=draws)
+            done += run(draws, end - done, temperature, power, unit, recipe.moves, instance, state, energy, mark, best)
     return best
 
 
@@ -70,6 +70,6 @@ def energies(instance: Instance, state: State, power: int, unit: float) -> Float
     base = np.minimum(loads_of(instance, state) / unit, (2 * HUGEST) ** (1.0 / power))
     energy: Floats = np.minimum(base**power, HUGEST)
     excess = (state.used - instance.room) / (instance.room + 1.0)
-    energy += np.where(excess > 0, CHARGE * (1.0 + excess), 0.0)
-    energy += np.where(state.clash > 0, CHARGE * (1.0 + state.clash), 0.0)
+    energy += np.where(excess > 0, PENALTY * (1.0 + excess), 0.0)
+    energy += np.where(state.clash > 0, PENALTY * (1.0 + state.clash), 0.0)
     return energy

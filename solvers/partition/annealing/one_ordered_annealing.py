@@ -56,19 +56,19 @@ def anneal_in_order(
     energy = energies(instance, state, recipe.power, unit)
     scale = energy_alone(instance, recipe.power, unit)
     run = ORDERED.pick(steps, say)
-    noise = np.empty(CHUNK * DRAWS)
+    draws = np.empty(CHUNK * DRAWS)
     for done in range(0, steps, CHUNK):
         if pause(best) or best.load[0] <= 0:
             break
         end = min(steps, done + CHUNK)
         hot, cold = (recipe.hot * (recipe.cold / recipe.hot) ** (part / steps) * scale for part in (done, end))
-        random.random(out=noise)
-        run(noise, end - done, hot, cold, recipe.power, unit, recipe.moves, instance, state, arcs, order, energy, best)
+        random.random(out=draws)
+        run(draws, end - done, hot, cold, recipe.power, unit, recipe.moves, instance, state, arcs, order, energy, best)
     return best
 
 
 def energy_alone(instance: Instance, power: int, unit: float) -> float:
-    """Return what a device near the largest load gains in energy by one class more, on average."""
+    """Return what a device near the largest load gains in energy by one supernode more, on average."""
     time = np.where(instance.allowed, instance.time, 0).max(axis=1, initial=0).astype(np.float64)
     nets = np.repeat(np.arange(len(time)), np.diff(instance.nets_at))
     alone = time + np.bincount(nets, weights=instance.cost[instance.net], minlength=len(time))

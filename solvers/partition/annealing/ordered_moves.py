@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, Order
-from mtpp_dsl.solvers.partition.annealing.split_moves import CHARGE, HUGEST, Best
+from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, Best
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
 
@@ -29,9 +29,9 @@ class Moves(NamedTuple):
 
     Attributes:
         worst: share of moves out of the device with the largest load.
-        near: share of moves to where a pin of a net of the class is.
+        near: share of moves to where a pin of a net of the supernode is.
         groups: share of moves in which all those go along that the order of the devices would tear apart.
-        exchanges: share of moves in which the target device gives a class back.
+        exchanges: share of moves in which the target device gives a supernode back.
     """
 
     worst: float
@@ -41,7 +41,7 @@ class Moves(NamedTuple):
 
 
 def _anneal(
-    noise: Floats,
+    draws: Floats,
     steps: int,
     hot: float,
     cold: float,
@@ -55,10 +55,10 @@ def _anneal(
     energy: Floats,
     best: Best,
 ) -> None:
-    """Try *steps* moves, with :data:`DRAWS` numbers of *noise* (uniform in [0, 1)) each.
+    """Try *steps* moves, with :data:`DRAWS` numbers of *draws* (uniform in [0, 1)) each.
 
     The temperature falls geometrically from *hot* to *cold*. The energy of a device is ``(load / unit) ** power``,
-    and :data:`CHARGE` and more over a limit. A move takes a class from one device to another, alone or with all
+    and :data:`PENALTY` and more over a limit. A move takes a supernode from one device to another, alone or with all
     that come after it (before it, on the way to an earlier device), and may take one from there back. Where it goes
     against an order of the devices, that part of the order in which arcs now lead back is sorted anew; a move after
     which that is impossible is undone.
@@ -76,12 +76,12 @@ def _anneal(
     waiting = np.empty(k, np.int64)
     largest = (2 * HUGEST) ** (1.0 / power)
     fall = (cold / hot) ** (1.0 / max(steps, 1))
-    heat = hot
+    temperature = hot
     worst = int(np.argmax(load))
     for step in range(steps):
         at = step * DRAWS
-        heat *= fall
-        draw = noise[at]
+        temperature *= fall
+        draw = draws[at]
         if draw >= moves.worst:
             v = min(n - 1, int((draw - moves.worst) / (1.0 - moves.worst) * n))
         elif held[worst] > 0:
@@ -90,18 +90,18 @@ def _anneal(
             v = int(draw / moves.worst * n)
         source = device[v]
         first, last = instance.nets_at[v], instance.nets_at[v + 1]
-        draw = noise[at + 1]
+        draw = draws[at + 1]
         if draw < moves.near and first < last:
             e = instance.net[first + int(draw / moves.near * (last - first))]
             first, last = instance.pins_at[e], instance.pins_at[e + 1]
-            target = device[instance.pin[first + int(noise[at + 2] * (last - first))]]
+            target = device[instance.pin[first + int(draws[at + 2] * (last - first))]]
         else:
-            target = np.int64(noise[at + 2] * k)
+            target = np.int64(draws[at + 2] * k)
         if target == source:
             continue
         moved[0] = v
         count = 1
-        if noise[at + 3] < moves.groups:
+        if draws[at + 3] < moves.groups:
             i = 0
             while i < count <= LARGEST:
                 c = moved[i]
@@ -124,7 +124,7 @@ def _anneal(
             if count > LARGEST:
                 continue
         out = count
-        draw = noise[at + 4]
+        draw = draws[at + 4]
         if draw < moves.exchanges and held[target] > 0:
             moved[count] = members[target, int(draw / moves.exchanges * held[target])]
             count += 1
@@ -192,12 +192,12 @@ def _anneal(
                     exponent >>= 1
                 value = min(value, HUGEST)
                 if state.used[d] > instance.room[d]:
-                    value += CHARGE * (1.0 + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0))
+                    value += PENALTY * (1.0 + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0))
                 if state.clash[d] > 0:
-                    value += CHARGE * (1.0 + state.clash[d])
+                    value += PENALTY * (1.0 + state.clash[d])
                 fresh[i] = value
                 change += value - energy[d]
-            if change > 0.0 and (change > COLD * heat or noise[at + 5] >= np.exp(-change / heat)):
+            if change > 0.0 and (change > COLD * temperature or draws[at + 5] >= np.exp(-change / temperature)):
                 continue
             accepted = True
             for p in range(parts):

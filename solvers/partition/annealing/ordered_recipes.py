@@ -25,7 +25,7 @@ class Recipe(NamedTuple):
     """One annealing.
 
     Attributes:
-        hot, cold: first and last temperature, in units of the energy that a class alone has; it falls geometrically.
+        hot, cold: first and last temperature, in units of the energy of a supernode alone; it falls geometrically.
         power: of the loads in the energy.
         moves: what to try.
     """

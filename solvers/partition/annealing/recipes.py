@@ -48,14 +48,14 @@ class Recipe(NamedTuple):
     moves: Moves
 
 
-def recipe(chain: int, classes: int, random: Generator) -> Recipe:
+def recipe(chain: int, supernodes: int, random: Generator) -> Recipe:
     """Return what chain number *chain* of a round does.
 
     The first chains stay nearer to the best split than the last.
 
     Args:
         chain: from 0 to :data:`CHAINS` - 1.
-        classes: how many there are to place.
+        supernodes: how many there are to place.
         random: what draws.
     """
     near = chain < CHAINS // 2
@@ -69,7 +69,7 @@ def recipe(chain: int, classes: int, random: Generator) -> Recipe:
         hard=hard,
         moves=Moves(
             clusters=pick((0.4, 0.6), random),
-            grown=pick((10.0, 20.0, 40.0, max(10.0, classes / 12)), random),
+            grown=pick((10.0, 20.0, 40.0, max(10.0, supernodes / 12)), random),
             exchanges=pick((0.5, 0.7), random),
             fitting=0.5,
             chains=0.2,

@@ -11,14 +11,14 @@ from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
 
-__all__ = ["ANNEAL", "CHARGE", "DRAWS", "HUGEST", "Best", "Moves"]
+__all__ = ["ANNEAL", "DRAWS", "HUGEST", "PENALTY", "Best", "Moves"]
 
 MOVES_WORTH_COMPILING = 5e3
 LARGEST = 64
 """Classes in a cluster, at most."""
 DRAWS = 3_000
 """Numbers that one move may take, at most."""
-CHARGE = 2.0
+PENALTY = 2.0
 """Energy of a device over a limit, in units of that of a device with the largest load of the best plan."""
 HUGEST = 1e300
 """Loads whose power is more than this have the same energy: sums of a few stay within floating point."""
@@ -28,12 +28,12 @@ class Moves(NamedTuple):
     """Shares of kinds of moves, and their sizes.
 
     Attributes:
-        clusters: share of moves of several classes.
+        clusters: share of moves of several supernodes.
         grown: how many, more or less: exponentially distributed below it.
         exchanges: share of moves in which the target device gives something back.
         fitting: share of exchanges in which what is given back is chosen by its time.
         chains: share of exchanges in which what is given back goes to a third device.
-        near: share of moves to where a pin of a net of the class is.
+        near: share of moves to where a pin of a net of the supernode is.
     """
 
     clusters: float
@@ -57,9 +57,9 @@ class Best(NamedTuple):
 
 
 def _anneal(
-    noise: Floats,
+    draws: Floats,
     steps: int,
-    heat: float,
+    temperature: float,
     power: int,
     unit: float,
     moves: Moves,
@@ -69,11 +69,11 @@ def _anneal(
     mark: Ints,
     best: Best,
 ) -> int:
-    """Try up to *steps* moves while there is *noise* (uniform in [0, 1)) left; return how many were tried.
+    """Try up to *steps* moves while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 
-    The energy of a device is ``(load / unit) ** power``, and :data:`CHARGE` and more over a limit. A move takes some
-    classes from one device to another, and may take others from there back or on to a third. ``mark[c]`` is the number
-    of the last move that looked at class c, and ``mark[n]`` that of the last move.
+    The energy of a device is ``(load / unit) ** power``, and :data:`PENALTY` and more over a limit. A move takes some
+    supernodes from one device to another, and may take others from there back or on to a third. ``mark[c]`` is the
+    number of the last move that looked at supernode c, and ``mark[n]`` that of the last move.
     """
     n, k = instance.time.shape
     device, inside, load, held = state.device, state.inside, state.load, state.held
@@ -85,27 +85,27 @@ def _anneal(
     largest = (2 * HUGEST) ** (1.0 / power)
     at = 0
     step = 0
-    while step < steps and at + DRAWS <= len(noise):
+    while step < steps and at + DRAWS <= len(draws):
         step += 1
-        v = int(noise[at] * n)
+        v = int(draws[at] * n)
         source = device[v]
         target = source
-        if noise[at + 1] < moves.near and instance.nets_at[v + 1] > instance.nets_at[v]:
+        if draws[at + 1] < moves.near and instance.nets_at[v + 1] > instance.nets_at[v]:
             first, last = instance.nets_at[v], instance.nets_at[v + 1]
-            e = instance.net[first + int(noise[at + 2] * (last - first))]
+            e = instance.net[first + int(draws[at + 2] * (last - first))]
             first, last = instance.pins_at[e], instance.pins_at[e + 1]
-            target = device[instance.pin[first + int(noise[at + 3] * (last - first))]]
+            target = device[instance.pin[first + int(draws[at + 3] * (last - first))]]
         if target == source:
-            target = int(noise[at + 4] * k)
+            target = int(draws[at + 4] * k)
         size = 1
-        if noise[at + 5] < moves.clusters:
-            size = min(LARGEST, 1 + int(-np.log(1.0 - noise[at + 6]) * moves.grown * noise[at + 7]))
-        sides = 2 if noise[at + 8] < moves.exchanges and held[target] > 0 else 1
+        if draws[at + 5] < moves.clusters:
+            size = min(LARGEST, 1 + int(-np.log(1.0 - draws[at + 6]) * moves.grown * draws[at + 7]))
+        sides = 2 if draws[at + 8] < moves.exchanges and held[target] > 0 else 1
         third = source
-        if sides == 2 and noise[at + 9] < moves.chains:
-            third = int(noise[at + 10] * k)
-        fitting = noise[at + 11] < moves.fitting
-        size_back = 1 if noise[at + 12] < 0.6 else size
+        if sides == 2 and draws[at + 9] < moves.chains:
+            third = int(draws[at + 10] * k)
+        fitting = draws[at + 11] < moves.fitting
+        size_back = 1 if draws[at + 12] < 0.6 else size
         at += 13
         if target == source or third == target:
             continue
@@ -119,12 +119,12 @@ def _anneal(
             there = target if side == 0 else third
             seed = v
             if side == 1:
-                seed = state.members[home, int(noise[at] * held[home])]
+                seed = state.members[home, int(draws[at] * held[home])]
                 at += 1
                 if fitting and third == source:
                     closest = np.int64(-1)
                     for _ in range(6):
-                        c = state.members[home, int(noise[at] * held[home])]
+                        c = state.members[home, int(draws[at] * held[home])]
                         at += 1
                         miss = abs(surplus + instance.time[c, home] + instance.time[c, there])
                         if closest < 0 or miss < closest:
@@ -138,16 +138,16 @@ def _anneal(
             mark[seed] = stamp
             while m < most and tries > 0:
                 tries -= 1
-                c = moved[m - 1] if noise[at] < 0.4 else moved[begin + int(noise[at + 1] * (m - begin))]
+                c = moved[m - 1] if draws[at] < 0.4 else moved[begin + int(draws[at + 1] * (m - begin))]
                 first, last = instance.nets_at[c], instance.nets_at[c + 1]
                 if first == last:
                     break
-                e = instance.net[first + int(noise[at + 2] * (last - first))]
-                other = instance.net[first + int(noise[at + 3] * (last - first))]
+                e = instance.net[first + int(draws[at + 2] * (last - first))]
+                other = instance.net[first + int(draws[at + 3] * (last - first))]
                 if instance.cost[other] > instance.cost[e]:
                     e = other
                 first, last = instance.pins_at[e], instance.pins_at[e + 1]
-                c = instance.pin[first + int(noise[at + 4] * (last - first))]
+                c = instance.pin[first + int(draws[at + 4] * (last - first))]
                 at += 5
                 if device[c] == home and mark[c] != stamp:
                     mark[c] = stamp
@@ -220,12 +220,12 @@ def _anneal(
                     exponent >>= 1
                 value = min(value, HUGEST)
                 if state.used[d] > instance.room[d]:
-                    value += CHARGE * (1.0 + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0))
+                    value += PENALTY * (1.0 + (state.used[d] - instance.room[d]) / (instance.room[d] + 1.0))
                 if state.clash[d] > 0:
-                    value += CHARGE * (1.0 + state.clash[d])
+                    value += PENALTY * (1.0 + state.clash[d])
                 after[i] = value
                 change += value - energy[d]
-            accepted = change <= 0.0 or noise[at] < np.exp(-change / heat)
+            accepted = change <= 0.0 or draws[at] < np.exp(-change / temperature)
             at += 1
         if not accepted:
             continue

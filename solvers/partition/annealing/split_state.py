@@ -1,4 +1,4 @@
-"""Where the classes are, and all that follows from it, kept up to date move by move."""
+"""Where the supernodes are, and all that follows from it, kept up to date move by move."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class State(NamedTuple):
     """A split, valid or not, and its sums.
 
     Attributes:
-        device: [n] of every class.
+        device: [n] of every supernode.
         inside: [nets, k] pins of each net on each device.
         load: [k] time and cut nets, without overflow.
         streamed: [k] time to stream the parameters, if all were.
         used: [k] memory.
         crowd: [sets held apart, k] how many of each set are on each device.
         clash: [k] how many of these are too many.
-        members: [k, n] the classes on each device, in any order, in the first ``held`` columns.
+        members: [k, n] the supernodes on each device, in any order, in the first ``held`` columns.
         held: [k] how many.
-        place: [n] the column of each class.
+        place: [n] the column of each supernode.
     """
 
     device: Ints
@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 def state_of(instance: Instance, device: Ints) -> State:
-    """Return the state in which every class is on its *device*, [n], one that it may be on."""
+    """Return the state in which every supernode is on its *device*, [n], one that it may be on."""
     n, k = instance.time.shape
     inside = np.zeros((len(instance.cost), k), np.int64)
     pins = np.diff(instance.pins_at)

@@ -33,7 +33,7 @@ def improve(
     kinds: Ints,
     *,
     moves: int,
-    heat: float,
+    temperature: float,
     random: np.random.Generator,
     stopped: Callable[[], bool],
     say: Callable[[str], None],
@@ -46,7 +46,7 @@ def improve(
         blocks: [n] block of every node; edges must not go to earlier blocks, and the blocks must fit.
         kinds: [k] the device class of every block.
         moves: how many to try.
-        heat: the temperature at the start; 0.3 all but forgets *blocks*, 0.01 stays near.
+        temperature: the temperature at the start; 0.3 all but forgets *blocks*, 0.01 stays near.
         random: where the moves come from.
         stopped: looked at between chunks of moves.
         say: told when code has to be compiled.
@@ -60,7 +60,7 @@ def improve(
         if stopped():
             break
         steps = np.arange(done, min(done + CHUNK, moves))
-        run(random.random((len(steps), 4)), heat * COOLING ** (steps / moves), LARGEST_GROUP, best, *state)
+        run(random.random((len(steps), 4)), temperature * COOLING ** (steps / moves), LARGEST_GROUP, best, *state)
     return best
 
 
@@ -113,8 +113,8 @@ def _state(graph: Graph, devices: DeviceTypes, blocks: Ints, kinds: Ints) -> tup
 
 
 def _anneal(
-    noise: Floats,
-    heat: Floats,
+    draws: Floats,
+    temperature: Floats,
     largest_group: int,
     best: Ints,
     block: Ints,
@@ -141,7 +141,7 @@ def _anneal(
     overflow_limit: Floats,
     bandwidth: float,
 ) -> None:
-    """Try one move per row of *noise* (uniform in [0, 1)): from where, which node, where to, whether to take it.
+    """Try one move per row of *draws* (uniform in [0, 1)): from where, which node, where to, whether to take it.
 
     ``inside[u, b]`` counts the pins of tensor u in block b, ``base`` is load without overflow,
     ``members[b, :count[b]]`` are the nodes of block b and ``place`` their columns; ``least[0]`` is the
@@ -149,19 +149,19 @@ def _anneal(
     """
     n, k = time.shape
     group = np.empty(largest_group, np.int64)
-    for step in range(len(heat)):
+    for step in range(len(temperature)):
         if least[0] <= 0.0:
             return
         source = 0
-        if noise[step, 0] < 0.5:  # half of the moves leave the block of the largest load
+        if draws[step, 0] < 0.5:  # half of the moves leave the block of the largest load
             for b in range(1, k):
                 if load[b] > load[source]:
                     source = b
-            group[0] = members[source, int(noise[step, 1] * count[source])]
+            group[0] = members[source, int(draws[step, 1] * count[source])]
         else:
-            group[0] = int(noise[step, 1] * n)
+            group[0] = int(draws[step, 1] * n)
             source = block[group[0]]
-        later = noise[step, 2] < 0.5
+        later = draws[step, 2] < 0.5
         limit = k - 1 if later else 0
         size = 1
         i = 0
@@ -185,9 +185,9 @@ def _anneal(
         if size > largest_group or limit == source:
             continue
         if later:
-            target = source + 1 + int(2 * noise[step, 2] * (limit - source))
+            target = source + 1 + int(2 * draws[step, 2] * (limit - source))
         else:
-            target = source - 1 - int((2 * noise[step, 2] - 1) * (source - limit))
+            target = source - 1 - int((2 * draws[step, 2] - 1) * (source - limit))
         size_params = 0.0
         size_memory = 0.0
         from_base = base[source]
@@ -222,7 +222,7 @@ def _anneal(
         to_load = to_base + max(params[target] + size_params - overflow_limit[target], 0.0) / bandwidth
         change = (from_load / least[0]) ** 4 + (to_load / least[0]) ** 4
         change -= (load[source] / least[0]) ** 4 + (load[target] / least[0]) ** 4
-        if change > 0.0 and noise[step, 3] >= np.exp(-change / heat[step]):
+        if change > 0.0 and draws[step, 3] >= np.exp(-change / temperature[step]):
             for i in range(size):
                 u = group[i]
                 for e in range(offsets_in[u] - 1, offsets_in[u + 1]):

@@ -27,7 +27,7 @@ from mtpp_dsl.views.device_types import device_types, fits
 __all__ = ["slicegraph"]
 
 NAME = "slicegraph"
-HEATS = (0.3, 0.1, 0.03, 0.01)
+TEMPERATURES = (0.3, 0.1, 0.03, 0.01)
 SMALL = 40
 MOST_MOVES = 4_000_000
 WORTHWHILE = 1e-6
@@ -118,7 +118,7 @@ class _Search:
         """Anneal from the best plans so far, ever cooler, and slice the orders that come out."""
         graph = self._problem.graph
         random = np.random.default_rng(self._limits.seed)
-        for heat, place in product(HEATS, range(starts)):
+        for temperature, place in product(TEMPERATURES, range(starts)):
             if self._stopped() or place >= len(self._found):
                 continue
             start = self._found[place]
@@ -128,7 +128,7 @@ class _Search:
                 _ranks(start.sequence)[start.plan.assignment],
                 self._devices.of[list(start.sequence)],
                 moves=min(moves * graph.n * min(graph.n, SMALL) // SMALL, MOST_MOVES),
-                heat=heat,
+                temperature=temperature,
                 random=random,
                 stopped=self._stopped,
                 say=self._progress.say,

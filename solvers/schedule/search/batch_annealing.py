@@ -34,8 +34,7 @@ MOVES = Moves(
 MIN_MOVES, MAX_FIRST_MOVES = 500, 200_000
 """Moves that an annealing tries: at least, and at most in the first round."""
 FEW_MOVES = 100
-"""With fewer moves per class, the first temperature is lower in proportion: a hot start would end worse than it began.
-"""
+"""With fewer moves per supernode, the first temperature is lower in proportion: a hot start would end worse."""
 TIMED_MOVES = 100
 """Moves that show how many there are in a second, where there is a limit of time."""
 DRAWS = 24

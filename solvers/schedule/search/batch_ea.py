@@ -14,7 +14,7 @@ from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.batch_run import BatchLister, mean_carry, mean_time
 from mtpp_dsl.solvers.schedule.list.ranks import in_order, upward
-from mtpp_dsl.solvers.schedule.search.batch_mutation import EVOLVE, noise_of
+from mtpp_dsl.solvers.schedule.search.batch_mutation import EVOLVE, draws_of
 from mtpp_dsl.solvers.schedule.search.batch_starts import incumbent_of, result_of, somewhere
 from mtpp_dsl.solvers.schedule.search.evolution import MIN_PATIENCE, evolve
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, field_of, is_plan, order_of, recount, state_of
@@ -36,7 +36,7 @@ def evolve_batches(problem: Problem, limits: Limits, progress: Progress, patienc
         problem: a batched throughput.
         limits: when to stop, and where to start.
         progress: told of plans.
-        patience: children in a row, per class and device, without a shorter schedule, after which it ends.
+        patience: children in a row, per supernode and device, without a shorter schedule, after which it ends.
     """
     instance = BatchInstance.of(problem)
     incumbent = incumbent_of("ea", instance, limits, progress)
@@ -47,7 +47,7 @@ def evolve_batches(problem: Problem, limits: Limits, progress: Progress, patienc
     order = in_order(instance.graph, upward(instance.graph, mean_time(instance), mean_carry(instance)))
     state = state_of(field, _first(incumbent, instance, field, progress.say), np.zeros((instance.n, instance.k)))
     trial = trial_of(field, state)
-    draws = np.empty(max(1 << 16, 4 * noise_of(instance.k, instance.chunks)))
+    draws = np.empty(max(1 << 16, 4 * draws_of(instance.k, instance.chunks)))
     patience = max(MIN_PATIENCE, patience * len(field.may) * problem.k)
     run = EVOLVE.pick(patience * (instance.n + instance.m), progress.say)
     run(draws, 1, 1.0, field, state, trial, order)

@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.schedule.state.chunk_moves import (
     ALIKE,
     ROWS,
     SWAPPED,
-    Noise,
+    Draws,
     Shares,
     below,
     draw,
@@ -39,9 +39,9 @@ class Moves(NamedTuple):
         orders: share of moves of one batch to another place in the order of its device.
         near: share of these that pass few others.
         critical: share of moves that begin at a batch of the critical path.
-        blocks: share of new rows that several classes get.
+        blocks: share of new rows that several supernodes get.
         grown: how many, more or less: exponentially distributed below it.
-        swaps: share of moves in which two classes exchange their rows.
+        swaps: share of moves in which two supernodes exchange their rows.
         rows: how new rows are drawn.
     """
 
@@ -55,7 +55,7 @@ class Moves(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best state met: [classes, chunks] devices, [n k] places of batches in their order, [1] makespan."""
+    """The best state met: [supernodes, chunks] devices, [n k] places of batches in their order, [1] makespan."""
 
     home: Ints
     place: Ints
@@ -117,7 +117,7 @@ def shift(field: Field, state: State, trial: Trial, x: int, span: int, forth: bo
 
 
 def listed(field: Field, state: State, trial: Trial, moved: Ints, m: int, head: Ints, link: Ints) -> tuple[int, int]:
-    """Write the order after classes have got new rows; return its first change, and how many batches there are now.
+    """Write the order after supernodes have got new rows; return its first change, and how many batches there are now.
 
     A new batch stands where the first one of its node stood, but behind what it needs, and before what needs it.
     """
@@ -210,11 +210,11 @@ def grow(
     moved: Ints,
     saved: Ints,
     mark: Ints,
-    noise: Noise,
+    draws: Draws,
     row: Ints,
     sizes: Ints,
 ) -> int:
-    """Give classes around the first of *moved* what it got; return how many have a new row now.
+    """Give supernodes around the first of *moved* what it got; return how many have a new row now.
 
     Those with the same row as it had get the same one; with a batch moved or two devices exchanged, any others too.
     """
@@ -223,9 +223,9 @@ def grow(
     fresh = state.home[first].copy()
     while m < size and tries > 0:
         tries -= 1
-        from_last = uniform(noise) < 0.4
-        which = below(noise, m)
-        x = neighbour(field, moved[m - 1] if from_last else moved[which], noise)
+        from_last = uniform(draws) < 0.4
+        which = below(draws, m)
+        x = neighbour(field, moved[m - 1] if from_last else moved[which], draws)
         if x < 0 or mark[x] == mark[first] or field.pinned[x]:
             continue
         same = True
@@ -260,8 +260,8 @@ def grow(
 def _search(
     values: Floats,
     steps: int,
-    heat: float,
-    charge: float,
+    temperature: float,
+    penalty: float,
     moves: Moves,
     field: Field,
     state: State,
@@ -270,44 +270,44 @@ def _search(
 ) -> int:
     """Try up to *steps* moves while there are *values* (uniform in [0, 1)) left; return how many were tried.
 
-    A move takes a batch to another place of the order, or chunks of classes of nodes to other devices. One that makes
-    the schedule longer by x is kept with probability ``exp(-x / heat)``, where a device over its limit counts as a
-    time: *charge* times the excess, as a share of the limit, and a tenth; so does, with that tenth, a batch that gets
-    inputs without a link, and a chunk of two classes that are held apart on one device.
+    A move takes a batch to another place of the order, or chunks of supernodes to other devices. One that makes
+    the schedule longer by x is kept with probability ``exp(-x / temperature)``. A device over its limit counts as a
+    time: *penalty* times the excess, as a share of the limit, and a tenth; a batch that gets inputs without a link, and
+    a chunk of two supernodes in conflict on one device, count as a tenth of *penalty*.
 
     A state whose cost is ``inf`` is timed first, as it is.
     """
-    classes, chunks = state.home.shape
+    supernodes, chunks = state.home.shape
     k = field.time.shape[1]
-    noise = Noise(values, np.zeros(1, np.int64))
-    draws = 32 + k + 16 * LARGEST
+    draws = Draws(values, np.zeros(1, np.int64))
+    most = 32 + k + 16 * LARGEST
     moved = np.empty(LARGEST, np.int64)
     saved = np.empty((LARGEST, chunks), np.int64)
-    mark = np.zeros(classes, np.int64)
+    mark = np.zeros(supernodes, np.int64)
     row, sizes, pair = np.empty(chunks, np.int64), np.empty(k, np.int64), np.empty(2, np.int64)
     head, link = np.full(len(state.order) + 1, -1), np.full(len(state.place), -1)
     path, behind = np.empty(len(state.order), np.int64), np.empty(len(state.place), np.int64)
     count, age, step = 0, PATIENCE, 0
-    while step < steps and noise.at[0] + draws <= len(values):
+    while step < steps and draws.at[0] + most <= len(values):
         step += 1
         m, begin, length = 0, 0, state.length[0]
         fresh = state.cost[0] == np.inf
         if fresh:
             trial.source[:length] = state.order[:length]
         else:
-            if age >= PATIENCE and uniform(noise) < moves.critical:
+            if age >= PATIENCE and uniform(draws) < moves.critical:
                 age = 0
                 count = critical(field, state, path, behind)
-            x = state.order[below(noise, length)]
-            if count > 0 and uniform(noise) < moves.critical:
-                x = path[below(noise, count)]
+            x = state.order[below(draws, length)]
+            if count > 0 and uniform(draws) < moves.critical:
+                x = path[below(draws, count)]
                 if state.place[x] < 0:
                     continue
             c = field.group[x // k]
-            if uniform(noise) < moves.orders:
-                mean = 2.0 if uniform(noise) < moves.near else 16.0
-                span = 1 + int(-np.log(1.0 - uniform(noise)) * mean)
-                begin = shift(field, state, trial, x, span, uniform(noise) < 0.5)
+            if uniform(draws) < moves.orders:
+                mean = 2.0 if uniform(draws) < moves.near else 16.0
+                span = 1 + int(-np.log(1.0 - uniform(draws)) * mean)
+                begin = shift(field, state, trial, x, span, uniform(draws) < 0.5)
                 if begin < 0:
                     continue
             else:
@@ -316,8 +316,8 @@ def _search(
                 mark[c] = step
                 moved[0] = c
                 saved[0] = state.home[c]
-                if uniform(noise) < moves.swaps:
-                    other = below(noise, classes)
+                if uniform(draws) < moves.swaps:
+                    other = below(draws, supernodes)
                     if field.pinned[other] or other == c:
                         continue
                     row[:] = state.home[other]
@@ -329,15 +329,15 @@ def _search(
                     move_row(field, state, c, row)
                     m = 2
                 else:
-                    how = draw(field, state, c, noise, moves.rows, row, sizes, pair)
+                    how = draw(field, state, c, draws, moves.rows, row, sizes, pair)
                     if how < 0:
                         continue
                     move_row(field, state, c, row)
                     m = 1
-                    if uniform(noise) < moves.blocks:
-                        size = int(-np.log(1.0 - uniform(noise)) * moves.grown * uniform(noise))
+                    if uniform(draws) < moves.blocks:
+                        size = int(-np.log(1.0 - uniform(draws)) * moves.grown * uniform(draws))
                         size = min(LARGEST, 1 + size)
-                        m = grow(field, state, how, size, pair, moved, saved, mark, noise, row, sizes)
+                        m = grow(field, state, how, size, pair, moved, saved, mark, draws, row, sizes)
                 changed = False
                 for i in range(m):
                     for j in range(chunks):
@@ -350,9 +350,9 @@ def _search(
             if state.used[d] > field.limit[d]:
                 over += 0.1 + (state.used[d] - field.limit[d]) / max(field.limit[d], 1e-300)
                 broken = True
-        excess = charge * over if broken else 0.0
-        allowed = np.inf if fresh else state.cost[0] - heat * np.log(1.0 - uniform(noise)) - excess
-        if allowed >= 0 and timing(field, state, trial, begin, length, allowed, 0.1 * charge):
+        excess = penalty * over if broken else 0.0
+        allowed = np.inf if fresh else state.cost[0] - temperature * np.log(1.0 - uniform(draws)) - excess
+        if allowed >= 0 and timing(field, state, trial, begin, length, allowed, 0.1 * penalty):
             for i in range(m):
                 c = moved[i]
                 for j in range(field.members_at[c], field.members_at[c + 1]):
@@ -360,7 +360,7 @@ def _search(
                         if state.size[c, d] == 0:
                             state.place[field.members[j] * k + d] = -1
             keep(state, trial, begin, length)
-            state.cost[0] = trial.cost[0] + 0.1 * charge * trial.wanting[0] + excess
+            state.cost[0] = trial.cost[0] + 0.1 * penalty * trial.wanting[0] + excess
             age += 1
             if not broken and trial.wanting[0] == 0 and trial.cost[0] < best.cost[0]:
                 best.cost[0] = trial.cost[0]

@@ -69,7 +69,7 @@ def starts(instance: BatchInstance, limits: Limits, progress: Progress) -> list[
 
 
 def somewhere(field: Field, instance: BatchInstance) -> Ints:
-    """Return [classes, chunks] devices that sizes and pins allow, batches as large as can be on the first devices."""
+    """Return [supernodes, chunks] devices that sizes and pins allow, the largest batches on the first devices."""
     home = np.zeros((len(field.may), instance.chunks), np.int64)
     for c in range(len(home)):
         left = instance.chunks

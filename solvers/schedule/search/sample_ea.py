@@ -29,7 +29,7 @@ def evolve_sample(problem: Problem, limits: Limits, progress: Progress, patience
         problem: a makespan on links.
         limits: when to stop, and where to start.
         progress: told of plans.
-        patience: children in a row, per class and device, without a shorter schedule, after which it ends.
+        patience: children in a row, per supernode and device, without a shorter schedule, after which it ends.
     """
     instance = Instance.of(problem)
     incumbent = incumbent_of("ea", instance, limits, progress)

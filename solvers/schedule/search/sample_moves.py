@@ -28,9 +28,9 @@ class Moves(NamedTuple):
         orders: share of moves of one node to another place in the order.
         near: share of these that go to a place near by.
         critical: share of moves that begin at a node of the critical path.
-        blocks: share of moves of several classes to another device.
+        blocks: share of moves of several supernodes to another device.
         grown: how many, more or less: exponentially distributed below it.
-        swaps: share of moves to another device in which a class comes back from there.
+        swaps: share of moves to another device in which a supernode comes back from there.
         along: share of moves to the device of a neighbour.
     """
 
@@ -52,16 +52,16 @@ class Best(NamedTuple):
 
 
 def _search(
-    noise: Floats, steps: int, heat: float, charge: float, moves: Moves, field: Field, state: State, best: Best
+    draws: Floats, steps: int, temperature: float, penalty: float, moves: Moves, field: Field, state: State, best: Best
 ) -> int:
-    """Try up to *steps* moves while there is *noise* (uniform in [0, 1)) left; return how many were tried.
+    """Try up to *steps* moves while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 
-    A move takes a node to another place of the order, or classes to another device; nodes then start, in the order, as
-    soon as what they read has arrived and their device is free (the rule of
+    A move takes a node to another place of the order, or supernodes to another device; nodes then start, in the order,
+    as soon as what they read has arrived and their device is free (the rule of
     :func:`mtpp_dsl.solvers.algorithms.timing_kernel.sweep`). One that makes the schedule longer by x is kept with
-    probability
-    ``exp(-x / heat)``, where a device over its limit counts as a time: *charge* times the excess, as a share of the
-    limit, and a tenth; timing ends as soon as the least time from a node to the end says that it will not be.
+    probability ``exp(-x / temperature)``. A device over its limit counts as a time: *penalty* times the excess, as a
+    share of the limit, and a tenth. Timing ends as soon as the least time from a node to the end says that the move
+    will not be kept.
 
     A state whose cost is ``inf`` is timed first, as it is.
     """
@@ -82,14 +82,14 @@ def _search(
     length, age = 0, PATIENCE
     at = 0
     step = 0
-    while step < steps and at + DRAWS <= len(noise):
+    while step < steps and at + DRAWS <= len(draws):
         step += 1
         shifted, target_place, m = -1, 0, 0
         source, target = 0, 0
         first = 0
         fresh = state.cost[0] == np.inf
         if not fresh:
-            if age >= PATIENCE and noise[at] < moves.critical:
+            if age >= PATIENCE and draws[at] < moves.critical:
                 age = 0
                 for d in range(k):
                     on[d] = -1
@@ -124,19 +124,19 @@ def _search(
                     if behind[v] >= 0 and end[behind[v]] > latest:
                         cause = behind[v]
                     v = cause
-            v = int(noise[at + 1] * n)
-            if length > 0 and noise[at + 2] < moves.critical:
-                v = path[int(noise[at + 1] * length)]
-            if noise[at + 3] < moves.orders:
+            v = int(draws[at + 1] * n)
+            if length > 0 and draws[at + 2] < moves.critical:
+                v = path[int(draws[at + 1] * length)]
+            if draws[at + 3] < moves.orders:
                 low, high = 0, n - 1
                 for i in range(arrays.offsets_in[v], arrays.offsets_in[v + 1]):
                     low = max(low, place[arrays.tails[arrays.entering[i]]] + 1)
                 for e in range(arrays.offsets[v], arrays.offsets[v + 1]):
                     high = min(high, place[arrays.heads[e]] - 1)
-                if noise[at + 4] < moves.near:
-                    span = 1 + int(-np.log(1.0 - noise[at + 5]) * 8.0)
+                if draws[at + 4] < moves.near:
+                    span = 1 + int(-np.log(1.0 - draws[at + 5]) * 8.0)
                     low, high = max(low, place[v] - span), min(high, place[v] + span)
-                target_place = low + int(noise[at + 6] * (high - low + 1))
+                target_place = low + int(draws[at + 6] * (high - low + 1))
                 at += 7
                 if target_place == place[v]:
                     continue
@@ -146,19 +146,19 @@ def _search(
             else:
                 c = field.group[v]
                 source = home[c]
-                target = int(noise[at + 4] * k)
+                target = int(draws[at + 4] * k)
                 degree = arrays.offsets_in[v + 1] - arrays.offsets_in[v] + arrays.offsets[v + 1] - arrays.offsets[v]
-                if degree > 0 and noise[at + 5] < moves.along:
-                    i = int(noise[at + 6] * degree)
+                if degree > 0 and draws[at + 5] < moves.along:
+                    i = int(draws[at + 6] * degree)
                     if i < arrays.offsets_in[v + 1] - arrays.offsets_in[v]:
                         target = device[arrays.tails[arrays.entering[arrays.offsets_in[v] + i]]]
                     else:
                         i -= arrays.offsets_in[v + 1] - arrays.offsets_in[v]
                         target = device[arrays.heads[arrays.offsets[v] + i]]
                 size = 1
-                if noise[at + 7] < moves.blocks:
-                    size = min(LARGEST, 1 + int(-np.log(1.0 - noise[at + 8]) * moves.grown * noise[at + 9]))
-                swaps = noise[at + 10] < moves.swaps
+                if draws[at + 7] < moves.blocks:
+                    size = min(LARGEST, 1 + int(-np.log(1.0 - draws[at + 8]) * moves.grown * draws[at + 9]))
+                swaps = draws[at + 10] < moves.swaps
                 at += 11
                 if target == source:
                     continue
@@ -169,18 +169,18 @@ def _search(
                 tries = 4 * (size - 1)
                 while m < size and tries > 0:
                     tries -= 1
-                    c = moved[m - 1] if noise[at] < 0.4 else moved[int(noise[at + 1] * m)]
+                    c = moved[m - 1] if draws[at] < 0.4 else moved[int(draws[at + 1] * m)]
                     v = field.members[
-                        field.members_at[c] + int(noise[at + 2] * (field.members_at[c + 1] - field.members_at[c]))
+                        field.members_at[c] + int(draws[at + 2] * (field.members_at[c + 1] - field.members_at[c]))
                     ]
                     at += 3
                     into = arrays.offsets_in[v + 1] - arrays.offsets_in[v]
                     degree = into + arrays.offsets[v + 1] - arrays.offsets[v]
                     if degree == 0:
                         break
-                    chosen, dearest = -1, -1.0
+                    chosen, costliest = -1, -1.0
                     for pick in range(2):
-                        i = int(noise[at + pick] * degree)
+                        i = int(draws[at + pick] * degree)
                         e = arrays.entering[arrays.offsets_in[v] + i] if i < into else arrays.offsets[v] + i - into
                         w = arrays.tails[e] if i < into else arrays.heads[e]
                         carry = (
@@ -188,8 +188,8 @@ def _search(
                             + arrays.size[e] * arrays.inverse[source, target]
                             + arrays.table[arrays.row[e], source, target]
                         )
-                        if carry > dearest:
-                            chosen, dearest = w, carry
+                        if carry > costliest:
+                            chosen, costliest = w, carry
                     at += 2
                     c = field.group[chosen]
                     if home[c] == source and mark[c] != stamp:
@@ -197,7 +197,7 @@ def _search(
                         moved[m] = c
                         m += 1
                 if swaps:
-                    w = int(noise[at] * n)
+                    w = int(draws[at] * n)
                     at += 1
                     c = field.group[w]
                     if home[c] == target and mark[c] != stamp:
@@ -242,8 +242,8 @@ def _search(
         excess = 0.0
         for d in range(k):
             if state.used[d] > field.limit[d]:
-                excess += charge * (0.1 + (state.used[d] - field.limit[d]) / max(field.limit[d], 1e-300))
-        allowed = np.inf if fresh else state.cost[0] - heat * np.log(1.0 - noise[at]) - excess
+                excess += penalty * (0.1 + (state.used[d] - field.limit[d]) / max(field.limit[d], 1e-300))
+        allowed = np.inf if fresh else state.cost[0] - temperature * np.log(1.0 - draws[at]) - excess
         at += 1
         begin = first // STRIDE
         free[:] = state.free[begin]

@@ -13,40 +13,40 @@ __all__ = ["EVOLVE"]
 STEPS_WORTH_COMPILING = 2e4
 
 
-def _evolve(noise: Floats, steps: int, field: Field, order: Ints, home: Ints, cost: Floats) -> int:
-    """Try up to *steps* children while there is *noise* (uniform in [0, 1)) left; return how many were tried.
+def _evolve(draws: Floats, steps: int, field: Field, order: Ints, home: Ints, cost: Floats) -> int:
+    """Try up to *steps* children while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 
-    In a child every class goes with probability 1 / classes to another of the k devices, each as likely. It takes the
-    place of its parent if it breaks no rule and its schedule, along a fixed *order*, is no longer. ``cost[0]`` is that
-    of the parent, ``inf`` if it has not been timed; then the first step times it.
+    In a child every supernode goes to another of the k devices, each as likely, with probability 1 / supernodes. It
+    takes the place of its parent if it breaks no rule and its schedule, in a fixed *order*, is no longer. The cost of
+    the parent is ``cost[0]``, ``inf`` if it has not been timed; then the first step times it.
     """
     arrays = field.arrays
     n, k = arrays.time.shape
-    classes = len(home)
-    child = np.empty(classes, np.int64)
+    supernodes = len(home)
+    child = np.empty(supernodes, np.int64)
     used = np.empty(k)
     end = np.empty(n)
     free = np.empty(3 * k)
-    rare = np.log(1.0 - 1.0 / classes) if classes > 1 else -1e300
+    rare = np.log(1.0 - 1.0 / supernodes) if supernodes > 1 else -1e300
     at = 0
     step = 0
-    while step < steps and at + 3 + 2 * classes <= len(noise):
+    while step < steps and at + 3 + 2 * supernodes <= len(draws):
         step += 1
         child[:] = home
         changed = cost[0] == np.inf
-        c = classes if changed or k == 1 else int(np.log(1.0 - noise[at]) / rare)
-        while c < classes:
-            d = int(noise[at + 1] * (k - 1))
+        c = supernodes if changed or k == 1 else int(np.log(1.0 - draws[at]) / rare)
+        while c < supernodes:
+            d = int(draws[at + 1] * (k - 1))
             child[c] = d if d < home[c] else d + 1
             changed = True
             at += 2
-            c += 1 + int(np.log(1.0 - noise[at]) / rare)
+            c += 1 + int(np.log(1.0 - draws[at]) / rare)
         at += 1
         if not changed:
             continue
         possible = True
         used[:] = 0.0
-        for c in range(classes):
+        for c in range(supernodes):
             used[child[c]] += field.need[c]
             possible = possible and field.may[c, child[c]]
             for j in range(field.apart_at[c], field.apart_at[c + 1]):

@@ -1,4 +1,4 @@
-"""What searches over assignments and orders share: the classes that move, and the state of a schedule."""
+"""What searches over assignments and orders share: the supernodes that move, and the state of a schedule."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Field(NamedTuple):
 
     Attributes:
         arrays: times, edges and transfers.
-        group: [n] class of every node: those of one share a device.
-        members_at, members: the nodes of class c are ``members[members_at[c]:members_at[c + 1]]``.
-        may: [classes, k] where every class may go. need: [classes] what it takes. limit: [k].
-        apart_at, apart: the classes that may not share a device with c.
+        group: [n] supernode of every node: those of one share a device.
+        members_at, members: the nodes of supernode c are ``members[members_at[c]:members_at[c + 1]]``.
+        may: [supernodes, k] where every supernode may go. need: [supernodes] what it takes. limit: [k].
+        apart_at, apart: the supernodes that may not share a device with c.
         tail: [n, k] how long before the end every node ends at least.
     """
 
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
     Attributes:
         order, place: [n] the nodes in a topological order, and the place of each.
-        device: [n] of every node. home: [classes].
+        device: [n] of every node. home: [supernodes].
         used: [k] memory taken.
         end: [n] of every node.
         free: [places / STRIDE + 1, 3 k] when devices, sending ends and receiving ends are free, before that place.
@@ -95,8 +95,8 @@ def field_of(instance: Instance) -> Field:
 def state_of(field: Field, order: Ints, device: Ints) -> State:
     """Return the state of an order and devices; times are zero until it is timed."""
     n, k = field.arrays.time.shape
-    classes = len(field.need)
-    home = np.zeros(classes, np.int64)
+    supernodes = len(field.need)
+    home = np.zeros(supernodes, np.int64)
     home[field.group] = device
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)

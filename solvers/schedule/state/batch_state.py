@@ -1,4 +1,4 @@
-"""What searches over batches share: the classes that move, and the state of a schedule of batches."""
+"""What searches over batches share: the supernodes that move, and the state of a schedule of batches."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Field(NamedTuple):
         time: [n, k, chunks + 1]; ``inf`` where a batch may not be.
         fixed, growing, row: see :class:`BatchInstance`. per_input: whether ``growing`` counts.
         tail: [n, k] how long before the end a batch of a node on a device ends at least.
-        group: [n] class of every node: those of one run every chunk on the same device.
-        members_at, members: the nodes of class c are ``members[members_at[c]:members_at[c + 1]]``.
-        may: [classes, k, chunks + 1] which batches a class may have. pinned: [classes] whether its row is given.
-        kind, reach: [classes], [kinds, k + 1, chunks + 1] whether devices d to k - 1 can run so many chunks.
-        weights, share: [classes] memory on every device with a batch, and of every chunk. limit: [k].
-        apart_at, apart: the classes that may not run a chunk where c runs it.
+        group: [n] supernode of every node: those of one run every chunk on the same device.
+        members_at, members: the nodes of supernode c are ``members[members_at[c]:members_at[c + 1]]``.
+        may: [supernodes, k, chunks + 1] which batches it may have. pinned: [supernodes] whether its row is given.
+        kind, reach: [supernodes], [kinds, k + 1, chunks + 1] whether devices d to k - 1 can run so many chunks.
+        weights, share: [supernodes] memory on every device with a batch, and of every chunk. limit: [k].
+        apart_at, apart: the supernodes that may not run a chunk where c runs it.
     """
 
     offsets: Ints
@@ -81,9 +81,9 @@ class State(NamedTuple):
     """Chunks on devices, an order of all batches, and the times that follow. Batch v * k + d is that of v on d.
 
     Attributes:
-        home: [classes, chunks] device. size: [classes, k] chunks there. mask: [classes, k, words] which.
-        active, actives: [classes, k] devices with a batch, ascending, and [classes] how many.
-        used: [k] memory taken. clash: [1] chunks that classes held apart run on one device.
+        home: [supernodes, chunks] device. size: [supernodes, k] chunks there. mask: [supernodes, k, words] which.
+        active, actives: [supernodes, k] devices with a batch, ascending, and [supernodes] how many.
+        used: [k] memory taken. clash: [1] chunks that supernodes held apart run on one device.
         order, length, place: batches in an order that precedence allows, [1] how many, [n k] where (-1: no batch).
         end: [n k] of every batch.
         free, peak, lacking: [places / STRIDE + 1, k] when devices are free, the last end, and how many batches have got
@@ -109,25 +109,25 @@ class State(NamedTuple):
 
 
 def field_of(instance: BatchInstance) -> Field | None:
-    """Return the field of an instance; None if a class of nodes has no spread of its chunks that all its nodes can run.
+    """Return the field of an instance; None if a supernode has no spread of its chunks that all its nodes can run.
 
     Spreads are then given by sizes and pins alone; what memory, links and ``separate`` leave is not looked at.
     """
     graph, group, supernodes = instance.graph, instance.together, instance.supernodes
-    classes, k, chunks = supernodes.n, instance.k, instance.chunks
+    count, k, chunks = supernodes.n, instance.k, instance.chunks
     may = supernodes.every(np.isfinite(instance.time))
-    given = np.full((classes, chunks), -1)
+    given = np.full((count, chunks), -1)
     for v in np.flatnonzero((instance.pins >= 0).any(axis=1)).tolist():
         row = given[group[v]]
         if ((row >= 0) & (instance.pins[v] >= 0) & (row != instance.pins[v])).any():
             return None
         given[group[v]] = np.where(instance.pins[v] >= 0, instance.pins[v], row)
     pinned: Bools = np.asarray((given >= 0).any(axis=1))
-    sizes = np.zeros((classes, k), np.int64)
-    np.add.at(sizes, (np.repeat(np.arange(classes), chunks), np.maximum(given, 0).ravel()), (given >= 0).ravel())
+    sizes = np.zeros((count, k), np.int64)
+    np.add.at(sizes, (np.repeat(np.arange(count), chunks), np.maximum(given, 0).ravel()), (given >= 0).ravel())
     if not np.take_along_axis(may, sizes[:, :, None], axis=2)[pinned].all():
         return None
-    kinds, kind = np.unique(may.reshape(classes, -1), axis=0, return_inverse=True)
+    kinds, kind = np.unique(may.reshape(count, -1), axis=0, return_inverse=True)
     reach = _reach(kinds.reshape(-1, k, chunks + 1))
     if any(len(set(members)) < len(members) for members in supernodes.conflict_sets):
         return None
@@ -198,19 +198,19 @@ def state_of(field: Field, home: Ints, priority: Floats) -> State:
 
     Args:
         field: the problem.
-        home: [classes, chunks] devices.
+        home: [supernodes, chunks] devices.
         priority: [n, k] of batches, least first; ties by topological order.
     """
     n, k, _ = field.time.shape
-    classes, chunks = home.shape
-    size = np.zeros((classes, k), np.int64)
-    np.add.at(size, (np.repeat(np.arange(classes), chunks), home.ravel()), 1)
-    mask = np.zeros((classes, k, -(-chunks // BITS)), np.int64)
+    supernodes, chunks = home.shape
+    size = np.zeros((supernodes, k), np.int64)
+    np.add.at(size, (np.repeat(np.arange(supernodes), chunks), home.ravel()), 1)
+    mask = np.zeros((supernodes, k, -(-chunks // BITS)), np.int64)
     for i in range(chunks):
-        mask[np.arange(classes), home[:, i], i // BITS] |= 1 << (i % BITS)
-    active = np.zeros((classes, k), np.int64)
+        mask[np.arange(supernodes), home[:, i], i // BITS] |= 1 << (i % BITS)
+    active = np.zeros((supernodes, k), np.int64)
     actives = (size > 0).sum(axis=1)
-    for c in range(classes):
+    for c in range(supernodes):
         active[c, : actives[c]] = np.flatnonzero(size[c])
     node, device = np.nonzero(size[field.group])
     listed = np.lexsort((device, field.rank[node], priority[node, device]))
@@ -220,7 +220,7 @@ def state_of(field: Field, home: Ints, priority: Floats) -> State:
     order[: len(items)] = items
     place = np.full(n * k, -1)
     place[items] = np.arange(len(items))
-    apart = [(c, x) for c in range(classes) for x in field.apart[field.apart_at[c] : field.apart_at[c + 1]] if x < c]
+    apart = [(c, x) for c in range(supernodes) for x in field.apart[field.apart_at[c] : field.apart_at[c + 1]] if x < c]
     state = State(
         home=home.astype(np.int64),
         size=size,
@@ -248,7 +248,7 @@ def recount(field: Field, state: State) -> None:
 
 
 def is_plan(field: Field, state: State) -> bool:
-    """Return whether chunks are where memory, links and classes held apart let them be."""
+    """Return whether chunks are where memory, links and supernodes held apart let them be."""
     where = state.home[field.group]
     joined = np.isfinite(field.fixed[field.row[:, None], where[field.tails], where[field.heads]]).all()
     return bool(joined and state.clash[0] == 0 and (state.used <= field.limit).all())
@@ -261,5 +261,5 @@ def order_of(instance: BatchInstance, plan: Plan) -> tuple[Ints, Floats]:
 
 
 def plan_of(instance: BatchInstance, home: Ints, place: Ints) -> Plan:
-    """Return the plan of classes' chunks on devices and places of batches in an order that precedence allows."""
+    """Return the plan of supernodes' chunks on devices and places of batches in an order that precedence allows."""
     return instance.plan(home[instance.together], place.reshape(instance.n, instance.k).astype(np.float64))

@@ -1,4 +1,4 @@
-"""Batches of chunks in an order, timed, and chunks of a class of nodes moved: compiled parts of the searches."""
+"""Batches of chunks in an order, timed, and chunks of a supernode moved: compiled parts of the searches."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def trial_of(field: Field, state: State) -> Trial:
 
 
 def shared(state: State, a: int, d: int, c: int, f: int) -> int:
-    """Return how many chunks the batches of class *a* on *d* and of class *c* on *f* share."""
+    """Return how many chunks the batches of supernode *a* on *d* and of supernode *c* on *f* share."""
     count = 0
     for w in range(state.mask.shape[2]):
         both = state.mask[a, d, w] & state.mask[c, f, w]
@@ -68,7 +68,7 @@ def shared(state: State, a: int, d: int, c: int, f: int) -> int:
 
 
 def meet(state: State, a: int, d: int, c: int, f: int) -> bool:
-    """Return whether the batches of class *a* on *d* and of class *c* on *f* share a chunk."""
+    """Return whether the batches of supernode *a* on *d* and of supernode *c* on *f* share a chunk."""
     both = 0
     for w in range(state.mask.shape[2]):
         both |= state.mask[a, d, w] & state.mask[c, f, w]
@@ -169,7 +169,7 @@ def keep(state: State, trial: Trial, begin: int, length: int) -> None:
 
 
 def clashes(field: Field, state: State, c: int) -> int:
-    """Return how many chunks class *c* runs where a class that is held apart from it runs them."""
+    """Return how many chunks supernode *c* runs where a supernode that is held apart from it runs them."""
     count = 0
     for j in range(field.apart_at[c], field.apart_at[c + 1]):
         for i in range(state.home.shape[1]):
@@ -179,7 +179,7 @@ def clashes(field: Field, state: State, c: int) -> int:
 
 
 def move_row(field: Field, state: State, c: int, row: Ints) -> None:
-    """Put the chunks of class *c* on the devices of *row*; the order is left as it is."""
+    """Put the chunks of supernode *c* on the devices of *row*; the order is left as it is."""
     k = field.time.shape[1]
     state.clash[0] -= clashes(field, state, c)
     for t in range(state.actives[c]):

@@ -1,4 +1,4 @@
-"""Other devices for the chunks of a class of nodes: the draws of the searches, compiled parts."""
+"""Other devices for the chunks of a supernode: the draws of the searches, compiled parts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.state.batch_state import Field, State
 
-__all__ = ["ALIKE", "ROWS", "SWAPPED", "Noise", "Shares", "aligned", "draw", "fits", "neighbour", "spread_of"]
+__all__ = ["ALIKE", "ROWS", "SWAPPED", "Draws", "Shares", "aligned", "draw", "fits", "neighbour", "spread_of"]
 
 ALIKE, MOVED, SWAPPED = 0, 1, 2
 """How a new row came about: of its own, by moving every chunk from one device to another, by exchanging two devices."""
 
 
-class Noise(NamedTuple):
+class Draws(NamedTuple):
     """Numbers uniform in [0, 1), and [1] how many of them are used up."""
 
     values: Floats
@@ -40,20 +40,20 @@ class Shares(NamedTuple):
     turned: float
 
 
-def uniform(noise: Noise) -> float:
+def uniform(draws: Draws) -> float:
     """Return the next number."""
-    value = noise.values[noise.at[0]]
-    noise.at[0] += 1
+    value = draws.values[draws.at[0]]
+    draws.at[0] += 1
     return float(value)
 
 
-def below(noise: Noise, most: int) -> int:
+def below(draws: Draws, most: int) -> int:
     """Return a whole number from 0 to *most* - 1."""
-    return int(uniform(noise) * most)
+    return int(uniform(draws) * most)
 
 
 def fits(field: Field, c: int, row: Ints, size: Ints) -> bool:
-    """Return whether class *c* may have the batches of a row; *size* is room for their sizes, and gets them."""
+    """Return whether supernode *c* may have the batches of a row; *size* is room for their sizes, and gets them."""
     size[:] = 0
     for d in row:
         size[d] += 1
@@ -63,15 +63,15 @@ def fits(field: Field, c: int, row: Ints, size: Ints) -> bool:
     return bool(able)
 
 
-def neighbour(field: Field, c: int, noise: Noise) -> int:
-    """Return the class at the other end of some edge of class *c*; -1 if the node drawn has none."""
+def neighbour(field: Field, c: int, draws: Draws) -> int:
+    """Return the supernode at the other end of some edge of supernode *c*; -1 if the node drawn has none."""
     first, last = field.members_at[c], field.members_at[c + 1]
-    v = field.members[first + below(noise, last - first)]
+    v = field.members[first + below(draws, last - first)]
     into = field.offsets_in[v + 1] - field.offsets_in[v]
     degree = into + field.offsets[v + 1] - field.offsets[v]
     if degree == 0:
         return -1
-    i = below(noise, degree)
+    i = below(draws, degree)
     if i < into:
         return int(field.group[field.tails[field.entering[field.offsets_in[v] + i]]])
     return int(field.group[field.heads[field.offsets[v] + i - into]])
@@ -95,8 +95,8 @@ def aligned(size: Ints, like: Ints, row: Ints) -> None:
             row[i] = d
 
 
-def spread_of(field: Field, c: int, noise: Noise, size: Ints) -> None:
-    """Write sizes of batches that class *c* may have and that are all chunks together, device by device at random."""
+def spread_of(field: Field, c: int, draws: Draws, size: Ints) -> None:
+    """Write sizes of batches that supernode *c* may have, all chunks together, device by device at random."""
     k = len(size)
     left = field.may.shape[2] - 1
     kind = field.kind[c]
@@ -105,7 +105,7 @@ def spread_of(field: Field, c: int, noise: Noise, size: Ints) -> None:
         for p in range(left + 1):
             if field.may[c, d, p] and field.reach[kind, d + 1, left - p]:
                 count += 1
-        pick = below(noise, count)
+        pick = below(draws, count)
         for p in range(left + 1):
             if field.may[c, d, p] and field.reach[kind, d + 1, left - p]:
                 if pick == 0:
@@ -115,13 +115,13 @@ def spread_of(field: Field, c: int, noise: Noise, size: Ints) -> None:
                 pick -= 1
 
 
-def part(field: Field, state: State, c: int, d: int, f: int, like: Ints, noise: Noise, row: Ints) -> bool:
-    """Move some chunks of class *c* from *d* to *f*, those first that *like* has there; return whether sizes allow."""
+def part(field: Field, state: State, c: int, d: int, f: int, like: Ints, draws: Draws, row: Ints) -> bool:
+    """Move some chunks of supernode *c* from *d* to *f*, first those *like* has there; return whether sizes allow."""
     here, there = state.size[c, d], state.size[c, f]
     moves = 0
     if here < 2:
         return False
-    start = below(noise, here - 1)
+    start = below(draws, here - 1)
     for i in range(here - 1):
         p = 1 + (start + i) % (here - 1)
         if field.may[c, d, here - p] and field.may[c, f, there + p]:
@@ -132,7 +132,7 @@ def part(field: Field, state: State, c: int, d: int, f: int, like: Ints, noise: 
         if left > 0 and row[i] == d and like[i] == f:
             row[i] = f
             left -= 1
-    ending = uniform(noise) < 0.5
+    ending = uniform(draws) < 0.5
     for j in range(len(row)):
         i = len(row) - 1 - j if ending else j
         if left > 0 and row[i] == d:
@@ -141,17 +141,17 @@ def part(field: Field, state: State, c: int, d: int, f: int, like: Ints, noise: 
     return moves > 0
 
 
-def draw(field: Field, state: State, c: int, noise: Noise, shares: Shares, row: Ints, size: Ints, pair: Ints) -> int:
-    """Write another row for class *c*; return how it came about, -1 if nothing came of it.
+def draw(field: Field, state: State, c: int, draws: Draws, shares: Shares, row: Ints, size: Ints, pair: Ints) -> int:
+    """Write another row for supernode *c*; return how it came about, -1 if nothing came of it.
 
     *pair* gets the two devices of ``MOVED`` and ``SWAPPED``; *size* is room.
     """
     k = len(size)
     row[:] = state.home[c]
-    which = uniform(noise)
-    d = state.active[c, below(noise, state.actives[c])]
-    f = below(noise, k)
-    near = neighbour(field, c, noise)
+    which = uniform(draws)
+    d = state.active[c, below(draws, state.actives[c])]
+    f = below(draws, k)
+    near = neighbour(field, c, draws)
     pair[0], pair[1] = d, f
     if which < shares.swapped and which >= shares.copied:
         if d == f:
@@ -166,8 +166,8 @@ def draw(field: Field, state: State, c: int, noise: Noise, shares: Shares, row: 
         row[:] = f
         return ALIKE if fits(field, c, row, size) else -1
     if which < shares.moved:
-        if near >= 0 and uniform(noise) < 0.5:
-            f = state.active[near, below(noise, state.actives[near])]
+        if near >= 0 and uniform(draws) < 0.5:
+            f = state.active[near, below(draws, state.actives[near])]
             pair[1] = f
         for i in range(len(row)):
             if row[i] == d:
@@ -175,14 +175,14 @@ def draw(field: Field, state: State, c: int, noise: Noise, shares: Shares, row: 
         return MOVED if d != f and fits(field, c, row, size) else -1
     if which < shares.parted:
         like = state.home[near if near >= 0 else c]
-        return ALIKE if d != f and part(field, state, c, d, f, like, noise, row) else -1
+        return ALIKE if d != f and part(field, state, c, d, f, like, draws, row) else -1
     like = state.home[near if near >= 0 else c]
     if which < shares.copied:
         row[:] = like
         return ALIKE if fits(field, c, row, size) else -1
     size[:] = state.size[c]
     if which >= shares.turned:
-        spread_of(field, c, noise, size)
+        spread_of(field, c, draws, size)
     aligned(size, like, row)
     return ALIKE
 

@@ -20,7 +20,7 @@ from tests.solvers.partition.test_slicegraph import random_problem, uneven_probl
 from tests.strategies import memory_problems, plain_problems
 
 
-def annealed(problem: Problem, devices: DeviceTypes, blocks: Ints, moves: int = 400, heat: float = 0.3) -> Ints:
+def annealed(problem: Problem, devices: DeviceTypes, blocks: Ints, moves: int = 400, temperature: float = 0.3) -> Ints:
     """Anneal with block b on device b."""
     return improve(
         problem.graph,
@@ -28,7 +28,7 @@ def annealed(problem: Problem, devices: DeviceTypes, blocks: Ints, moves: int = 
         blocks,
         devices.of,
         moves=moves,
-        heat=heat,
+        temperature=temperature,
         random=np.random.default_rng(0),
         stopped=lambda: False,
         say=lambda _: None,
@@ -47,7 +47,7 @@ def test_the_best_state_is_a_plan_and_never_worse(strategy: st.SearchStrategy[Pr
     start = next((p.assignment for p in plans(problem) if in_sequence(problem, p.assignment)), None)
     if start is None:
         return
-    best = annealed(problem, device_types(problem), start, heat=data.draw(st.sampled_from([0.01, 1.0])))
+    best = annealed(problem, device_types(problem), start, temperature=data.draw(st.sampled_from([0.01, 1.0])))
     assert in_sequence(problem, best)
     assert fits(problem, best)
     assert not verify(problem, Plan.create(problem, best))
@@ -76,8 +76,8 @@ def test_incremental_loads_are_the_loads() -> None:
     devices = device_types(problem)
     state = local_search._state(problem.graph, devices, np.zeros(50, np.int64), devices.of)
     best = np.zeros(50, np.int64)
-    noise = np.random.default_rng(1).random((5_000, 4))
-    local_search.ANNEAL.plain(noise, np.full(5_000, 0.1), 4, best, *state)
+    draws = np.random.default_rng(1).random((5_000, 4))
+    local_search.ANNEAL.plain(draws, np.full(5_000, 0.1), 4, best, *state)
     block, base, least = state[0], state[2], state[6]
     assert max(loads(problem, best.tolist())) == pytest.approx(float(least[0]), rel=1e-9)
     assert loads(problem, block.tolist()) == pytest.approx(base.tolist(), rel=1e-9)
@@ -87,7 +87,7 @@ def test_a_group_moves_where_no_single_node_can() -> None:
     """Two pairs, each joined by a heavy tensor: a pair leaves its block as one, a node alone would pay."""
     graph = Graph.create(["a", "b", "c", "d"], [(0, 1), (2, 3)], work=2.0, output=100.0)
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0))
-    best = annealed(problem, device_types(problem), np.zeros(4, np.int64), heat=0.01)
+    best = annealed(problem, device_types(problem), np.zeros(4, np.int64), temperature=0.01)
     assert max(loads(problem, best.tolist())) == 4.0
 
 

@@ -115,8 +115,8 @@ def test_sums_and_orders_stay_exact_move_by_move(seed: int, training: bool) -> N
     energy = energies(instance, state, 4, unit)
     best = Best(state.device.copy(), np.array([NO_LOAD]))
     moves = Moves(worst=0.3, near=0.7, groups=0.5, exchanges=0.3)
-    noise = random.random(300 * DRAWS)
-    ORDERED.plain(noise, 300, 5.0, 0.5, 4, unit, moves, instance, state, arcs, order, energy, best)
+    draws = random.random(300 * DRAWS)
+    ORDERED.plain(draws, 300, 5.0, 0.5, 4, unit, moves, instance, state, arcs, order, energy, best)
     for ours, anew in zip(state, state_of(instance, state.device), strict=True):
         if ours is not state.members and ours is not state.place:
             assert (ours == anew).all()

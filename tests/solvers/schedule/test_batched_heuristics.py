@@ -104,9 +104,9 @@ def searched(problem: Problem, seed: int, steps: int, *, compiled: bool) -> tupl
     home[field.group] = where
     state = state_of(field, home, begun)
     best = Best(home.copy(), state.place.copy(), np.full(1, np.inf))
-    noise = np.random.default_rng(seed).random(most_draws(instance.k) + 64 * steps)
+    draws = np.random.default_rng(seed).random(most_draws(instance.k) + 64 * steps)
     run = SEARCH.compiled() if compiled else SEARCH.plain
-    run(noise, steps, 0.1 * cost_of(problem, plan), 1.0, MOVES, field, state, trial_of(field, state), best)
+    run(draws, steps, 0.1 * cost_of(problem, plan), 1.0, MOVES, field, state, trial_of(field, state), best)
     return field, state, best
 
 

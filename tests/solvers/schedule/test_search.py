@@ -118,8 +118,8 @@ def test_the_kernel_times_what_it_holds(exclusive: bool) -> None:
         random = np.random.default_rng(seed)
         run = SEARCH.compiled()
         for _ in range(20):
-            noise = random.random(10 * DRAWS)
-            run(noise, 500, 0.3, 1.0, moves, field, state, best)
+            draws = random.random(10 * DRAWS)
+            run(draws, 500, 0.3, 1.0, moves, field, state, best)
             plan = plan_of(instance, state.order, state.device)
             assert plan.schedule is not None
             assert verify(problem, plan) == []
@@ -139,9 +139,9 @@ def test_what_is_over_a_limit_is_never_the_best() -> None:
         for first in valid[:1]:
             state = state_of(field, order_of(instance, first), first.assignment)
             best = Best(state.order.copy(), state.device.copy(), np.full(1, np.inf))
-            noise = np.random.default_rng(seed).random(20 * DRAWS)
+            draws = np.random.default_rng(seed).random(20 * DRAWS)
             moves = Moves(orders=0.2, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
-            SEARCH.compiled()(noise, 300, 1.0, 1e-3, moves, field, state, best)
+            SEARCH.compiled()(draws, 300, 1.0, 1e-3, moves, field, state, best)
             if best.cost[0] < np.inf:
                 assert verify(problem, plan_of(instance, best.order, best.device)) == []
 
