@@ -97,6 +97,6 @@ def too_many_states(name: str, problem: Problem) -> str | None:
     if states <= MOST_STATES:
         return None
     return (
-        f"there are {len(kinds)} kinds of devices, and {states:,.0f} ways to have used some of each; "
+        f"there are {len(kinds)} device types, and {states:,.0f} ways to have used some of each; "
         f"{name} goes through at most {MOST_STATES:,}"
     )

@@ -38,7 +38,7 @@ from mtpp_dsl.errors import MtppError, Refused, SolverError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.backends.cpsat import process
+from mtpp_dsl.solvers.backends.cpsat import installed
 from mtpp_dsl.solvers.backends.cpsat.engine import availability
 from mtpp_dsl.solvers.methods.auto import sizes
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
@@ -119,7 +119,7 @@ def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(process, "version", version)
+    monkeypatch.setattr(installed, "version", version)
     assert not availability().ok
 
 

@@ -185,7 +185,7 @@ def test_what_is_not_honoured_is_refused() -> None:
     problem = on_links(residual(), Subgraphs(most=1))
     with pytest.raises(Refused, match="gcof does not support constraint subgraphs"):
         coarsen(problem, EIGEN)
-    assert "not a makespan" in (Coarse(SliceGraph(), EIGEN).accepts(on_links(residual())) or "")
+    assert "not the makespan" in (Coarse(SliceGraph(), EIGEN).accepts(on_links(residual())) or "")
 
 
 def test_published_graphs_have_no_kinds(data: Path) -> None:
