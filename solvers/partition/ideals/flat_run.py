@@ -17,7 +17,7 @@ from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
-from mtpp_dsl.solvers.partition.ideals.held import Holding
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.place_loose import settle
 from mtpp_dsl.solvers.partition.ideals.raise_target import Search
 from mtpp_dsl.solvers.reductions.contract import Contract
@@ -48,7 +48,7 @@ FREE = (
 CROWDED = "the ideals of {n} supernodes take more than {room:,.0f} MB; only those that a search reached were stored"
 
 
-class Run(Holding):
+class Run(IdealsSearch):
     """Solves one problem.
 
     Args:
@@ -86,18 +86,18 @@ class Run(Holding):
         problem = self._problem
         relaxed = ordered_supernodes(problem, self._devices, "relaxed")
         if not problem.acyclic:
-            self._note(UNASKED)
+            self._incumbent.note(UNASKED)
         if self._sliceable:
             self._slice(self._slices(moves=0))
             self._pause()
         forward = relaxed if not relaxed.eliminated else ordered_supernodes(problem, self._devices, "forward")
         main = self._search(forward, proves=problem.acyclic and not relaxed.eliminated)
-        if main is not None and np.isfinite(main.upper) and self._cost > main.upper * (1 + TOLERANCE):
-            self._note(APART)
+        if main is not None and np.isfinite(main.upper) and self._incumbent.cost > main.upper * (1 + TOLERANCE):
+            self._incumbent.note(APART)
             for mode in ("mirrored", "parallel"):
                 self._search(ordered_supernodes(problem, self._devices, mode), proves=False)
         if problem.acyclic and relaxed.eliminated:
-            self._note(FREE)
+            self._incumbent.note(FREE)
             self._bound_freely(relaxed)
 
     @property
@@ -109,7 +109,7 @@ class Run(Holding):
         limits = replace(self._limits, start=None)
         plan = method.solve(self._problem, limits, Aside(self._progress)).plan
         if plan is not None:
-            self._keep(self._lift(plan))
+            self._incumbent.take(self._lift(plan))
 
     def _bound_freely(self, supernodes: OrderedSupernodes) -> None:
         """Bound from below with more and more of the groups that may be anywhere, while there are few ideals."""
@@ -139,9 +139,11 @@ class Run(Holding):
             improve=self._improve,
             counted=self._counted,
         )
-        search.run(self._cost, self._limits.gap, along_orders=self._plan is None or not self._sliceable)
+        search.run(
+            self._incumbent.cost, self._limits.gap, along_orders=self._incumbent.plan is None or not self._sliceable
+        )
         if search.crowded:
-            self._note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
+            self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
         if search.crowded and not search.done:
             self._termination = "limit"
         if proves and search.done and np.isinf(search.upper):
@@ -157,7 +159,7 @@ class Run(Holding):
         """Look for better plans in another way; return the cost of the best."""
         if self._sliceable:
             self._slice(self._slices())
-        return self._cost
+        return self._incumbent.cost
 
     def _found(self, steps: Sequence[Step], value: float) -> float:
         """Turn a split into a plan, keep it if it is one, and return what the split costs."""
@@ -174,7 +176,7 @@ class Run(Holding):
         if supernodes.eliminated:
             assignment = settle(self._problem, assignment, supernodes.eliminated, self._pause, replicas)
         plan = self._lift(Plan.create(self._problem, assignment, replicas=replicas))
-        self._keep(plan)
+        self._incumbent.take(plan)
         return value if supernodes.eliminated else max(evaluate(self._original, plan).cost, value)
 
     def _bounded(self, lower: float) -> None:

@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
-from mtpp_dsl.solvers.partition.ideals.held import Holding
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.levels import one_level
 from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of
 from mtpp_dsl.solvers.partition.ideals.pieces import along, pieces
@@ -45,7 +45,7 @@ FREE = (
 )
 
 
-class NestedRun(Holding):
+class NestedRun(IdealsSearch):
     """Solves one problem on a hierarchy; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.Run`.
 
     Args:
@@ -82,12 +82,12 @@ class NestedRun(Holding):
         orphans = bool(ordered_supernodes(self._flat, self._devices, "relaxed").eliminated)
         proves = self._problem.acyclic and not orphans
         if not self._problem.acyclic:
-            self._note(UNASKED)
+            self._incumbent.note(UNASKED)
         elif orphans:
-            self._note(FREE)
+            self._incumbent.note(FREE)
         best = self._search("forward", proves=proves)
-        if np.isfinite(best) and self._cost > best * (1 + TOLERANCE):
-            self._note(APART)
+        if np.isfinite(best) and self._incumbent.cost > best * (1 + TOLERANCE):
+            self._incumbent.note(APART)
             for mode in ("mirrored", "parallel"):
                 self._search(mode, proves=False)
 
@@ -109,11 +109,11 @@ class NestedRun(Holding):
         supernodes = ordered_supernodes(self._flat, self._devices, mode, absorb=False)
         best = self._along_orders(supernodes)
         if self._closed:
-            return min(best, self._cost)
+            return min(best, self._incumbent.cost)
         nest = nest_of(self._problem, self._devices, supernodes)
         lattice = lattice_of(supernodes, MOST_IDEALS * 8.0 * supernodes.n, self._progress.say, self._pause)
         if lattice is None or lattice.size > MOST_IDEALS:
-            self._note(MANY.format(most=MOST_IDEALS))
+            self._incumbent.note(MANY.format(most=MOST_IDEALS))
             self._termination = "limit"
             return best
         self._few = True
@@ -133,7 +133,7 @@ class NestedRun(Holding):
                 break
             coarse = pieces(supernodes, order, MOST_PIECES)
             nest = nest_of(self._problem, self._devices, coarse)
-            for target in self._targets(min(best, self._cost)):
+            for target in self._targets(min(best, self._incumbent.cost)):
                 found = self._try(prefixes(np.arange(coarse.n)), coarse, nest, target)
                 best = min(best, found)
                 if np.isfinite(found):
@@ -142,7 +142,7 @@ class NestedRun(Holding):
 
     def _targets(self, top: float) -> Iterator[float]:
         """Yield targets on the way to *top*: a low one is quickly refuted, and quick to reach."""
-        lower = 0.0 if self._bound is None else self._bound.cost
+        lower = 0.0 if self._incumbent.bound is None else self._incumbent.bound.cost
         yield from (factor * lower for factor in NEAR if 0 < factor * lower < top)
         yield top
 
@@ -150,9 +150,9 @@ class NestedRun(Holding):
         self, lattice: Lattice, supernodes: OrderedSupernodes, nest: Nest, best: float, *, proves: bool
     ) -> float:
         """Raise the target until there is a split below it, or until no better one can be."""
-        lower = 0.0 if self._bound is None else self._bound.cost
+        lower = 0.0 if self._incumbent.bound is None else self._incumbent.bound.cost
         share = FIRST_STEP
-        top = min(best, self._cost) if proves else best
+        top = min(best, self._incumbent.cost) if proves else best
         while not self._closed:
             target = min(top, lower * (1 + share)) if np.isfinite(top) and lower > 0 else top
             found = self._try(lattice, supernodes, nest, target)
@@ -179,7 +179,7 @@ class NestedRun(Holding):
         if found is None:
             return np.inf
         value, steps = found
-        self._keep(self._plan_of(supernodes, steps))
+        self._incumbent.take(self._plan_of(supernodes, steps))
         return value
 
     def _plan_of(self, supernodes: OrderedSupernodes, steps: Sequence[GroupStep]) -> Plan:
