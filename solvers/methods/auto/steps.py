@@ -199,18 +199,17 @@ class Steps(ABC):
         plan, bound = progress.plan, progress.bound
         if ended is not None and ended.bound is not None and (bound is None or ended.bound.cost >= bound.cost):
             bound = ended.bound
-        return Result(
-            termination=self.termination(plan, bound),
+        return progress.result(
+            "auto",
+            self.limits,
+            self.termination(plan, bound),
             plan=plan,
             bound=bound,
             evaluation=None if plan is None else evaluate(self.problem, plan),
-            method="auto",
-            solver=ended.solver if ended is not None else None,
-            seed=self.limits.seed,
-            time={**(ended.time if ended is not None else {}), "total": progress.elapsed},
-            log=tuple(progress.log),
-            infeasibility=ended.infeasibility if ended is not None else None,
-            notes=tuple(dict.fromkeys(self.notes)),
+            solver=None if ended is None else ended.solver,
+            time=None if ended is None else ended.time,
+            infeasibility=None if ended is None else ended.infeasibility,
+            notes=self.notes,
         )
 
     def termination(self, plan: Plan | None, bound: Bound | None) -> Termination:

@@ -96,7 +96,7 @@ class MipMethod(MethodBase):
         check(backend, limits)
         if self.apart and worthwhile(self.formulation, problem, limits, progress):
             return solve_apart(MipMethod(self.formulation, self.backend), problem, limits, progress)
-        run = _Run(self.formulation, backend, problem, limits, progress, seed=limits.seed)
+        run = _Run(self.formulation, backend, problem, limits, progress)
         impossible = quick(problem)
         if impossible is not None:
             run.write()
@@ -116,7 +116,6 @@ class _Run:
     problem: Problem
     limits: Limits
     progress: Progress
-    seed: int
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
@@ -332,16 +331,15 @@ class _Run:
             self.progress.report_bound(bound)
         held = self.known.plan if self.known.own_rows else self.progress.plan
         plan = None if infeasibility is not None else held
-        return Result(
-            termination=termination,
+        return self.progress.result(
+            self.formulation.name,
+            self.limits,
+            termination,
             plan=plan,
             bound=bound,
             evaluation=None if plan is None else evaluate(self.problem, plan),
-            method=self.formulation.name,
             solver=self.backend.name,
-            seed=self.seed,
-            time={**(time or {}), "total": self.progress.elapsed},
-            log=tuple(self.progress.log),
+            time=time,
             infeasibility=infeasibility,
             notes=(*self.known.notes, *self.notes),
         )

@@ -25,7 +25,7 @@ from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.steps import Steps
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals.flat_run import Run
-from mtpp_dsl.solvers.partition.ideals.held import Ended
+from mtpp_dsl.solvers.runtime.incumbent import Ended
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
 from tests.oracle import optimum
 from tests.strategies import graphs, memory_problems, plain_problems
