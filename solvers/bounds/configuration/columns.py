@@ -1,4 +1,4 @@
-"""Sets of groups found so far, and the programme that covers all groups with the fewest devices' worth of them."""
+"""Sets of supernodes found so far, and the linear programme that covers all supernodes with them."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from mtpp_dsl.base.lazy import sparse
 from mtpp_dsl.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.backends.mip.matrix import CoveringProgramme
 from mtpp_dsl.solvers.bounds.configuration.convex import Convexity
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, Sizes
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads
 
 __all__ = ["Columns", "Master"]
 
 UNCOVERED = 1.5
-"""What a group that no set covers costs: as much as so many times all devices."""
+"""What a supernode that no set covers costs: as much as so many times all devices."""
 
 
 class Columns:
-    """Sets that some kind of device may hold, each once, kept from target to target.
+    """Sets that some device type may hold, each once, kept from target to target.
 
     Args:
-        groups: what there is to hold.
+        instance: what there is to hold.
 
     Attributes:
         sets: by kind.
         convexity: tells which are convex.
     """
 
-    def __init__(self, groups: Groups) -> None:
-        self._groups = groups
-        self.convexity = Convexity(groups)
+    def __init__(self, instance: BoundInstance) -> None:
+        self._instance = instance
+        self.convexity = Convexity(instance)
         self._seen: set[tuple[int, bytes]] = set()
-        self.sets: list[list[Bools]] = [[] for _ in groups.counts]
-        pins = [g for group, _ in groups.tensors for g in group]
-        rows = np.repeat(np.arange(len(groups.tensors)), [len(group) for group, _ in groups.tensors])
-        shape = (len(groups.tensors), groups.n)
+        self.sets: list[list[Bools]] = [[] for _ in instance.counts]
+        pins = [v for pins, _ in instance.nets for v in pins]
+        rows = np.repeat(np.arange(len(instance.nets)), [len(pins) for pins, _ in instance.nets])
+        shape = (len(instance.nets), instance.n)
         self._incidence = sparse.csr_array(
             (np.ones(len(pins), np.int64), (rows, np.array(pins, np.int64))), shape=shape
         )
-        self._pins = np.array([len(group) for group, _ in groups.tensors], np.int64)
+        self._pins = np.array([len(pins) for pins, _ in instance.nets], np.int64)
 
     def add(self, kind: int, held: Bools) -> bool:
         """Keep a set that is as convex as the kind asks; return whether it is new."""
@@ -51,34 +51,34 @@ class Columns:
         self.sets[kind].append(held.copy())
         return True
 
-    def loads(self, kind: int, sizes: Sizes, sets: Sequence[Bools]) -> Floats:
+    def loads(self, kind: int, sizes: WholeLoads, sets: Sequence[Bools]) -> Floats:
         """Return the load of each set in units, rounded down; ``inf`` where it does not fit."""
         if not sets:
             return np.zeros(0)
-        groups, rows = self._groups, np.array(sets, np.int64)
+        instance, rows = self._instance, np.array(sets, np.int64)
         count = self._incidence @ rows.T
         cut = (count > 0) & (count < self._pins[:, None])
-        load = (rows @ sizes.work + sizes.tensors @ cut).astype(np.float64)
-        excess = np.maximum(rows @ groups.params - groups.devices.overflow[kind], 0.0)
-        load += np.floor(excess / groups.devices.bandwidth * sizes.scale)
-        return np.where(rows @ groups.memory > groups.devices.memory[kind], np.inf, load)
+        load = (rows @ sizes.work + sizes.nets @ cut).astype(np.float64)
+        excess = np.maximum(rows @ instance.params - instance.types.overflow[kind], 0.0)
+        load += np.floor(excess / instance.types.bandwidth * sizes.scale)
+        return np.where(rows @ instance.memory > instance.types.memory[kind], np.inf, load)
 
 
 class Master:
-    """How many times the devices there are would cover all groups, in fractions, with the sets known.
+    """How many times the devices there are would cover all supernodes, in fractions, with the sets known.
 
-    ``min theta + 1.5 sum of slack``: every group is covered, or has slack; the shares of a kind's sets add up to at
+    ``min theta + 1.5 sum of slack``: every supernode is covered, or has slack; the shares of a kind's sets add up to at
     most theta times its devices. At most 1: by these sets no weights refute the target. Its dual values are weights.
 
     Args:
-        groups: what is covered.
+        instance: what is covered.
     """
 
-    def __init__(self, groups: Groups) -> None:
-        self._n = n = groups.n
-        kinds = len(groups.counts)
+    def __init__(self, instance: BoundInstance) -> None:
+        self._n = n = instance.n
+        kinds = len(instance.counts)
         self._lp = CoveringProgramme(np.concatenate((np.ones(n), np.zeros(kinds))))
-        self._lp.add(1.0, np.arange(n, n + kinds), groups.counts.astype(np.float64))
+        self._lp.add(1.0, np.arange(n, n + kinds), instance.counts.astype(np.float64))
         for g in range(n):
             self._lp.add(UNCOVERED, np.array([g]), np.ones(1))
 
@@ -90,6 +90,6 @@ class Master:
         self._lp.add(0.0, rows, values)
 
     def solve(self) -> tuple[float, Floats, Floats]:
-        """Return theta, [groups] weights, and [kinds] the weight of a set from which it would lower theta."""
+        """Return theta, [supernodes] weights, and [types] the weight of a set from which it would lower theta."""
         theta, duals = self._lp.solve()
         return theta, duals[: self._n], duals[self._n :]

@@ -20,7 +20,7 @@ from mtpp_dsl.solvers.bounds.configuration.columns import Columns
 from mtpp_dsl.solvers.bounds.configuration.pipeline import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt, Proof
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, dearest_plan, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance, costliest_plan, whole_loads
 
 __all__ = ["configuration"]
 
@@ -47,7 +47,7 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
     simple = least_load(problem, limits, progress)
     if simple.infeasibility is not None or simple.bound is None:
         return replace(simple, method=NAME)
-    groups = groups_of(problem)
+    groups = bound_instance(problem)
     if not np.isfinite(groups.time).any(axis=1).all():
         return replace(simple, termination="infeasible", method=NAME, infeasibility=_misfit(problem, groups))
     bound, dearest, _ = anchor_bound(problem, groups, simple.bound, limits, progress)
@@ -69,7 +69,7 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
     )
 
 
-def _misfit(problem: Problem, groups: Groups) -> Infeasibility:
+def _misfit(problem: Problem, groups: BoundInstance) -> Infeasibility:
     first = int(np.flatnonzero(~np.isfinite(groups.time).any(axis=1))[0])
     names = [problem.graph.names[v] for v in groups.members[first]]
     clash = tuple(str(c) for c in problem.constraints if isinstance(c, (Memory, Colocate, Pin, Forbid)))
@@ -86,7 +86,7 @@ class _Run:
     def __init__(
         self,
         problem: Problem,
-        groups: Groups,
+        groups: BoundInstance,
         bound: Bound,
         dearest: Floats,
         limits: Limits,
@@ -111,7 +111,7 @@ class _Run:
         for d in range(self._problem.k):
             held = np.zeros(self._groups.n, np.bool_)
             held[self._groups.of[plan.assignment == d]] = True
-            self._columns.add(int(self._groups.devices.of[d]), held)
+            self._columns.add(int(self._groups.types.of[d]), held)
 
     def _look(self) -> bool:
         """Take a better bound of somebody else; return whether somebody has found a better plan."""
@@ -127,7 +127,7 @@ class _Run:
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
-        most = dearest_plan(self._groups)
+        most = costliest_plan(self._groups)
         tiny = TINY * most
         if self._plan_cost < inf:
             self._aim()
@@ -146,7 +146,7 @@ class _Run:
 
     def _aim(self) -> None:
         """Try what would prove the best plan known optimal."""
-        exact = all(sizes.exact for sizes in sizes_at(self._groups, max(self._plan_cost, 1e-300)))
+        exact = all(sizes.exact for sizes in whole_loads(self._groups, max(self._plan_cost, 1e-300)))
         self._try(self._plan_cost * (1.0 if exact else 1 - BELOW), FIRST_SHARE)
 
     @property
@@ -184,7 +184,7 @@ class _Run:
 
     def _bound(self, proof: Proof) -> Bound:
         names, groups, devices = self._problem.graph.names, self._groups, self._problem.devices
-        most = {devices[d].name: proof.most[kind] for d, kind in enumerate(groups.devices.of.tolist())}
+        most = {devices[d].name: proof.most[kind] for d, kind in enumerate(groups.types.of.tolist())}
         weights = {names[groups.members[g][0]]: int(proof.weights[g]) for g in np.flatnonzero(proof.weights).tolist()}
         certificate = Certificate("configuration", {"target": proof.target, "weights": weights, "most": most})
         return Bound(proof.target, "configuration", "trusted", by(), DETAIL, certificate)

@@ -1,4 +1,4 @@
-"""Convex sets of groups: whether one is, and heavy ones, as windows of random topological orders."""
+"""Convex sets of supernodes: whether one is, and heavy ones, as windows of random topological orders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.base.lazy import csgraph, sparse
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.partition.groups import Groups
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 __all__ = ["Convexity", "heavy_windows"]
 
@@ -20,30 +20,30 @@ class Convexity:
     """The order of nodes in the parts of a graph.
 
     Args:
-        groups: what is in a set.
+        instance: what is in a set.
 
     Attributes:
-        arcs: [arcs, 2] groups of which the first comes first in orders whose windows are convex: in all parts where
+        arcs: [arcs, 2] supernodes of which the first comes first in orders whose windows are convex: in all parts where
             one order can be that, the backward part from its end or from its beginning; else in the forward part.
     """
 
-    def __init__(self, groups: Groups) -> None:
-        self._groups = groups
-        self._rank: list[int] = groups.rank.tolist()
+    def __init__(self, instance: BoundInstance) -> None:
+        self._instance = instance
+        self._rank: list[int] = instance.rank.tolist()
         self._after: list[dict[int, list[int]]] = []
-        for arcs in groups.parts:
+        for arcs in instance.parts:
             after: dict[int, list[int]] = {}
             for u, v in arcs:
                 after.setdefault(u, []).append(v)
             self._after.append(after)
-        self.arcs = _arcs(groups)
+        self.arcs = _arcs(instance)
 
     def holds(self, kind: int, held: Bools) -> bool:
         """Return whether a set is convex in every part in which a kind asks it."""
-        asked = self._groups.convex[kind].tolist()
+        asked = self._instance.convex[kind].tolist()
         if not any(asked):
             return True
-        inside = {v for g in np.flatnonzero(held).tolist() for v in self._groups.members[g]}
+        inside = {v for g in np.flatnonzero(held).tolist() for v in self._instance.members[g]}
         return all(self._convex(after, inside) for after, must in zip(self._after, asked, strict=True) if must)
 
     def _convex(self, after: dict[int, list[int]], inside: set[int]) -> bool:
@@ -61,15 +61,15 @@ class Convexity:
         return True
 
 
-def _arcs(groups: Groups) -> Ints:
-    """Return the arcs that orders of the groups follow."""
-    parts = [groups.of[np.array(arcs, np.int64).reshape(-1, 2)] for arcs in groups.parts]
+def _arcs(instance: BoundInstance) -> Ints:
+    """Return the arcs that orders of the supernodes follow."""
+    parts = [instance.of[np.array(arcs, np.int64).reshape(-1, 2)] for arcs in instance.parts]
     forward = parts[0]
     choices = [np.concatenate((forward, part[:, ::way])) for part in parts[1:] for way in (-1, 1)]
     for choice in [*choices, forward]:
         arcs: Ints = np.unique(choice[choice[:, 0] != choice[:, 1]], axis=0)
-        graph = sparse.coo_array((np.ones(len(arcs)), (arcs[:, 0], arcs[:, 1])), shape=(groups.n, groups.n))
-        if csgraph.connected_components(graph, directed=True, connection="strong")[0] == groups.n:
+        graph = sparse.coo_array((np.ones(len(arcs)), (arcs[:, 0], arcs[:, 1])), shape=(instance.n, instance.n))
+        if csgraph.connected_components(graph, directed=True, connection="strong")[0] == instance.n:
             break
     return arcs
 
@@ -169,15 +169,15 @@ def heavy_windows(
     seed: int,
     say: Any,
 ) -> tuple[Bools, Floats]:
-    """Return [rounds, groups] sets within capacity and memory, and their weights; -1 where none was found.
+    """Return [rounds, supernodes] sets within capacity and memory, and their weights; -1 where none was found.
 
     Args:
-        weights: [groups] zero or more.
-        work: [groups] units.
-        size: [groups] memory.
+        weights: [supernodes] zero or more.
+        work: [supernodes] units.
+        size: [supernodes] memory.
         cost: [tensors] units that a cut tensor costs.
         links: of :func:`mtpp_dsl.solvers.bounds.configuration.greedy_sets.incidence`.
-        arcs: [arcs, 2] of :class:`Convexity`; groups on a cycle of them are left out.
+        arcs: [arcs, 2] of :class:`Convexity`; supernodes on a cycle of them are left out.
         capacity: of work and cut tensors.
         memory: how much of it there is.
         rounds: how many orders.

@@ -25,7 +25,7 @@ class Pool:
 
     def __init__(self, ordered: Ordered) -> None:
         self._ordered = ordered
-        n, many = ordered.groups.n, len(ordered.starts) - 1
+        n, many = ordered.instance.n, len(ordered.starts) - 1
         rows = np.repeat(np.arange(many), np.diff(ordered.starts))
         self._incidence = sparse.csr_array((np.ones(len(rows), np.int64), (rows, ordered.pins)), shape=(many, n))
         self._reach: Floats = ordered.reach.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Weights of the groups: points in the space of what the covering programme may pay for them."""
+"""Weights of the supernodes: points in the space of what the covering programme may pay for them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Point:
     """Weights, and the weight of a set of each kind that matters; the devices' together are one unit.
 
     Attributes:
-        weights: [groups].
-        threshold: [kinds].
+        weights: [supernodes].
+        threshold: [types].
         whole, level: the same in whole units, and in these units.
         estimate: how many times the devices hold all weight, as far as sets are known: above 1, perhaps a proof.
     """

@@ -1,4 +1,4 @@
-"""Heavy sets of groups below a target, by randomised greedy and ruin: columns, never a proof."""
+"""Heavy sets of supernodes below a target, by randomised greedy and ruin: columns, never a proof."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ REPEATS = 8
 
 
 def incidence(n: int, tensors: tuple[tuple[tuple[int, ...], float], ...]) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the pins of every tensor, and the tensors of every group, each as row pointers and a list."""
-    pins = [g for group, _ in tensors for g in group]
-    starts = np.cumsum([0, *(len(group) for group, _ in tensors)])
+    """Return the pins of every tensor, and the tensors of every supernode, each as row pointers and a list."""
+    pins = [v for net, _ in tensors for v in net]
+    starts = np.cumsum([0, *(len(net) for net, _ in tensors)])
     tensor_of = np.repeat(np.arange(len(tensors)), np.diff(starts))
     order = np.argsort(np.array(pins, np.int64), kind="stable")
-    by_group = np.concatenate(([0], np.cumsum(np.bincount(np.array(pins, np.int64), minlength=n))))
+    by_supernode = np.concatenate(([0], np.cumsum(np.bincount(np.array(pins, np.int64), minlength=n))))
     return (
         starts.astype(np.int64),
         np.array(pins, np.int64),
-        by_group.astype(np.int64),
+        by_supernode.astype(np.int64),
         tensor_of[order].astype(np.int64),
     )
 
@@ -176,17 +176,17 @@ def heavy_sets(
     seed: int,
     say: Any,
 ) -> tuple[Bools, Floats]:
-    """Return [rounds, groups] sets within capacity and memory, and their weights; -1 where none was found.
+    """Return [rounds, supernodes] sets within capacity and memory, and their weights; -1 where none was found.
 
     Args:
-        weights: [groups] zero or more.
-        work: [groups] units.
-        size: [groups] memory.
+        weights: [supernodes] zero or more.
+        work: [supernodes] units.
+        size: [supernodes] memory.
         cost: [tensors] units that a cut tensor costs.
         links: of :func:`incidence`.
         capacity: of work and cut tensors.
         memory: how much of it there is.
-        starts: [rounds, groups] sets to start from; from an empty one, a random group.
+        starts: [rounds, supernodes] sets to start from; from an empty one, a random supernode.
         seed: of the choices.
         say: told when code has to be compiled.
     """

@@ -39,7 +39,7 @@ class Heavier:
         self, ordered: Ordered, units: Units, place: Place, say: Callable[[str], None], *, most: int = 8
     ) -> None:
         self._ordered, self._units, self._place, self._say = ordered, units, place, say
-        n = ordered.groups.n
+        n = ordered.instance.n
         self._scratch = scratch_for(n, len(units.cost), len(ordered.pins), len(ordered.edges), more=1)
         self._flags = np.zeros((FLAGS, n), np.bool_)
         self._found = np.zeros((most + 1, n), np.bool_)
@@ -90,7 +90,7 @@ class Heavier:
 
     def _step(self) -> int:
         ordered, units = self._ordered, self._units
-        small = ordered.groups.n <= SMALL and self._cursor[2] < PLAIN_NODES
+        small = ordered.instance.n <= SMALL and self._cursor[2] < PLAIN_NODES
         kernel: Any = BRANCH.plain if small else BRANCH.compiled(self._say)
         return int(
             kernel(
@@ -131,7 +131,7 @@ def heavy_convex(
 ) -> tuple[Bools, Floats]:
     """Return [rounds, n] convex sets below the target at a place, and their weights; -1 where none was found."""
     sets, found = starts.copy(), np.zeros(len(starts))
-    grow = GROW.pick(float(len(starts) * repeats * ordered.groups.n**2), say)
+    grow = GROW.pick(float(len(starts) * repeats * ordered.instance.n**2), say)
     grow(
         weights.astype(np.float64),
         units.work + units.extra if units.extra.any() else units.work,

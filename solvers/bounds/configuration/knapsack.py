@@ -1,4 +1,4 @@
-"""The heaviest set of groups when loads are sums: a knapsack."""
+"""The heaviest set of supernodes when loads are sums: a knapsack."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def knapsack(weights: Ints, work: Ints, capacity: int, room: int) -> tuple[int, 
     """Return the largest weight of a set whose work is at most *capacity*, and the set.
 
     Args:
-        weights: [groups] zero or more.
-        work: [groups] units; groups above the capacity are left out.
+        weights: [supernodes] zero or more.
+        work: [supernodes] units; supernodes above the capacity are left out.
         capacity: in units.
         room: numbers the table may hold. With fewer than it takes, work is rounded down to coarser units: the weight is
             then never too low, and may be too high.

@@ -74,7 +74,7 @@ class Chain:
         self._ordered, self._pool, self._places, self._target = ordered, pool, places, target
         self._stopped, self._say, self._seed = stopped, say, seed
         self.units = Units(ordered, target)
-        self._n = n = ordered.groups.n
+        self._n = n = ordered.instance.n
         self._counts: Floats = np.array([place.count for place in places], np.float64)
         self._stands = pool.standing(self.units, places, 0)
         self._inside = np.zeros_like(self._stands)

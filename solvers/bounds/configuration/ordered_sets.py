@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import incidence
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, sizes_at
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, whole_loads
 
 __all__ = ["Ordered", "Place", "Units"]
 
@@ -42,7 +42,7 @@ class Ordered:
     """A graph whose nodes devices hold in convex sets.
 
     Args:
-        groups: nodes that are all by themselves.
+        instance: nodes that are all by themselves.
 
     Attributes:
         edges: [edges, 2].
@@ -51,18 +51,18 @@ class Ordered:
         starts, pins, first, at: tensors by pin, and by node.
     """
 
-    def __init__(self, groups: Groups) -> None:
-        n = groups.n
-        self.groups = groups
-        self.edges: Ints = np.array(groups.parts[0], np.int64).reshape(-1, 2)
+    def __init__(self, instance: BoundInstance) -> None:
+        n = instance.n
+        self.instance = instance
+        self.edges: Ints = np.array(instance.parts[0], np.int64).reshape(-1, 2)
         self.out, self.heads = _listed(n, self.edges[:, 0], self.edges[:, 1])
         self.into, self.tails = _listed(n, self.edges[:, 1], self.edges[:, 0])
         self.reach: Bools = np.zeros((n, n), np.bool_)
-        for v in np.argsort(-groups.rank).tolist():
+        for v in np.argsort(-instance.rank).tolist():
             for w in self.heads[self.out[v] : self.out[v + 1]].tolist():
                 self.reach[v] |= self.reach[w]
                 self.reach[v, w] = True
-        self.starts, self.pins, self.first, self.at = incidence(n, groups.tensors)
+        self.starts, self.pins, self.first, self.at = incidence(n, instance.nets)
 
 
 class Units:
@@ -80,11 +80,11 @@ class Units:
     """
 
     def __init__(self, ordered: Ordered, target: float) -> None:
-        groups = ordered.groups
-        sizes = sizes_at(groups, target, bits=BITS, room=0.0)[0]
-        self.target, self.work, self.cost, self.capacity = target, sizes.work, sizes.tensors, sizes.capacity
-        self.memory, self.room = _memory(groups)
-        self.extra, self.free = _streams(groups, sizes.scale, self.capacity)
+        instance = ordered.instance
+        sizes = whole_loads(instance, target, bits=BITS, room=0.0)[0]
+        self.target, self.work, self.cost, self.capacity = target, sizes.work, sizes.nets, sizes.capacity
+        self.memory, self.room = _memory(instance)
+        self.extra, self.free = _streams(instance, sizes.scale, self.capacity)
         reach = ordered.reach.astype(np.int64)
         self.above: Ints = self.work @ reach
         self.below: Ints = reach @ self.work
@@ -113,27 +113,27 @@ def _listed(n: int, key: Ints, value: Ints) -> tuple[Ints, Ints]:
     return starts, np.ascontiguousarray(value[order])
 
 
-def _memory(groups: Groups) -> tuple[Ints, int]:
+def _memory(instance: BoundInstance) -> tuple[Ints, int]:
     """Return memory in whole units, rounded down, and how many there are, rounded up."""
-    limit = float(groups.devices.memory[0])
-    if not groups.memory_binds(0):
-        return np.zeros(groups.n, np.int64), 0
-    scale = 2.0**BITS / limit if limit > 0 else 2.0**BITS / float(groups.memory.max())
+    limit = float(instance.types.memory[0])
+    if not instance.memory_binds(0):
+        return np.zeros(instance.n, np.int64), 0
+    scale = 2.0**BITS / limit if limit > 0 else 2.0**BITS / float(instance.memory.max())
     room = ceil(limit * scale)
-    whole = [min(floor(size * scale), room + 1) if size <= limit else room + 1 for size in groups.memory.tolist()]
+    whole = [min(floor(size * scale), room + 1) if size <= limit else room + 1 for size in instance.memory.tolist()]
     return np.array(whole, np.int64), room
 
 
-def _streams(groups: Groups, scale: float, capacity: int) -> tuple[Ints, int]:
+def _streams(instance: BoundInstance, scale: float, capacity: int) -> tuple[Ints, int]:
     """Return what streaming takes in units of the load, rounded down, and how much of it is free, rounded up.
 
     Where that is more than numbers hold, nothing is free, and every node streams what is too much of its own: a set
     streams that, or more.
     """
-    if not groups.overflows(0):
-        return np.zeros(groups.n, np.int64), 0
-    rate = scale / groups.devices.bandwidth
-    sizes, kept = groups.params, float(groups.devices.overflow[0])
+    if not instance.overflows(0):
+        return np.zeros(instance.n, np.int64), 0
+    rate = scale / instance.types.bandwidth
+    sizes, kept = instance.params, float(instance.types.overflow[0])
     if kept * rate > MOST_FREE:
         sizes, kept = np.maximum(sizes - kept, 0.0), 0.0
     free = ceil(kept * rate)

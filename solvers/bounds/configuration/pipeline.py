@@ -16,7 +16,7 @@ from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain, ChainProof
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, Ordered, Place
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, dearest_plan, sizes_at
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, costliest_plan, whole_loads
 
 __all__ = ["Pipeline", "is_pipeline"]
 
@@ -39,14 +39,14 @@ DETAIL = (
 )
 
 
-def is_pipeline(problem: Problem, groups: Groups) -> bool:
+def is_pipeline(problem: Problem, groups: BoundInstance) -> bool:
     """Return whether the blocks of a plan are convex sets of single nodes on equal devices, in an order."""
     return (
         problem.acyclic
         and not problem.graph.backward.any()
         and problem.k > 1
         and len(groups.counts) == 1
-        and bool(groups.devices.pays[0])
+        and bool(groups.types.pays[0])
         and groups.n == problem.graph.n <= MOST_NODES
     )
 
@@ -70,7 +70,7 @@ class Pipeline:
     def __init__(
         self,
         problem: Problem,
-        groups: Groups,
+        groups: BoundInstance,
         bound: Bound,
         limits: Limits,
         progress: Progress,
@@ -111,7 +111,7 @@ class Pipeline:
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
-        doubtful, most = inf, dearest_plan(self._groups)
+        doubtful, most = inf, costliest_plan(self._groups)
         while self._ended is None:
             self._look()
             if self._closed:
@@ -131,7 +131,7 @@ class Pipeline:
         """The target that would prove the best plan optimal."""
         if self._plan_cost == inf:
             return inf
-        exact = sizes_at(self._groups, max(self._plan_cost, 1e-300), bits=BITS, room=0.0)[0].capacity < 2**22
+        exact = whole_loads(self._groups, max(self._plan_cost, 1e-300), bits=BITS, room=0.0)[0].capacity < 2**22
         return self._plan_cost * (1.0 if exact else 1 - BELOW)
 
     @property

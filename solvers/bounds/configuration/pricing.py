@@ -1,4 +1,4 @@
-"""The heaviest set of groups that a device can hold below a target, exactly: an integer programme."""
+"""The heaviest set of supernodes that a device can hold below a target, exactly: an integer programme."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.mip.matrix import Rows, maximise
-from mtpp_dsl.solvers.bounds.partition.groups import BITS, Groups, Sizes
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BITS, BoundInstance, WholeLoads
 
 __all__ = ["Pricing", "Verdict"]
 
@@ -22,7 +22,7 @@ LARGEST_FREE = 2 ** (BITS + 3)
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What is known of the sets of one kind of device below the target.
+    """What is known of the sets of one device type below the target.
 
     Attributes:
         most: no set is heavier; ``inf`` if nothing is known.
@@ -34,37 +34,37 @@ class Verdict:
 
 
 class Pricing:
-    """The sets that one kind of device can hold below a target, for weights that change.
+    """The sets that one device type can hold below a target, for weights that change.
 
     Args:
-        groups: what there is to hold.
+        instance: what there is to hold.
         sizes: the loads of the kind, in whole units.
         kind: the kind.
-        closed: [groups] no such set has them.
+        closed: [supernodes] no such set has them.
     """
 
-    def __init__(self, groups: Groups, sizes: Sizes, kind: int, closed: Bools) -> None:
-        self._groups, self._sizes, self._kind = groups, sizes, kind
+    def __init__(self, instance: BoundInstance, sizes: WholeLoads, kind: int, closed: Bools) -> None:
+        self._instance, self._sizes, self._kind = instance, sizes, kind
         self._rows = Rows()
         self._upper: list[float] = np.where(closed | (sizes.work > sizes.capacity), 0.0, 1.0).tolist()
         load: dict[int, float] = {g: float(w) for g, w in enumerate(sizes.work.tolist()) if w and self._upper[g]}
-        for (pins, _), cost in zip(groups.tensors, sizes.tensors.tolist(), strict=True):
+        for (pins, _), cost in zip(instance.nets, sizes.nets.tolist(), strict=True):
             if cost:
                 load.update(self._cut(pins, float(cost)))
-        if groups.overflows(kind):
+        if instance.overflows(kind):
             load.update(self._overflow())
         self._rows.add(list(load), list(load.values()), high=sizes.capacity + HALF)
-        if groups.memory_binds(kind):
+        if instance.memory_binds(kind):
             self._fits()
-        for part, arcs in enumerate(groups.parts):
-            if groups.convex[kind, part]:
+        for part, arcs in enumerate(instance.parts):
+            if instance.convex[kind, part]:
                 self._convex(arcs)
 
     def heavier(
         self, weights: Ints, than: int, *, seconds: float, stopped: Callable[[], bool], enough: float = inf
     ) -> Verdict:
         """Look for a set heavier than *than*; stop at one of weight *enough*."""
-        n = self._groups.n
+        n = self._instance.n
         rows = self._with(weights, than)
         objective = np.zeros(len(self._upper))
         objective[:n] = weights
@@ -111,23 +111,23 @@ class Pricing:
 
     def _overflow(self) -> dict[int, float]:
         """Return the term of what is paid for parameters that do not fit (archer2024, eq. 2), in units of 1 or more."""
-        groups, capacity = self._groups, self._sizes.capacity
-        rate = self._sizes.scale / groups.devices.bandwidth
-        free = ceil(groups.devices.overflow[self._kind] * rate)
+        instance, capacity = self._instance, self._sizes.capacity
+        rate = self._sizes.scale / instance.types.bandwidth
+        free = ceil(instance.types.overflow[self._kind] * rate)
         unit = -(-free // LARGEST_FREE) or 1
         free = -(-free // unit)
         most = free + 2 * (capacity // unit) + 2
-        params = [-float(min(floor(size * rate) // unit, most)) for size in groups.params.tolist()]
+        params = [-float(min(floor(size * rate) // unit, most)) for size in instance.params.tolist()]
         if unit > capacity:  # not one of these units may be streamed
-            self._rows.add(list(range(groups.n)), params, low=-free - HALF)
+            self._rows.add(list(range(instance.n)), params, low=-free - HALF)
             return {}
         excess = self._column(inf)
-        self._rows.add([excess, *range(groups.n)], [1.0, *params], low=-float(free))
+        self._rows.add([excess, *range(instance.n)], [1.0, *params], low=-float(free))
         return {excess: float(unit)}
 
     def _fits(self) -> None:
         """Keep to the memory, in shares of it."""
-        memory, limit = self._groups.memory, float(self._groups.devices.memory[self._kind])
+        memory, limit = self._instance.memory, float(self._instance.types.memory[self._kind])
         if limit > 0:
             self._rows.add(list(range(len(memory))), (memory / limit).tolist(), high=1.0 + 1e-6)
         else:
@@ -138,7 +138,7 @@ class Pricing:
 
         ``x = p - q`` with p and q falling along every arc: a matrix that is totally unimodular without the load.
         """
-        of = self._groups.of.tolist()
+        of = self._instance.of.tolist()
         ideal: dict[int, tuple[int, int]] = {}
         for v in sorted({v for arc in arcs for v in arc}):
             ideal[v] = (self._column(), self._column())

@@ -17,7 +17,7 @@ from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import heavy_sets, incidence
 from mtpp_dsl.solvers.bounds.configuration.knapsack import knapsack
 from mtpp_dsl.solvers.bounds.configuration.pricing import Pricing
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, sizes_at
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, whole_loads
 
 __all__ = ["Attempt", "Proof", "Verdict"]
 
@@ -44,12 +44,12 @@ ENOUGH = 1.2
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Weights that prove a target: the devices together hold less than all groups weigh.
+    """Weights that prove a target: the devices together hold less than all supernodes weigh.
 
     Attributes:
         target: no plan's bottleneck is below it.
-        weights: [groups] whole numbers.
-        most: [kinds] no set below the target weighs more; ``sum of counts * most < sum of weights``.
+        weights: [supernodes] whole numbers.
+        most: [types] no set below the target weighs more; ``sum of counts * most < sum of weights``.
     """
 
     target: float
@@ -61,9 +61,9 @@ class Attempt:
     """An attempt to prove one target.
 
     Args:
-        groups: what is placed.
+        instance: what is placed.
         columns: sets known; those found are added.
-        dearest: [groups, kinds] loads that no set with the group is below.
+        costliest: [supernodes, types] loads that no set with the supernode is below.
         target: what to prove.
         stopped: asked often.
         say: told what is being done.
@@ -72,30 +72,30 @@ class Attempt:
 
     def __init__(
         self,
-        groups: Groups,
+        instance: BoundInstance,
         columns: Columns,
-        dearest: Floats,
+        costliest: Floats,
         target: float,
         *,
         stopped: Callable[[], bool],
         say: Callable[[str], None],
         seed: int,
     ) -> None:
-        self._groups, self._columns, self._target = groups, columns, target
+        self._instance, self._columns, self._target = instance, columns, target
         self._stopped, self._say, self._seed = stopped, say, seed
-        self._sizes = sizes_at(groups, target)
-        self._closed = (dearest >= target) | ~np.isfinite(groups.time)
-        self._kinds = range(len(groups.counts))
-        self._simple = [groups.is_knapsack(kind) for kind in self._kinds]
+        self._sizes = whole_loads(instance, target)
+        self._closed = (costliest >= target) | ~np.isfinite(instance.time)
+        self._kinds = range(len(instance.counts))
+        self._simple = [instance.is_knapsack(kind) for kind in self._kinds]
         self._pricing: dict[int, Pricing] = {}
-        self._links = incidence(groups.n, groups.tensors)
-        self._master = Master(groups)
+        self._links = incidence(instance.n, instance.nets)
+        self._master = Master(instance)
         self._known: list[list[Bools]] = [[] for _ in self._kinds]
-        self._tables = [np.zeros((0, groups.n), np.bool_) for _ in self._kinds]
-        self._centre = Point.at(np.zeros(groups.n), np.ones(len(self._simple)))
+        self._tables = [np.zeros((0, instance.n), np.bool_) for _ in self._kinds]
+        self._centre = Point.at(np.zeros(instance.n), np.ones(len(self._simple)))
         self._doubt = SLACK
-        dear = groups.n**2 / float(groups.counts.sum())
-        self._rounds = int(min(max(groups.n // 2, 4), MOST_ROUNDS, max(ROUND_STEPS / dear, 2)))
+        dear = instance.n**2 / float(instance.counts.sum())
+        self._rounds = int(min(max(instance.n // 2, 4), MOST_ROUNDS, max(ROUND_STEPS / dear, 2)))
         self.proof: Proof | None = None
         self.theta = inf
         self.exact_runs = 0
@@ -156,10 +156,10 @@ class Attempt:
 
     def _cover(self) -> None:
         """Add sets that together cover as much as the devices can, each filled with what the others left."""
-        left = np.where(np.isfinite(self._groups.time), self._groups.time, 0.0).max(axis=1)
+        left = np.where(np.isfinite(self._instance.time), self._instance.time, 0.0).max(axis=1)
         left = np.rint(left / max(float(left.max(initial=0.0)), 1e-300) * 1e5).astype(np.int64) + 1
         for kind in sorted(self._kinds, key=lambda kind: self._simple[kind]):
-            for _ in range(int(self._groups.counts[kind])):
+            for _ in range(int(self._instance.counts[kind])):
                 if self._late:
                     return
                 sets, found = self._heavy(kind, left)
@@ -181,7 +181,7 @@ class Attempt:
             held = float(found.max(initial=0.0))
             if self._known[kind] and not self._simple[kind]:
                 held = max(held, float((self._table(kind) @ point.whole).max()))
-            total += float(self._groups.counts[kind]) * held
+            total += float(self._instance.counts[kind]) * held
             gain = sets @ out.whole - out.level[kind] * (1 + 1e-6)
             for row in np.argsort(-gain, kind="stable")[:FRESH].tolist():
                 if gain[row] > 0:
@@ -197,22 +197,22 @@ class Attempt:
 
     def _search(self, kind: int, weights: Ints) -> tuple[Bools, Floats]:
         """Return sets below the target by a heuristic, and their weights."""
-        groups, sizes = self._groups, self._sizes[kind]
+        instance, sizes = self._instance, self._sizes[kind]
         self._seed += 1
         data = (
             weights.astype(np.float64),
             np.where(self._closed[:, kind], sizes.capacity + 1, sizes.work),
-            groups.memory,
-            sizes.tensors,
+            instance.memory,
+            sizes.nets,
             self._links,
         )
-        limits = (sizes.capacity, float(groups.devices.memory[kind]))
-        if groups.convex[kind].any():
+        limits = (sizes.capacity, float(instance.types.memory[kind]))
+        if instance.convex[kind].any():
             arcs = self._columns.convexity.arcs
             sets, found = heavy_windows(*data, arcs, *limits, rounds=self._rounds, seed=self._seed, say=self._say)
             convex = [self._columns.convexity.holds(kind, held) for held in sets]
             return sets[convex], found[convex]
-        starts = np.zeros((self._rounds, groups.n), np.bool_)
+        starts = np.zeros((self._rounds, instance.n), np.bool_)
         if self._known[kind]:
             heaviest = np.argsort(-(self._table(kind) @ weights), kind="stable")[: self._rounds // 2]
             starts[: len(heaviest)] = self._table(kind)[heaviest]
@@ -220,7 +220,7 @@ class Attempt:
 
     def _exact(self, point: Point, patience: float) -> Verdict:
         """Ask for a set that is too heavy: none is a proof; one that is found is added."""
-        weights, counts = point.whole, self._groups.counts.tolist()
+        weights, counts = point.whole, self._instance.counts.tolist()
         most = [0] * len(counts)
         for kind in self._kinds:
             if self._simple[kind]:
@@ -255,16 +255,16 @@ class Attempt:
         centre = self._centre
         if centre.estimate > 0:
             heaviest = [float((self._table(k) @ centre.whole).max()) if self._known[k] else 0.0 for k in self._kinds]
-            total = float((self._groups.counts * np.array(heaviest)).sum())
+            total = float((self._instance.counts * np.array(heaviest)).sum())
             self._centre = replace(centre, estimate=min(centre.estimate, float(centre.whole.sum()) / max(total, 1.0)))
 
     def _pricer(self, kind: int) -> Pricing:
         if kind not in self._pricing:
-            self._pricing[kind] = Pricing(self._groups, self._sizes[kind], kind, self._closed[:, kind])
+            self._pricing[kind] = Pricing(self._instance, self._sizes[kind], kind, self._closed[:, kind])
         return self._pricing[kind]
 
     def _table(self, kind: int) -> Bools:
-        """Return [sets, groups] the sets known of a kind."""
+        """Return [sets, supernodes] the sets known of a kind."""
         table = self._tables[kind]
         if len(table) < len(self._known[kind]):
             table = np.concatenate((table, np.array(self._known[kind][len(table) :])))

@@ -17,7 +17,7 @@ from mtpp_dsl.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, CheapestSets
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, Around, arcs_of, scale_for
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, Sizes, groups_of, sizes_at
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads, bound_instance, whole_loads
 
 __all__ = ["anchor", "anchor_bound", "anchored", "best_share"]
 
@@ -30,24 +30,25 @@ def anchor(problem: Problem, limits: Limits, progress: Progress) -> Result:
     simple = least_load(problem, limits, progress)
     if simple.infeasibility is not None:
         return replace(simple, method=NAME)
-    bound, _, complete = anchor_bound(problem, groups_of(problem), simple.bound, limits, progress)
+    bound, _, complete = anchor_bound(problem, bound_instance(problem), simple.bound, limits, progress)
     stopped: Termination = "interrupted" if progress.stopped else "time_limit"
     return progress.result(NAME, limits, "complete" if complete else stopped, bound=bound)
 
 
 def anchor_bound(
-    problem: Problem, groups: Groups, known: Bound | None, limits: Limits, progress: Progress
+    problem: Problem, instance: BoundInstance, known: Bound | None, limits: Limits, progress: Progress
 ) -> tuple[Bound | None, Floats, bool]:
     """Report and return the anchor bound, or the one *known* if that is better.
 
     Returns:
-        The bound; [groups, kinds] a load that no device of a kind with a group is below; whether all cuts were made.
+        The bound; [supernodes, types] the least load of a device of the type with the supernode; whether all cuts were
+        made.
     """
     least = 0.0 if known is None else known.cost
-    dearest, complete = anchored(problem, groups, least, limits, progress)
-    cost, weights = best_share(groups, dearest, least)
+    costliest, complete = anchored(problem, instance, least, limits, progress)
+    cost, weights = best_share(instance, costliest, least)
     if known is not None and cost <= known.cost:
-        return known, dearest, complete
+        return known, costliest, complete
     bound = Bound(
         cost,
         method="anchor",
@@ -55,141 +56,145 @@ def anchor_bound(
         by="mtpp",
         detail="no device takes the nodes of the certificate below this, by minimum cuts in whole units, rounded down; "
         "what is left to the other devices takes them as long",
-        certificate=_certificate(problem, groups, dearest, cost, weights),
+        certificate=_certificate(problem, instance, costliest, cost, weights),
     )
     progress.report_bound(bound)
-    return bound, dearest, complete
+    return bound, costliest, complete
 
 
-def anchored(problem: Problem, groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[Floats, bool]:
-    """Return [groups, kinds] a load that no device of a kind with a group is below, and whether all cuts were made.
+def anchored(
+    problem: Problem, instance: BoundInstance, known: float, limits: Limits, progress: Progress
+) -> tuple[Floats, bool]:
+    """Return [supernodes, types] the least load of a device of the type with the supernode; whether all cuts were made.
 
-    Cuts that cannot lift the bound above *known* are left out: those of groups that cost no more by themselves, or that
-    lie in the cheapest set of another. The least that a group costs over all kinds is a bound, and becomes known.
-    Graphs of many groups are cut without what convexity, memory and streams force.
+    Cuts that cannot lift the bound above *known* are left out: those of supernodes that cost no more by themselves, or
+    that lie in the cheapest set of another. The least that a supernode costs over all kinds is a bound, and becomes
+    known. Graphs of many supernodes are cut without what convexity, memory and streams force.
     """
-    dearest = groups.time.copy()
-    for kind in range(len(groups.counts)):
-        open_to = np.isfinite(groups.time[:, kind])
-        alone = np.where(open_to, groups.time[:, kind], 0.0)
-        if groups.devices.pays[kind]:
-            for pins, cost in groups.tensors:
+    costliest = instance.time.copy()
+    for kind in range(len(instance.counts)):
+        open_to = np.isfinite(instance.time[:, kind])
+        alone = np.where(open_to, instance.time[:, kind], 0.0)
+        if instance.types.pays[kind]:
+            for pins, cost in instance.nets:
                 alone[list(pins)] += cost
-        free = float(groups.devices.overflow[kind])
-        alone += np.maximum(groups.params - free, 0.0) / groups.devices.bandwidth
+        free = float(instance.types.overflow[kind])
+        alone += np.maximum(instance.params - free, 0.0) / instance.types.bandwidth
         ceiling = float(alone[open_to].max(initial=0.0))
-        pays = bool(groups.tensors) and bool(groups.devices.pays[kind])
-        if ceiling <= known or not (ceiling < inf and (pays or groups.overflows(kind))):
+        pays = bool(instance.nets) and bool(instance.types.pays[kind])
+        if ceiling <= known or not (ceiling < inf and (pays or instance.overflows(kind))):
             continue
-        cuts = _cuts(problem, groups, kind, ceiling)
+        cuts = _cuts(problem, instance, kind, ceiling)
         settled = ~open_to
         for v in np.argsort(-alone, kind="stable").tolist():
             if settled[v] or alone[v] <= known:
                 continue
             if progress.stopped or limits.remaining <= 0:
-                return dearest, False
+                return costliest, False
             value, side = cuts(v)
-            dearest[v, kind] = max(dearest[v, kind], value)
-            known = max(known, float(dearest[v].min()) if len(groups.counts) > 1 else value)
+            costliest[v, kind] = max(costliest[v, kind], value)
+            known = max(known, float(costliest[v].min()) if len(instance.counts) > 1 else value)
             if value <= known:
                 settled |= side
-    return dearest, True
+    return costliest, True
 
 
-def _cuts(problem: Problem, groups: Groups, kind: int, ceiling: float) -> Callable[[int], tuple[float, Bools]]:
-    """Return what gives the least load of a set with a group, and groups for which it is no more."""
-    if groups.n > MOST_REACHED:
-        return _loose_cuts(groups, sizes_at(groups, ceiling)[kind])
+def _cuts(problem: Problem, instance: BoundInstance, kind: int, ceiling: float) -> Callable[[int], tuple[float, Bools]]:
+    """Return what gives the least load of a set with a supernode, and supernodes for which it is no more."""
+    if instance.n > MOST_REACHED:
+        return _loose_cuts(instance, whole_loads(instance, ceiling)[kind])
     scale = scale_for(ceiling)
-    around = Around(groups, kind, arcs_of(problem, groups, kind), scale, groups.n)
+    around = Around(instance, kind, arcs_of(problem, instance, kind), scale, instance.n)
     enough = floor(ceiling * scale)
 
     def least(v: int) -> tuple[float, Bools]:
         value, side = around.least([v], enough)
-        return value / scale, side if around.holds(side) else np.arange(groups.n) == v
+        return value / scale, side if around.holds(side) else np.arange(instance.n) == v
 
     return least
 
 
-def _loose_cuts(groups: Groups, sizes: Sizes) -> Callable[[int], tuple[float, Bools]]:
+def _loose_cuts(instance: BoundInstance, sizes: WholeLoads) -> Callable[[int], tuple[float, Bools]]:
     """Return what :func:`_cuts` does, for sets of any shape and size."""
-    nets = zip((pins for pins, _ in groups.tensors), sizes.tensors.tolist(), strict=True)
-    sets = CheapestSets(groups.n, nets, np.zeros((0, 2), np.int64), inf)
-    nowhere = np.zeros(groups.n, np.bool_)
+    nets = zip((pins for pins, _ in instance.nets), sizes.nets.tolist(), strict=True)
+    sets = CheapestSets(instance.n, nets, np.zeros((0, 2), np.int64), inf)
+    nowhere = np.zeros(instance.n, np.bool_)
 
     def least(v: int) -> tuple[float, Bools]:
-        state = np.where(np.arange(groups.n) == v, IN, FREE)
+        state = np.where(np.arange(instance.n) == v, IN, FREE)
         value, side = sets.least(state, nowhere, nowhere, sizes.work, sizes.capacity + 1)
         return min(value / sizes.scale, sizes.target), side
 
     return least
 
 
-def best_share(groups: Groups, dearest: Floats, known: float = 0.0) -> tuple[float, Floats]:
-    """Return the best bound that a closing of kinds gives, and [kinds] the weights of the devices that prove it.
+def best_share(instance: BoundInstance, costliest: Floats, known: float = 0.0) -> tuple[float, Floats]:
+    """Return the best bound that a closing of kinds gives, and [types] the weights of the devices that prove it.
 
-    Let loads be below T. A kind is closed to a group where ``dearest`` is T or more. For any weights p >= 0 the sum
-    over the groups of the least ``p * time`` over open kinds is then at most the sum of ``p * load``, so below T times
-    the sum of p.
+    Let loads be below T. A kind is closed to a supernode where ``costliest`` is T or more. For any weights p >= 0 the
+    sum over the supernodes of the least ``p * time`` over open kinds is then at most the sum of ``p * load``, so below
+    T times the sum of p.
     """
-    best, weights = 0.0, np.zeros(len(groups.counts))
-    levels = np.unique(dearest[np.isfinite(dearest)])
+    best, weights = 0.0, np.zeros(len(instance.counts))
+    levels = np.unique(costliest[np.isfinite(costliest)])
     levels = np.append(levels[levels > known], inf)
-    for p in _weights(groups):
-        first = bisect_left(levels, True, key=partial(_covers, groups, dearest, p))
+    for p in _weights(instance):
+        first = bisect_left(levels, True, key=partial(_covers, instance, costliest, p))
         for level in levels[max(first - 1, 0) : first + 1].tolist():
-            cost = min(level, _share(groups, dearest < level, p))
+            cost = min(level, _share(instance, costliest < level, p))
             if best < cost < inf:
                 best, weights = cost, p
     return best, weights
 
 
-def _covers(groups: Groups, dearest: Floats, p: Floats, level: float) -> bool:
+def _covers(instance: BoundInstance, costliest: Floats, p: Floats, level: float) -> bool:
     """Return whether the shares that a closing at *level* gives are no more than it."""
-    return _share(groups, dearest < level, p) <= level
+    return _share(instance, costliest < level, p) <= level
 
 
-def _share(groups: Groups, below: Bools, p: Floats) -> float:
-    """Return what the groups take at least of each device, ``inf`` if one is left without any."""
-    opened = np.isfinite(groups.time) & below
+def _share(instance: BoundInstance, below: Bools, p: Floats) -> float:
+    """Return what the supernodes take at least of each device, ``inf`` if one is left without any."""
+    opened = np.isfinite(instance.time) & below
     if not opened.any(axis=1).all():
         return inf
-    total = float((p * groups.counts).sum())
-    cost = np.where(opened, np.where(opened, groups.time, 0.0) * p, inf).min(axis=1).sum()
-    cost += float(p.min()) * _streams(groups)
+    total = float((p * instance.counts).sum())
+    cost = np.where(opened, np.where(opened, instance.time, 0.0) * p, inf).min(axis=1).sum()
+    cost += float(p.min()) * _streams(instance)
     return float(cost / total) * (1 - ROUNDING) if total > 0 else 0.0
 
 
-def _streams(groups: Groups) -> float:
+def _streams(instance: BoundInstance) -> float:
     """Return how long all devices together stream parameters for at least, less what rounding may change."""
-    kept = float((groups.devices.overflow * groups.counts).sum())
+    kept = float((instance.types.overflow * instance.counts).sum())
     if kept == inf:
         return 0.0
-    excess = float(groups.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING
-    return max(excess, 0.0) / groups.devices.bandwidth
+    excess = float(instance.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING
+    return max(excess, 0.0) / instance.types.bandwidth
 
 
-def _weights(groups: Groups) -> list[Floats]:
+def _weights(instance: BoundInstance) -> list[Floats]:
     """Return weights of the kinds: equal ones, typical speeds, and each kind alone."""
-    time = np.where(np.isfinite(groups.time), groups.time, 0.0)
-    fastest = np.where(np.isfinite(groups.time), groups.time, inf).min(axis=1, initial=inf)
-    own, least = time.sum(axis=0), np.where(np.isfinite(groups.time), fastest[:, None], 0.0).sum(axis=0)
+    time = np.where(np.isfinite(instance.time), instance.time, 0.0)
+    fastest = np.where(np.isfinite(instance.time), instance.time, inf).min(axis=1, initial=inf)
+    own, least = time.sum(axis=0), np.where(np.isfinite(instance.time), fastest[:, None], 0.0).sum(axis=0)
     speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
-    useful: Bools = np.asarray(np.isfinite(groups.time).any(axis=0), np.bool_)
+    useful: Bools = np.asarray(np.isfinite(instance.time).any(axis=0), np.bool_)
     return [np.where(useful, 1.0, 0.0), speeds, *np.eye(len(useful))]
 
 
-def _certificate(problem: Problem, groups: Groups, dearest: Floats, target: float, weights: Floats) -> Certificate:
+def _certificate(
+    problem: Problem, instance: BoundInstance, costliest: Floats, target: float, weights: Floats
+) -> Certificate:
     """Return the nodes that cuts keep off some device, and the weights of the devices."""
-    names, kinds = problem.graph.names, groups.devices.members
-    shut = (dearest >= target).all(axis=1)
-    cut = (dearest >= target) & (groups.time < target)
+    names, kinds = problem.graph.names, instance.types.members
+    shut = (costliest >= target).all(axis=1)
+    cut = (costliest >= target) & (instance.time < target)
     chosen = np.flatnonzero(shut)[:1] if shut.any() else np.flatnonzero(cut.any(axis=1))
     shares: Mapping[str, float] = {
         problem.devices[d].name: float(weights[kind])
-        for kind, group in enumerate(kinds)
-        for d in group
+        for kind, members in enumerate(kinds)
+        for d in members
         if weights[kind] > 0
     }
-    data = {"target": target, "nodes": [names[groups.members[g][0]] for g in chosen.tolist()], "shares": dict(shares)}
+    data = {"target": target, "nodes": [names[instance.members[g][0]] for g in chosen.tolist()], "shares": dict(shares)}
     return Certificate("cuts", data)

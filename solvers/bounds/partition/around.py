@@ -1,4 +1,4 @@
-"""What a device pays at least for a set with given groups: minimum cuts, with what convexity and memory force."""
+"""What a device pays at least for a set with given supernodes: minimum cuts, with what convexity and memory force."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, OUT, CheapestSets
-from mtpp_dsl.solvers.bounds.partition.groups import Groups
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 __all__ = ["MOST_REACHED", "Around", "arcs_of", "reached", "scale_for"]
 
@@ -28,31 +28,31 @@ def scale_for(ceiling: float) -> float:
 
 
 class Around:
-    """The loads of the sets that one kind of device may hold, in whole units, rounded down.
+    """The loads of the sets that one device type may hold, in whole units, rounded down.
 
     Args:
-        groups: what a device may hold.
+        instance: what a device may hold.
         kind: of device.
-        arcs: [arcs, 2] between groups: a set holds what lies on a path between two of its groups.
+        arcs: [arcs, 2] between supernodes: a set holds what lies on a path between two of its supernodes.
         scale: units per time.
         cuts: how many there may be.
     """
 
-    def __init__(self, groups: Groups, kind: int, arcs: Ints, scale: float, cuts: int) -> None:
-        n = self._n = groups.n
-        self._open = np.isfinite(groups.time[:, kind])
-        self.work = _whole(np.where(self._open, groups.time[:, kind], 0.0), scale)
-        self._memory, self._limit = groups.memory, float(groups.devices.memory[kind]) * (1 + NEARLY)
+    def __init__(self, instance: BoundInstance, kind: int, arcs: Ints, scale: float, cuts: int) -> None:
+        n = self._n = instance.n
+        self._open = np.isfinite(instance.time[:, kind])
+        self.work = _whole(np.where(self._open, instance.time[:, kind], 0.0), scale)
+        self._memory, self._limit = instance.memory, float(instance.types.memory[kind]) * (1 + NEARLY)
         self._reach = reached(n, arcs)
         self._back = np.ascontiguousarray(self._reach.T)
         self._limited = bool(self._memory.sum() > self._limit) or not self._open.all()
         self._none = np.zeros(n, np.bool_)
-        rate, free = scale / groups.devices.bandwidth, float(groups.devices.overflow[kind])
-        streams = groups.overflows(kind)
-        self._stream = _whole(groups.params * (1 - ULPS), rate) if streams else np.zeros(n, np.int64)
+        rate, free = scale / instance.types.bandwidth, float(instance.types.overflow[kind])
+        streams = instance.overflows(kind)
+        self._stream = _whole(instance.params * (1 - ULPS), rate) if streams else np.zeros(n, np.int64)
         self._free = ceil(free * rate + abs(free) * rate * ULPS) if streams else 0
         self._streams = bool(self._stream.any())
-        tensors = groups.tensors if groups.devices.pays[kind] else ()
+        tensors = instance.nets if instance.types.pays[kind] else ()
         nets = ((pins, floor(min(cost * scale, ENDLESS))) for pins, cost in tensors)
         self._sets = CheapestSets(n, nets, arcs, cuts * STEPS_PER_CUT * max(n / 50, 1))
 
@@ -100,27 +100,27 @@ class Around:
         return self._sets.least(state, falls, climbs, work, max(enough, 0))
 
 
-def arcs_of(problem: Problem, groups: Groups, kind: int) -> Ints:
-    """Return [arcs, 2] between groups such that what a device of a kind holds is convex along their paths.
+def arcs_of(problem: Problem, instance: BoundInstance, kind: int) -> Ints:
+    """Return [arcs, 2] between supernodes such that what a device of a kind holds is convex along their paths.
 
-    Under ``acyclic``, of a graph without a backward part, whole groups are before and after each other. Else a path
+    Under ``acyclic``, of a graph without a backward part, whole supernodes are before and after each other. Else a path
     passes nodes, and where some are colocated none is given.
     """
     if problem.acyclic and not problem.graph.backward.any():
-        arcs = groups.of[np.array(groups.parts[0], np.int64).reshape(-1, 2)]
-    elif groups.n < problem.graph.n:
+        arcs = instance.of[np.array(instance.parts[0], np.int64).reshape(-1, 2)]
+    elif instance.n < problem.graph.n:
         arcs = np.zeros((0, 2), np.int64)
     else:
-        chosen = [part for part, convex in zip(groups.parts, groups.convex[kind], strict=True) if convex]
-        arcs = groups.of[np.array([arc for part in chosen for arc in part], np.int64).reshape(-1, 2)]
-    if groups.n > MOST_REACHED:
+        chosen = [part for part, convex in zip(instance.parts, instance.convex[kind], strict=True) if convex]
+        arcs = instance.of[np.array([arc for part in chosen for arc in part], np.int64).reshape(-1, 2)]
+    if instance.n > MOST_REACHED:
         arcs = arcs[:0]
     unique: Ints = np.unique(arcs[arcs[:, 0] != arcs[:, 1]], axis=0)
     return unique
 
 
 def reached(n: int, arcs: Ints) -> Bools:
-    """Return [n, n] whether a path of one arc or more leads from one group to another."""
+    """Return [n, n] whether a path of one arc or more leads from one supernode to another."""
     reach = np.zeros((n, n), np.bool_)
     reach[arcs[:, 0], arcs[:, 1]] = True
     for middle in np.unique(arcs[:, 0]).tolist():

@@ -1,4 +1,4 @@
-"""Which groups no device can have together below a target: pairs, and the pins of whole tensors."""
+"""Which supernodes no device can have together below a target: pairs, and the pins of whole tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.slicing.segments import SegmentCosts
 from mtpp_dsl.solvers.bounds.partition.around import Around, arcs_of, reached
-from mtpp_dsl.solvers.bounds.partition.groups import Groups
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 __all__ = ["Apart"]
 
@@ -24,35 +24,39 @@ ORDERS, MOST_NODES = 7, 2_000
 
 
 class Apart:
-    """Sets of groups that a device may be asked to hold together, and what it costs at least: cuts, made when needed.
+    """The least cost of a device that holds given supernodes together, by minimum cuts made when needed.
 
     Args:
         problem: what is asked.
-        groups: its groups.
+        instance: its supernodes.
         scale: units per time.
         top: units of the highest target that will be asked for.
         stopped: whether to make no more cuts; what is not known then is taken to fit.
     """
 
-    def __init__(self, problem: Problem, groups: Groups, scale: float, top: int, stopped: Callable[[], bool]) -> None:
-        self._groups, self._top, self._stopped = groups, top, stopped
+    def __init__(
+        self, problem: Problem, instance: BoundInstance, scale: float, top: int, stopped: Callable[[], bool]
+    ) -> None:
+        self._instance, self._top, self._stopped = instance, top, stopped
         self._sets: list[tuple[int, ...]] = []
         self.pins: list[tuple[int, ...]] = []
         self._pairs: list[Ints] = []
         self._collect()
-        kinds = range(len(groups.counts))
-        arcs = [arcs_of(problem, groups, kind) for kind in kinds]
-        self._around = [Around(groups, kind, arcs[kind], scale, len(self._sets)) for kind in kinds]
+        kinds = range(len(instance.counts))
+        arcs = [arcs_of(problem, instance, kind) for kind in kinds]
+        self._around = [Around(instance, kind, arcs[kind], scale, len(self._sets)) for kind in kinds]
         self._low = np.zeros(len(self._sets), np.int64)
         self._high = np.full(len(self._sets), top, np.int64)
-        self._ranks = _Ranks(problem, groups.n, self._around[0].work, arcs[0]) if _pipeline(problem, groups) else None
+        self._ranks = (
+            _Ranks(problem, instance.n, self._around[0].work, arcs[0]) if _pipeline(problem, instance) else None
+        )
         self._first_look(problem, scale)
 
     def _collect(self) -> None:
         """Number the pairs within tensors, and the tensors themselves."""
         number: dict[tuple[int, ...], int] = {}
-        time = np.where(np.isfinite(self._groups.time), self._groups.time, 0.0).min(axis=1)
-        for pins, _ in self._groups.tensors:
+        time = np.where(np.isfinite(self._instance.time), self._instance.time, 0.0).min(axis=1)
+        for pins, _ in self._instance.nets:
             chosen = sorted(sorted(pins, key=lambda g: -time[g])[:MOST_PINS])
             table = np.full((len(chosen), len(chosen)), -1, np.int64)
             if len(number) < MOST_SETS:
@@ -61,7 +65,7 @@ class Apart:
             self.pins.append(tuple(chosen))
             self._pairs.append(table)
         pairs = list(number)
-        self._wholes = [number.setdefault(pins, len(number)) for pins, _ in self._groups.tensors]
+        self._wholes = [number.setdefault(pins, len(number)) for pins, _ in self._instance.nets]
         self._sets = list(number)
         self._ends = np.array(pairs, np.int64).reshape(-1, 2)
 
@@ -69,23 +73,23 @@ class Apart:
         """Bound what sets cost: by their work from below, by the windows of some orders that hold them from above."""
         work = np.min([around.work for around in self._around], axis=0)
         self._low[:] = [min(int(work[list(held)].sum()), self._top) for held in self._sets]
-        graph, groups = problem.graph, self._groups
-        if groups.n < graph.n or graph.n > MOST_NODES or not self._sets:
+        graph, instance = problem.graph, self._instance
+        if instance.n < graph.n or graph.n > MOST_NODES or not self._sets:
             return
         first_pin = np.array([held[0] for held in self._sets])
-        for order in islice(orders(graph, groups.devices.tensor, seed=0), ORDERS):
+        for order in islice(orders(graph, instance.types.tensor, seed=0), ORDERS):
             if self._stopped():
                 return
             place = np.empty(graph.n, np.int64)
-            place[groups.of[order]] = np.arange(graph.n)
+            place[instance.of[order]] = np.arange(graph.n)
             first, last = place[first_pin], place[first_pin]
             for i, held in enumerate(self._sets):
                 if len(held) > 2:
                     first[i], last[i] = place[list(held)].min(), place[list(held)].max()
             pairs = place[self._ends]
             first[: len(pairs)], last[: len(pairs)] = pairs.min(axis=1), pairs.max(axis=1)
-            costs = SegmentCosts(graph, groups.devices, order)
-            for kind in range(len(groups.counts)):
+            costs = SegmentCosts(graph, instance.types, order)
+            for kind in range(len(instance.counts)):
                 window = np.minimum.accumulate(costs.on(kind), axis=0)
                 window = np.minimum.accumulate(window[:, ::-1], axis=1)[:, ::-1]
                 cheapest = np.minimum(window[first, last + 1] * scale + 1, self._top).astype(np.int64)
@@ -115,7 +119,7 @@ class Apart:
         return unknown
 
     def parts(self, tensor: int, target: int, *, hopeful: bool = False) -> tuple[int, tuple[int, ...]]:
-        """Return on how many devices a tensor is at least below a target, and the groups that show it, if any.
+        """Return on how many devices a tensor is at least below a target, and the supernodes that show it, if any.
 
         Where *hopeful*, what is not known counts as what would be best.
         """
@@ -141,7 +145,7 @@ class Apart:
 
 
 class _Ranks:
-    """At which places of a pipeline of k blocks a group may stand: its ancestors' work needs blocks before it."""
+    """At which places of a pipeline of k blocks a supernode may stand: its ancestors' work needs blocks before it."""
 
     def __init__(self, problem: Problem, n: int, work: Ints, arcs: Ints) -> None:
         reach = reached(n, arcs) | np.eye(n, dtype=np.bool_)
@@ -149,16 +153,16 @@ class _Ranks:
         self._upto: Ints = work @ reach
         self._onward: Ints = reach @ work
 
-    def apart(self, groups: Ints, target: int) -> Bools:
-        """Return [groups, groups] which cannot stand at one place."""
-        first, last = self._upto[groups] // target, self._k - 1 - self._onward[groups] // target
+    def apart(self, chosen: Ints, target: int) -> Bools:
+        """Return [supernodes, supernodes] which cannot stand at one place."""
+        first, last = self._upto[chosen] // target, self._k - 1 - self._onward[chosen] // target
         later = first[:, None] > last
-        return np.asarray((later | later.T) & ~np.eye(len(groups), dtype=np.bool_), np.bool_)
+        return np.asarray((later | later.T) & ~np.eye(len(chosen), dtype=np.bool_), np.bool_)
 
 
-def _pipeline(problem: Problem, groups: Groups) -> bool:
+def _pipeline(problem: Problem, instance: BoundInstance) -> bool:
     """Return whether the devices are equal and stand in an order."""
-    return len(groups.counts) == 1 and problem.acyclic and not problem.graph.backward.any()
+    return len(instance.counts) == 1 and problem.acyclic and not problem.graph.backward.any()
 
 
 def _clique(apart: Bools) -> list[int]:

@@ -14,15 +14,15 @@ from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.around import scale_for
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance
 from mtpp_dsl.solvers.bounds.partition.conflicts import Apart
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of
 
 __all__ = ["count"]
 
 NAME = "count"
 ROUNDING = 1e-11
 MOST_CHECKED = 4_000
-"""With more groups of nodes a certificate would take too long to check."""
+"""With more supernodes a certificate would take too long to check."""
 CLOSE = 1e-3
 """Relative: targets closer to one that failed are not tried."""
 
@@ -32,11 +32,11 @@ def count(problem: Problem, limits: Limits, progress: Progress) -> Result:
     simple = least_load(problem, limits, progress)
     if simple.infeasibility is not None or simple.bound is None:
         return replace(simple, method=NAME)
-    groups = groups_of(problem)
-    bound = anchor_bound(problem, groups, simple.bound, limits, progress)[0] or simple.bound
+    instance = bound_instance(problem)
+    bound = anchor_bound(problem, instance, simple.bound, limits, progress)[0] or simple.bound
     found = None
-    if groups.tensors and np.isfinite(groups.time).any(axis=1).all():
-        found = _Counting(problem, groups, bound.cost, limits, progress).run()
+    if instance.nets and np.isfinite(instance.time).any(axis=1).all():
+        found = _Counting(problem, instance, bound.cost, limits, progress).run()
     if found is not None:
         bound = Bound(
             found.target,
@@ -45,7 +45,7 @@ def count(problem: Problem, limits: Limits, progress: Progress) -> Result:
             by="mtpp",
             detail=f"{len(found.shared)} tensors are on several devices each below this, by minimum cuts in whole "
             "units, rounded down; with them the devices cost more together than they may",
-            certificate=_certificate(problem, groups, found) if groups.n <= MOST_CHECKED else None,
+            certificate=_certificate(problem, instance, found) if instance.n <= MOST_CHECKED else None,
         )
         progress.report_bound(bound)
     return progress.result(NAME, limits, progress.ended(limits) or "complete", bound=bound)
@@ -63,9 +63,11 @@ class _Found:
 class _Counting:
     """Raises the target for weights of the devices: below it, they would cost more together than they may."""
 
-    def __init__(self, problem: Problem, groups: Groups, known: float, limits: Limits, progress: Progress) -> None:
-        self._groups, self._known = groups, known
-        self._sums = [_Sum(groups, p) for p in _weights(groups)]
+    def __init__(
+        self, problem: Problem, instance: BoundInstance, known: float, limits: Limits, progress: Progress
+    ) -> None:
+        self._instance, self._known = instance, known
+        self._sums = [_Sum(instance, p) for p in _weights(instance)]
         ceiling = max((s.most() for s in self._sums), default=0.0)
         self._scale = scale_for(max(ceiling, known, 1e-300))
         self._top = int(ceiling * self._scale) + 1
@@ -76,7 +78,7 @@ class _Counting:
             def stopped() -> bool:
                 return progress.stopped or limits.remaining <= 0
 
-            self._apart = Apart(problem, groups, self._scale, self._top, stopped)
+            self._apart = Apart(problem, instance, self._scale, self._top, stopped)
 
     def run(self) -> _Found | None:
         """Return the best target above the one known, or None."""
@@ -101,7 +103,7 @@ class _Counting:
         """Return what proves *target* or more, or None."""
         apart = self._apart
         assert apart is not None
-        hoped = [apart.parts(e, target, hopeful=True)[0] for e in range(len(self._groups.tensors))]
+        hoped = [apart.parts(e, target, hopeful=True)[0] for e in range(len(self._instance.nets))]
         share = total.base + sum(total.each(e, count) for e, count in enumerate(hoped))
         shared: dict[int, tuple[int, tuple[int, ...]]] = {}
         for e in sorted(range(len(hoped)), key=lambda e: -total.each(e, hoped[e])):
@@ -126,19 +128,19 @@ class _Counting:
 class _Sum:
     """What devices cost together, for weights of theirs, over the sum of the weights."""
 
-    def __init__(self, groups: Groups, weights: Floats) -> None:
+    def __init__(self, instance: BoundInstance, weights: Floats) -> None:
         self.weights = weights
-        counts = groups.counts
+        counts = instance.counts
         self._total = float((weights * counts).sum())
-        time = np.where(np.isfinite(groups.time), groups.time, 0.0) * weights
-        self.base = float(np.where(np.isfinite(groups.time), time, inf).min(axis=1).sum())
-        kept = float((groups.devices.overflow * counts).sum())
-        excess = max(float(groups.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING, 0.0)
-        self.base = (self.base + excess / groups.devices.bandwidth * float(weights.min())) / self._total
-        pays = np.sort(np.repeat(weights * groups.devices.pays, counts))
+        time = np.where(np.isfinite(instance.time), instance.time, 0.0) * weights
+        self.base = float(np.where(np.isfinite(instance.time), time, inf).min(axis=1).sum())
+        kept = float((instance.types.overflow * counts).sum())
+        excess = max(float(instance.params.sum()) * (1 - ROUNDING) - kept - abs(kept) * ROUNDING, 0.0)
+        self.base = (self.base + excess / instance.types.bandwidth * float(weights.min())) / self._total
+        pays = np.sort(np.repeat(weights * instance.types.pays, counts))
         self._charge: list[float] = np.concatenate(([0.0], np.cumsum(pays))).tolist()
-        self._cost = [cost for _, cost in groups.tensors]
-        self._pins = [len(pins) for pins, _ in groups.tensors]
+        self._cost = [cost for _, cost in instance.nets]
+        self._pins = [len(pins) for pins, _ in instance.nets]
 
     def each(self, tensor: int, count: int) -> float:
         """Return what a tensor on at least so many devices, or on all, adds to the share of each."""
@@ -149,36 +151,36 @@ class _Sum:
         return self.base + sum(self.each(e, pins) for e, pins in enumerate(self._pins))
 
 
-def _weights(groups: Groups) -> list[Floats]:
+def _weights(instance: BoundInstance) -> list[Floats]:
     """Return weights of the kinds: equal ones, and typical speeds where they differ."""
-    usable = np.isfinite(groups.time)
-    time = np.where(usable, groups.time, 0.0)
-    fastest = np.where(usable, groups.time, inf).min(axis=1)
+    usable = np.isfinite(instance.time)
+    time = np.where(usable, instance.time, 0.0)
+    fastest = np.where(usable, instance.time, inf).min(axis=1)
     own, least = time.sum(axis=0), np.where(usable, fastest[:, None], 0.0).sum(axis=0)
     speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
     useful = usable.any(axis=0)
     found = [np.where(useful, 1.0, 0.0), np.where(useful, speeds, 0.0)]
-    found = [p for p in found if (p * groups.counts).sum() > 0]
-    return found[:1] if len(groups.counts) == 1 else found
+    found = [p for p in found if (p * instance.counts).sum() > 0]
+    return found[:1] if len(instance.counts) == 1 else found
 
 
-def _certificate(problem: Problem, groups: Groups, found: _Found) -> Certificate:
+def _certificate(problem: Problem, instance: BoundInstance, found: _Found) -> Certificate:
     """Return target, weights of the devices, and each tensor by a node that makes it, with what shows its parts."""
     names, devices = problem.graph.names, problem.devices
     producers: dict[tuple[int, ...], int] = {}
-    for u in np.flatnonzero(groups.devices.tensor > 0).tolist():
-        touched = {int(groups.of[u]), *groups.of[problem.graph.successors(u)].tolist()}
+    for u in np.flatnonzero(instance.types.tensor > 0).tolist():
+        touched = {int(instance.of[u]), *instance.of[problem.graph.successors(u)].tolist()}
         producers.setdefault(tuple(sorted(touched)), u)
     nets = {
-        names[producers[groups.tensors[e][0]]]: {
+        names[producers[instance.nets[e][0]]]: {
             "devices": count,
-            "apart": [names[groups.members[g][0]] for g in shown],
+            "apart": [names[instance.members[g][0]] for g in shown],
         }
         for e, (count, shown) in found.shared.items()
     }
     shares = {
         devices[d].name: float(found.weights[kind])
-        for kind, members in enumerate(groups.devices.members)
+        for kind, members in enumerate(instance.types.members)
         for d in members
         if found.weights[kind] > 0
     }

@@ -12,7 +12,7 @@ from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
 from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, scale_for
-from mtpp_dsl.solvers.bounds.partition.groups import Groups, groups_of
+from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance
 
 __all__ = ["node", "node_bound"]
 
@@ -27,10 +27,10 @@ def node(problem: Problem, limits: Limits, progress: Progress) -> Result:
     simple = least_load(problem, limits, progress)
     if simple.infeasibility is not None or simple.bound is None:
         return replace(simple, method=NAME)
-    bound, groups = simple.bound, groups_of(problem)
-    cost, dearest, complete = node_bound(groups, bound.cost, limits, progress)
-    if dearest is not None:
-        name = problem.graph.names[groups.members[dearest][0]]
+    bound, instance = simple.bound, bound_instance(problem)
+    cost, costliest, complete = node_bound(instance, bound.cost, limits, progress)
+    if costliest is not None:
+        name = problem.graph.names[instance.members[costliest][0]]
         bound = Bound(
             cost,
             method=NAME,
@@ -44,23 +44,25 @@ def node(problem: Problem, limits: Limits, progress: Progress) -> Result:
     return progress.result(NAME, limits, "complete" if complete else stopped, bound=bound)
 
 
-def node_bound(groups: Groups, known: float, limits: Limits, progress: Progress) -> tuple[float, int | None, bool]:
-    """Return the best bound of one group of nodes, the group, and whether all were looked at.
+def node_bound(
+    instance: BoundInstance, known: float, limits: Limits, progress: Progress
+) -> tuple[float, int | None, bool]:
+    """Return the best bound of one supernode, the supernode, and whether all were looked at.
 
-    Let a device have group v. For each tensor at v it pays, or it has all other pins of the tensor, and their times;
-    each time is set against one tensor only, so what they save adds up. In a plain graph that is
-    ``w(v) + sum over inputs u of min(c(u), w(u)) + min(c(v), sum of w over readers of v)``, or more: other readers of u
-    count as well. A pin that the device cannot take, or that does not fit beside v, leaves the tensor to be paid. What
-    v streams is added. The least over the kinds of device is a bound; on one that pays nothing it is the time. What
-    fits and what streams is left out of graphs of many groups, whose certificates are checked without.
+    Let a device have supernode v. For each tensor at v it pays, or it has all other pins of the tensor, and their
+    times; each time is set against one tensor only, so what they save adds up. In a plain graph that is ``w(v) + sum
+    over inputs u of min(c(u), w(u)) + min(c(v), sum of w over readers of v)``, or more: other readers of u count as
+    well. A pin that the device cannot take, or that does not fit beside v, leaves the tensor to be paid. What v streams
+    is added. The least over the device types is a bound; on one that pays nothing it is the time. What fits and what
+    streams is left out of graphs of many supernodes, whose certificates are checked without.
 
     Returns:
         Nothing above *known*: that, and None.
     """
-    lines = _Lines(groups)
-    least = np.zeros(groups.n)
+    lines = _Lines(instance)
+    least = np.zeros(instance.n)
     complete = True
-    for v in range(groups.n):
+    for v in range(instance.n):
         if progress.stopped or limits.remaining <= 0:
             complete = False
             break
@@ -74,36 +76,36 @@ def node_bound(groups: Groups, known: float, limits: Limits, progress: Progress)
 
 
 class _Lines:
-    """One line for each group."""
+    """One line for each supernode."""
 
-    def __init__(self, groups: Groups) -> None:
-        self._groups, self._close = groups, groups.n <= MOST_REACHED
-        self._at: list[list[int]] = [[] for _ in range(groups.n)]
-        for e, (pins, _) in sorted(enumerate(groups.tensors), key=lambda net: len(net[1][0])):
+    def __init__(self, instance: BoundInstance) -> None:
+        self._instance, self._close = instance, instance.n <= MOST_REACHED
+        self._at: list[list[int]] = [[] for _ in range(instance.n)]
+        for e, (pins, _) in sorted(enumerate(instance.nets), key=lambda net: len(net[1][0])):
             for v in pins if len(pins) <= MOST_PINS else ():
                 self._at[v].append(e)
 
     def least(self, v: int, scale: float | None) -> float:
-        """Return the least over the kinds of device; with *scale*, counted in whole units, rounded down."""
+        """Return the least over the device types; with *scale*, counted in whole units, rounded down."""
         values = []
-        for kind in range(len(self._groups.counts)):
-            if np.isfinite(self._groups.time[v, kind]):
+        for kind in range(len(self._instance.counts)):
+            if np.isfinite(self._instance.time[v, kind]):
                 value = self._line(v, kind, 1.0 if scale is None else scale, whole=scale is not None)
                 values.append(value if scale is None else value / scale)
         return min(values, default=inf)
 
     def _line(self, v: int, kind: int, scale: float, *, whole: bool) -> float:
-        groups, devices = self._groups, self._groups.devices
-        total = self._round(float(groups.time[v, kind]) * scale, whole=whole)
+        instance, devices = self._instance, self._instance.types
+        total = self._round(float(instance.time[v, kind]) * scale, whole=whole)
         rate = scale / devices.bandwidth
-        excess = float(groups.params[v]) * rate * (1 - ULPS)
+        excess = float(instance.params[v]) * rate * (1 - ULPS)
         free = float(devices.overflow[kind]) * rate
         if free < inf and self._close:
             free = -self._round(-free - abs(free) * ULPS, whole=whole)
             total += max(self._round(excess, whole=whole) - free, 0.0)
         left: dict[int, float] = {}
         for e in self._at[v] if devices.pays[kind] else ():
-            pins, cost = groups.tensors[e]
+            pins, cost = instance.nets[e]
             due = self._round(cost * scale, whole=whole)
             for pin in pins:
                 if pin != v and due > 0:
@@ -117,12 +119,12 @@ class _Lines:
         return total
 
     def _other(self, v: int, pin: int, kind: int, scale: float, *, whole: bool) -> float:
-        """Return the time of another group beside *v*; ``inf`` where it cannot be there."""
-        groups = self._groups
-        used = float(groups.memory[v] + groups.memory[pin]) if self._close else 0.0
-        if used > float(groups.devices.memory[kind]) * (1 + NEARLY) or not np.isfinite(groups.time[pin, kind]):
+        """Return the time of another supernode beside *v*; ``inf`` where it cannot be there."""
+        instance = self._instance
+        used = float(instance.memory[v] + instance.memory[pin]) if self._close else 0.0
+        if used > float(instance.types.memory[kind]) * (1 + NEARLY) or not np.isfinite(instance.time[pin, kind]):
             return inf
-        return self._round(float(groups.time[pin, kind]) * scale, whole=whole)
+        return self._round(float(instance.time[pin, kind]) * scale, whole=whole)
 
     @staticmethod
     def _round(value: float, *, whole: bool) -> float:

@@ -21,7 +21,7 @@ from mtpp_dsl.solvers.bounds.configuration.heavier import Heavier, heavy_convex
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import Ordered, Place, Units
 from mtpp_dsl.solvers.bounds.configuration.pipeline import is_pipeline
-from mtpp_dsl.solvers.bounds.partition.groups import groups_of
+from mtpp_dsl.solvers.bounds.partition.bound_instance import bound_instance
 from mtpp_dsl.solvers.methods.bounds import Configuration
 from tests.oracle import optimum
 
@@ -82,7 +82,7 @@ def possible(ordered: Ordered, units: Units, place: Place, held: Bools) -> bool:
 
 
 def heaviest(ordered: Ordered, units: Units, place: Place, weights: Ints) -> int:
-    n, best = ordered.groups.n, 0
+    n, best = ordered.instance.n, 0
     for size in range(1, n + 1):
         for chosen in combinations(range(n), size):
             held = np.zeros(n, np.bool_)
@@ -97,13 +97,15 @@ def heaviest(ordered: Ordered, units: Units, place: Place, weights: Ints) -> int
 @given(pipelines(), st.data())
 def test_the_search_finds_the_heaviest_set(problem: Problem, data: st.DataObject) -> None:
     """At every place the exact search ends with the heaviest set there is, and the heuristic finds none heavier."""
-    groups = groups_of(problem)
-    assume(np.isfinite(groups.time).all() and groups.time.sum() > 0)
-    total = float(groups.time.sum())
+    instance = bound_instance(problem)
+    assume(np.isfinite(instance.time).all() and instance.time.sum() > 0)
+    total = float(instance.time.sum())
     target = data.draw(st.sampled_from([0.3, 0.5, 0.9])) * total + data.draw(FEW)
-    ordered, k = Ordered(groups), problem.k
+    ordered, k = Ordered(instance), problem.k
     units = Units(ordered, target)
-    weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=groups.n, max_size=groups.n)), np.int64) * 1000
+    weights = (
+        np.array(data.draw(st.lists(st.integers(0, 3), min_size=instance.n, max_size=instance.n)), np.int64) * 1000
+    )
     start = data.draw(st.integers(1, k))
     place = Place(start, data.draw(st.integers(start, k)), k)
     best = heaviest(ordered, units, place, weights)
@@ -117,7 +119,7 @@ def test_the_search_finds_the_heaviest_set(problem: Problem, data: st.DataObject
             assert bool(sets) is finds
             assert all(possible(ordered, units, place, held) for held in sets)
     grown, _ = heavy_convex(
-        ordered, units, place, weights, np.zeros((4, groups.n), np.bool_), repeats=3, seed=1, say=silent
+        ordered, units, place, weights, np.zeros((4, instance.n), np.bool_), repeats=3, seed=1, say=silent
     )
     assert all(possible(ordered, units, place, held) for held in grown)
 
@@ -126,13 +128,13 @@ def test_the_search_finds_the_heaviest_set(problem: Problem, data: st.DataObject
 @given(pipelines())
 def test_the_pool_knows_where_sets_may_stand(problem: Problem) -> None:
     """Sets stand where the definition lets them."""
-    groups = groups_of(problem)
-    assume(np.isfinite(groups.time).all() and groups.time.sum() > 0)
-    ordered, k = Ordered(groups), problem.k
-    units, pool = Units(ordered, float(groups.time.sum()) * 0.6), Pool(ordered)
+    instance = bound_instance(problem)
+    assume(np.isfinite(instance.time).all() and instance.time.sum() > 0)
+    ordered, k = Ordered(instance), problem.k
+    units, pool = Units(ordered, float(instance.time.sum()) * 0.6), Pool(ordered)
     places = [Place(i, i, k) for i in range(1, k + 1)] + [Place(1, k, k)]
-    for number in range(1, min(2**groups.n, 20)):
-        pool.add(np.array([number >> v & 1 for v in range(groups.n)], np.bool_))
+    for number in range(1, min(2**instance.n, 20)):
+        pool.add(np.array([number >> v & 1 for v in range(instance.n)], np.bool_))
     stands = pool.standing(units, places, 0)
     for held, row in zip(pool.table, stands.tolist(), strict=True):
         assert row == [possible(ordered, units, place, held) for place in places]
@@ -158,10 +160,10 @@ def test_bounds_are_not_above_the_optimum(problem: Problem, told: bool) -> None:
 @given(pipelines(most=5), st.sampled_from([1.0 + 1e-7, 1.01, 1.5]), st.integers(1, 4))
 def test_no_target_above_the_optimum_is_proved(problem: Problem, factor: float, many: int) -> None:
     """An attempt at a false target ends without a proof, with places of their own and with all as one."""
-    best, groups = optimum(problem), groups_of(problem)
+    best, instance = optimum(problem), bound_instance(problem)
     assume(best is not None and best > 0)
     assert best is not None
-    ordered, k = Ordered(groups), problem.k
+    ordered, k = Ordered(instance), problem.k
     cuts = np.unique(np.linspace(1, k + 1, many + 1).astype(int)).tolist()
     places = [Place(a, b - 1, k) for a, b in pairwise(cuts)]
     attempt = Chain(ordered, Pool(ordered), places, best * factor, stopped=never, say=silent, seed=0)
@@ -173,7 +175,7 @@ def test_whole_numbers_prove_the_optimum_itself() -> None:
     """Where loads are small whole numbers nothing is rounded, and the optimum is reached, not approached."""
     graph = Graph.create(["a", "b", "c", "d"], [(0, 1), (1, 2), (2, 3)], work=[3, 3, 3, 3], output=2.0)
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()])
-    assert is_pipeline(problem, groups_of(problem))
+    assert is_pipeline(problem, bound_instance(problem))
     result = solved(problem, known=8.0)
     assert result.bound is not None
     assert result.bound.cost == 8.0
@@ -196,7 +198,7 @@ def test_places_see_what_convex_sets_alone_do_not() -> None:
     """Between two heavy ends a light middle is no first block: with places the bound is higher than without."""
     graph = Graph.create(list("abc"), [(0, 1), (1, 2)], work=[1, 1, 1], output=[1, 1, 0])
     problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()])
-    ordered = Ordered(groups_of(problem))
+    ordered = Ordered(bound_instance(problem))
     thetas = []
     for places in ([Place(1, 2, 2)], [Place(1, 1, 2), Place(2, 2, 2)]):
         attempt = Chain(ordered, Pool(ordered), places, 3.0, stopped=never, say=silent, seed=0)
