@@ -23,7 +23,7 @@ from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.steps import Steps
-from mtpp_dsl.solvers.methods.partition import Ideals
+from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.partition.ideals.flat_run import Run
 from mtpp_dsl.solvers.runtime.incumbent import Ended
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, run_lane
@@ -273,7 +273,7 @@ def test_few_ideals_are_searched_beyond_the_patience_with_many() -> None:
     problem = Problem.create(
         layered(60, 30, seed=1), [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic()]
     )
-    run = Run(problem, Limits(time=60.0), Progress(), 1e9, patience=0.0)
+    run = Run(problem, Limits(time=60.0), Progress(), SliceGraph, 1e9, patience=0.0)
     run._counted(100)
     run._pause()
     run._counted(10**6)
