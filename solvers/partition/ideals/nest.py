@@ -10,10 +10,11 @@ import numpy as np
 
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.views.device_types import DeviceTypes
 
-__all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "mixed_radix", "nest_of", "spreading"]
+__all__ = ["Choice", "GroupType", "Nest", "choices_of", "group_types", "nest_of", "spreading"]
 
 
 class Nest(NamedTuple):
@@ -169,10 +170,3 @@ def choices_of(types: Sequence[GroupType], devices: DeviceTypes) -> list[Choice]
 def _choice(take: Ints, count: Ints, copies: Ints) -> Choice:
     used, stride = mixed_radix(count)
     return Choice(take, int(take.sum()), count, copies.astype(np.int64), used, stride)
-
-
-def mixed_radix(count: Ints) -> tuple[Ints, Ints]:
-    """Return [states, types] all ways to use at most *count* of each kind, and what one more adds to the number."""
-    stride = np.cumprod([1, *(count[:-1] + 1).tolist()]).astype(np.int64)
-    number = np.arange(int(np.prod(count + 1)))
-    return (number[:, None] // stride % (count + 1)).astype(np.int64), stride

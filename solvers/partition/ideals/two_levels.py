@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
-from mtpp_dsl.solvers.partition.ideals.nest import Choice, GroupType, Nest, mixed_radix
+from mtpp_dsl.solvers.partition.ideals.nest import Choice, GroupType, Nest
 
 __all__ = ["GroupStep", "nested"]
 
