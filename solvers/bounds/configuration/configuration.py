@@ -9,9 +9,8 @@ import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination, relative_gap
+from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.least_load import least_load
@@ -19,6 +18,7 @@ from mtpp_dsl.solvers.backends.mip.matrix import by
 from mtpp_dsl.solvers.bounds.configuration.columns import Columns
 from mtpp_dsl.solvers.bounds.configuration.pipeline import Pipeline, is_pipeline
 from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Attempt, Proof
+from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.anchor import anchor_bound
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance, costliest_plan, whole_loads
 
@@ -27,15 +27,11 @@ __all__ = ["configuration"]
 NAME = "configuration"
 BELOW = 1.5e-5
 """Relative: so far below a plan's cost the first target lies, where rounding leaves the cost itself out of reach."""
-CLOSE = 1e-4
-"""Relative: targets closer to one that failed are not tried."""
 TINY = 1e-9
 """Relative to what everything costs together: bounds that low are left at 0."""
 FIRST_SHARE, NEXT_SHARE = 0.4, 0.5
 MOST_GROUPS = 20_000
 MOST_SINGLES = 3_000
-LONGEST = 300.0
-"""Seconds for one target where there is no limit."""
 DETAIL = (
     "for the weights of the certificate, the sets of nodes that the devices can hold below this weigh less together "
     "than all nodes do; loads were rounded down to whole units, and HiGHS found no heavier set: it rests on its word"
@@ -76,12 +72,8 @@ def _misfit(problem: Problem, groups: BoundInstance) -> Infeasibility:
     return Infeasibility(f"no device can take {', '.join(map(repr, names[:4]))} together", clash)
 
 
-class _Run:
-    """Raises the target: from the bound known, towards the cost of the best plan known.
-
-    Attributes:
-        bound: the best one proved.
-    """
+class _Run(TargetSearch):
+    """Raises the target for sets of any shape."""
 
     def __init__(
         self,
@@ -92,38 +84,20 @@ class _Run:
         limits: Limits,
         progress: Progress,
     ) -> None:
-        self._problem, self._groups, self._limits, self._progress = problem, groups, limits, progress
-        self.bound, self._dearest = bound, dearest
+        super().__init__(problem, bound, limits, progress)
+        self._groups, self._dearest = groups, dearest
         self._columns = Columns(groups)
-        self._attempts = 0
-        self._plan_cost = inf
         self._see(limits.start)
         self._look()
         for g in range(groups.n if groups.n <= MOST_SINGLES else 0):
             for kind in np.flatnonzero(np.isfinite(groups.time[g])).tolist():
                 self._columns.add(kind, np.arange(groups.n) == g)
 
-    def _see(self, plan: Plan | None) -> None:
-        """Aim at the cost of a plan, and keep what its devices hold."""
-        if plan is None:
-            return
-        self._plan_cost = min(self._plan_cost, evaluate(self._problem, plan).cost)
+    def _keep(self, plan: Plan) -> None:
         for d in range(self._problem.k):
             held = np.zeros(self._groups.n, np.bool_)
             held[self._groups.of[plan.assignment == d]] = True
             self._columns.add(int(self._groups.types.of[d]), held)
-
-    def _look(self) -> bool:
-        """Take a better bound of somebody else; return whether somebody has found a better plan."""
-        proved = self._progress.bound
-        if proved is not None and proved.cost > self.bound.cost:
-            self.bound = proved
-        known, found = self._plan_cost, self._progress.incumbent
-        if found is None or found >= known:
-            return False
-        self._see(self._progress.plan)
-        self._plan_cost = min(self._plan_cost, found)
-        return True
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
@@ -149,16 +123,6 @@ class _Run:
         exact = all(sizes.exact for sizes in whole_loads(self._groups, max(self._plan_cost, 1e-300)))
         self._try(self._plan_cost * (1.0 if exact else 1 - BELOW), FIRST_SHARE)
 
-    @property
-    def _closed(self) -> bool:
-        return self._plan_cost < inf and relative_gap(self._plan_cost, self.bound.cost) <= self._limits.gap
-
-    @property
-    def _ended(self) -> Termination | None:
-        if self._progress.stopped:
-            return "interrupted"
-        return "time_limit" if self._limits.remaining <= 0 else None
-
     def _try(self, target: float, share: float) -> bool:
         """Try to prove a target; report it if proved."""
         if target <= self.bound.cost or self._ended is not None:
@@ -173,13 +137,10 @@ class _Run:
             say=self._progress.say,
             seed=self._limits.seed + 1000 * self._attempts,
         )
-        remaining = self._limits.remaining
-        verdict = attempt.run(min(remaining, max(share * remaining, 2.0), LONGEST))
-        self._progress.say(f"target {target:.6g}: {verdict}")
+        self._run(attempt, target, share, 2.0)
         if attempt.proof is None:
             return False
-        self.bound = self._bound(attempt.proof)
-        self._progress.report_bound(self.bound)
+        self._raise(self._bound(attempt.proof))
         return True
 
     def _bound(self, proof: Proof) -> Bound:

@@ -8,22 +8,20 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Certificate, Termination, relative_gap
+from mtpp_dsl.plans.result import Bound, Certificate, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.bounds.configuration.convex_pool import Pool
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
 from mtpp_dsl.solvers.bounds.configuration.ordered_pricing_loop import Chain, ChainProof
 from mtpp_dsl.solvers.bounds.configuration.ordered_sets import BITS, Ordered, Place
+from mtpp_dsl.solvers.bounds.configuration.target_search import CLOSE, TargetSearch
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, costliest_plan, whole_loads
 
 __all__ = ["Pipeline", "is_pipeline"]
 
 BELOW = 2e-6
 """Relative: so far below a plan's cost a target lies, where rounding leaves the cost itself out of reach."""
-CLOSE = 1e-4
-"""Relative: targets closer to one that failed are not tried."""
 MOST_NODES = 3000
 FEW_DEVICES = 6
 """So many devices have a place each; with more, places say little, and all are one."""
@@ -31,8 +29,8 @@ SMALL, NEAR = 60, 0.95
 """Graphs of so few nodes, or bounds so near: the cost of the best plan is tried."""
 JUMP = 1.2
 TINY, LEAST = 1e-9, 1e-3
-LONGEST, SHORTEST = 300.0, 1.0
-"""Seconds for one target where there is no limit, and at least."""
+SHORTEST = 1.0
+"""Seconds for one target, at least."""
 DETAIL = (
     "for the weights of the certificate, the blocks that a pipeline can have below this weigh less together than all "
     "nodes do; loads were rounded down to whole units, and a branch and bound with minimum cuts found no heavier block"
@@ -51,7 +49,7 @@ def is_pipeline(problem: Problem, groups: BoundInstance) -> bool:
     )
 
 
-class Pipeline:
+class Pipeline(TargetSearch):
     """One run: what is proved, the sets known, and what to try next.
 
     Args:
@@ -62,9 +60,6 @@ class Pipeline:
         progress: told of bounds; asked for plans and bounds of others.
         step: how far from what is proved to what failed, or to the cost of a plan, the next target lies.
         share: of the time left, for one target.
-
-    Attributes:
-        bound: the best one proved.
     """
 
     def __init__(
@@ -78,36 +73,22 @@ class Pipeline:
         step: float,
         share: float,
     ) -> None:
-        self._problem, self._groups, self._limits, self._progress = problem, groups, limits, progress
-        self._step, self._share = step, share
-        self.bound = bound
+        super().__init__(problem, bound, limits, progress)
+        self._groups, self._step, self._share = groups, step, share
         self._ordered = Ordered(groups)
         self._pool = Pool(self._ordered)
         k = problem.k
         self._places = [Place(i, i, k) for i in range(1, k + 1)] if k <= FEW_DEVICES else [Place(1, k, k)]
-        self._plan_cost, self._ceiling, self._tries = inf, inf, 0
+        self._ceiling = inf
         self._hint: Point | None = None
         for v in range(groups.n):
             self._pool.add(np.arange(groups.n) == v)
         self._see(limits.start)
         self._look()
 
-    def _see(self, plan: Plan | None) -> None:
-        """Aim at the cost of a plan, and keep its blocks."""
-        if plan is None:
-            return
-        self._plan_cost = min(self._plan_cost, evaluate(self._problem, plan).cost)
+    def _keep(self, plan: Plan) -> None:
         for d in np.unique(plan.assignment).tolist():
             self._pool.add(plan.assignment == d)
-
-    def _look(self) -> None:
-        """See whether somebody has found a better plan or bound."""
-        found, proved = self._progress.incumbent, self._progress.bound
-        if proved is not None and proved.cost > self.bound.cost:
-            self.bound = proved
-        if found is not None and found < self._plan_cost:
-            self._see(self._progress.plan)
-            self._plan_cost = min(self._plan_cost, found)
 
     def search(self) -> Termination:
         """Prove targets until none is left, or the limits end it."""
@@ -145,19 +126,9 @@ class Pipeline:
             return goal
         return max(JUMP * known, LEAST * below) if below > 2 * known else known + self._step * (below - known)
 
-    @property
-    def _closed(self) -> bool:
-        return self._plan_cost < inf and relative_gap(self._plan_cost, self.bound.cost) <= self._limits.gap
-
-    @property
-    def _ended(self) -> Termination | None:
-        if self._progress.stopped:
-            return "interrupted"
-        return "time_limit" if self._limits.remaining <= 0 else None
-
     def _try(self, target: float) -> bool:
         """Try to prove a target; report it if proved."""
-        self._tries += 1
+        self._attempts += 1
         attempt = Chain(
             self._ordered,
             self._pool,
@@ -165,19 +136,16 @@ class Pipeline:
             target,
             stopped=lambda: self._idle(target),
             say=self._progress.say,
-            seed=self._limits.seed + 1000 * self._tries,
+            seed=self._limits.seed + 1000 * self._attempts,
             hint=self._hint,
         )
-        remaining = self._limits.remaining
-        verdict = attempt.run(min(remaining, max(self._share * remaining, SHORTEST), LONGEST))
-        self._progress.say(f"target {target:.6g}: {verdict}")
+        verdict = self._run(attempt, target, self._share, SHORTEST)
         self._hint = attempt.centre if attempt.centre.estimate > 0 else self._hint
         if verdict == "out of reach":
             self._ceiling = min(self._ceiling, target)
         if attempt.proof is None:
             return False
-        self.bound = self._bound(attempt.proof)
-        self._progress.report_bound(self.bound)
+        self._raise(self._bound(attempt.proof))
         return True
 
     def _idle(self, target: float) -> bool:
