@@ -66,10 +66,9 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
         termination = found.termination
         if found.infeasibility is not None:
             return no_way(problem, name, limits, progress)
-        if found.bound is not None and found.bound.cost > best.cost and found.bound.certificate is not None:
-            why = "the longest path of one input, every node in its shortest batch, with the transfers that this takes"
-            path = Certificate("batches", {"path": dict(found.bound.certificate.data)})
-            best = Bound(found.bound.cost, name, "checked", "mtpp", why, path)
+        longer = _by_path(found.bound, name)
+        if longer is not None and longer.cost > best.cost:
+            best = longer
             progress.report_bound(best)
     return progress.result(name, limits, termination, bound=best)
 
@@ -105,3 +104,12 @@ def _no_spread(problem: Problem, instance: BatchInstance) -> Infeasibility:
             reason = f"no batches of {', '.join(names)}, one on each device, add up to {problem.batching.inputs} inputs"
             return Infeasibility(reason, clash)
     raise AssertionError("every class has a spread")
+
+
+def _by_path(found: Bound | None, name: str) -> Bound | None:
+    """Return the bound of the longest path of one input as one of the batch, or None where none was proved."""
+    if found is None or found.certificate is None:
+        return None
+    why = "the longest path of one input, every node in its shortest batch, with the transfers that this takes"
+    path = Certificate("batches", {"path": dict(found.certificate.data)})
+    return Bound(found.cost, name, "checked", "mtpp", why, path)

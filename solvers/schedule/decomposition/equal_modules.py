@@ -7,30 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement, arrange
 from mtpp_dsl.solvers.schedule.modules.canonical import Canonical, canonical
+from mtpp_dsl.solvers.schedule.modules.equal import Member, equal_modules
 from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
-__all__ = ["Classes", "Member", "grouped"]
+__all__ = ["Classes", "grouped"]
 
 FACTORS = (*(0.5, 0.7, 0.8, 0.9, 0.95), *(0.97 + 0.005 * i for i in range(13)), *(1.05, 1.1, 1.25, 1.5, 2.0))
 LARGEST = 400
 """Modules of more tasks are not compared."""
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """A module as one of a class of equal ones.
-
-    Attributes:
-        of: number of the class.
-        nodes, edges: numbers in the graph of the tasks and edges of the class's first module, as this module has them.
-    """
-
-    of: int
-    nodes: Ints
-    edges: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +51,10 @@ class Classes:
         """Return the bound on class *to* that follows from *known*, a bound on class *of* of the same shape; 0 if none.
 
         Take a schedule of *to*, and lengthen one task or transfer after another, until each takes at least a factor
-        times what
-        it takes in *of*; each delays what comes after it by no more than it grows. Divided by the factor, the result
-        is a schedule of *of*. So factor times *known*, less the most that everything can grow, is a bound on *to*. This
-        fails for
-        anything that takes no time in *to* but some in *of*: in *to* it may be at a moment at which something else
-            runs.
+        times what it takes in *of*; each delays what comes after it by no more than it grows. Divided by the factor,
+        the result is a schedule of *of*. So factor times *known*, less the most that everything can grow, is a bound on
+        *to*. This fails for anything that takes no time in *to* but some in *of*: in *to* it may be at a moment at
+        which something else runs.
         """
         one, other = self.pieces[of], self.pieces[to]
         if not (one.roomy and len(set(one.together.tolist())) == one.size and not one.apart):
@@ -89,26 +74,12 @@ class Classes:
 
 def grouped(pieces: Sequence[Piece]) -> Classes:
     """Return the classes of equal modules among *pieces*."""
-    number: dict[bytes, int] = {}
-    shapes: dict[bytes, int] = {}
-    firsts: list[tuple[Piece, Canonical]] = []
-    members, shape, forms = [], [], []
     known: dict[object, Canonical] = {}
-    for i, piece in enumerate(pieces):
-        form = _form(piece, i, known, weights=True)
-        if form.key not in number:
-            number[form.key] = len(firsts)
-            firsts.append((piece, form))
-            plain = _form(piece, i, known, weights=False)
-            shape.append(shapes.setdefault(plain.key, len(shapes)))
-            forms.append(plain)
-        c = number[form.key]
-        first = firsts[c][1]
-        nodes, edges = np.empty_like(piece.nodes), np.empty_like(piece.edges)
-        nodes[first.tasks] = piece.nodes[form.tasks]
-        edges[first.edges] = piece.edges[form.edges]
-        members.append(Member(c, nodes, edges))
-    return Classes(tuple(piece for piece, _ in firsts), tuple(members), tuple(shape), tuple(forms))
+    firsts, members = equal_modules(pieces, [_form(piece, i, known, weights=True) for i, piece in enumerate(pieces)])
+    forms = tuple(_form(pieces[i], i, known, weights=False) for i in firsts)
+    shapes: dict[bytes, int] = {}
+    shape = tuple(shapes.setdefault(form.key, len(shapes)) for form in forms)
+    return Classes(tuple(pieces[i] for i in firsts), members, shape, forms)
 
 
 def _form(piece: Piece, i: int, known: dict[object, Canonical], *, weights: bool) -> Canonical:

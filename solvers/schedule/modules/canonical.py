@@ -27,9 +27,8 @@ def canonical(piece: Piece, *, weights: bool = True) -> Canonical:
     """Return a form that two modules share only if the found orders map one module onto the other.
 
     Colours are refined by those of the neighbours until all tasks have different ones; if that does not happen, one
-    task of
-    the first shared colour gets its own. So some equal modules may not be recognised, but different ones never are
-    taken for equal.
+    task of the first shared colour gets its own. So some equal modules may not be recognised, but different ones never
+    are taken for equal.
 
     Args:
         piece: the module.

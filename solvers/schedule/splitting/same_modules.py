@@ -9,9 +9,10 @@ import numpy as np
 
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.schedule.modules.equal import Member, equal_modules
 from mtpp_dsl.solvers.schedule.modules.part import Part, Place
 
-__all__ = ["Classes", "Module", "Timetable", "grouped", "timetable"]
+__all__ = ["Classes", "Timetable", "grouped", "timetable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,43 +35,17 @@ class Timetable:
 
 
 @dataclass(frozen=True, eq=False)
-class Module:
-    """A module as one of a class of equal ones.
-
-    Attributes:
-        of: number of the class.
-        nodes, edges: numbers in the graph of the tasks and edges of the class's first module, as this module has them.
-    """
-
-    of: int
-    nodes: Ints
-    edges: Ints
-
-
-@dataclass(frozen=True, eq=False)
 class Classes:
     """The classes of some modules: the first of each, and every module as a member."""
 
     firsts: tuple[Part, ...]
-    members: tuple[Module, ...]
+    members: tuple[Member, ...]
 
 
 def grouped(parts: Sequence[Part]) -> Classes:
     """Return the classes of equal modules."""
-    number: dict[bytes, int] = {}
-    firsts: list[Part] = []
-    members = []
-    for part in parts:
-        form = part.form
-        if form.key not in number:
-            number[form.key] = len(firsts)
-            firsts.append(part)
-        first = firsts[number[form.key]].form
-        nodes, edges = np.empty_like(part.nodes), np.empty_like(part.edges)
-        nodes[first.tasks] = part.nodes[form.tasks]
-        edges[first.edges] = part.edges[form.edges]
-        members.append(Module(number[form.key], nodes, edges))
-    return Classes(tuple(firsts), tuple(members))
+    firsts, members = equal_modules(parts, [part.form for part in parts])
+    return Classes(tuple(parts[i] for i in firsts), members)
 
 
 def timetable(part: Part, plan: Plan) -> Timetable:
