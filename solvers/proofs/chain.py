@@ -10,7 +10,7 @@ from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.proofs.heaviest import NOT_ENOUGH, Place, Sets
-from mtpp_dsl.solvers.proofs.reading import Reading, number, whole_numbers
+from mtpp_dsl.solvers.proofs.reading import Reading, number
 
 __all__ = ["Chain"]
 
@@ -39,9 +39,7 @@ class Chain:
         target = number(data, "target")
         if target <= 0:
             return 0.0
-        weights = [0] * len(reading.members)
-        for name, value in whole_numbers(data, "weights").items():
-            weights[reading.group_of(name)] += value
+        weights = reading.weights(data)
         most = _most(data, problem.k)
         held, total = sum(most), sum(weights)
         if held >= total:

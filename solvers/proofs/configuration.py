@@ -51,9 +51,7 @@ class Configuration:
         target = number(data, "target")
         if target <= 0:
             return 0.0
-        weights = [0] * len(reading.members)
-        for name, value in whole_numbers(data, "weights").items():
-            weights[reading.group_of(name)] += value
+        weights = reading.weights(data)
         most = whole_numbers(data, "most")
         if set(most) != {device.name for device in problem.devices}:
             raise Refused("the certificate's 'most' does not name the devices of the problem, each once")

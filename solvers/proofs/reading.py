@@ -186,6 +186,13 @@ class Reading:
             raise Refused(f"the certificate names {name!r}, which is no node")
         return self.group[self.problem.graph.index[name]]
 
+    def weights(self, data: Mapping[str, Any]) -> list[int]:
+        """Return the weight of every group: the sum of those that a certificate gives to its nodes."""
+        weights = [0] * len(self.members)
+        for name, value in whole_numbers(data, "weights").items():
+            weights[self.group_of(name)] += value
+        return weights
+
 
 def _colocated(problem: Problem) -> list[list[int]]:
     home = list(range(problem.graph.n))
