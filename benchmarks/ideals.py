@@ -27,7 +27,7 @@ from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.solvers.methods.partition import MOST_BYTES, Ideals
+from mtpp_dsl.solvers.methods.partition import MAX_BYTES, Ideals
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDER = DATA / "dnn-partitioning" / "throughput"
@@ -76,7 +76,7 @@ def workload(name: str, devices: tuple[int, int] | None = None) -> Problem:
     return Problem.create(graph, placed, read.interconnect, constraints=constraints)
 
 
-def solve(problem: Problem, seconds: float = 120.0, most_bytes: float = MOST_BYTES) -> tuple[Result, float]:
+def solve(problem: Problem, seconds: float = 120.0, most_bytes: float = MAX_BYTES) -> tuple[Result, float]:
     """Return the checked result and the seconds it took."""
     began = perf_counter()
     result = Ideals(most_bytes).solve(problem, Limits(time=seconds), Progress())
@@ -148,7 +148,7 @@ def on_stages(graph: Graph, k: int) -> Problem:
     return Problem.create(graph, [Device(f"stage[{i}]") for i in range(k)], Shared(1.0), constraints=[Acyclic()])
 
 
-def row(name: str, problem: Problem, seconds: float, most_bytes: float = MOST_BYTES) -> None:
+def row(name: str, problem: Problem, seconds: float, most_bytes: float = MAX_BYTES) -> None:
     result, took = solve(problem, seconds, most_bytes)
     gap = "-" if result.gap is None else f"{100 * result.gap:.2f}"
     print(f"{name:>14} {problem.graph.n:5} {problem.k:3} {cells(result)} {gap:>6} {took:6.2f}")

@@ -36,7 +36,7 @@ GENERATORS = "mtpp_dsl.generators"
 PROOFS = "mtpp_dsl.proofs"
 CONSTRAINTS = "mtpp_dsl.constraints"
 
-MOST_LISTED = 12
+MAX_LISTED = 12
 """A message names all plug-ins of a group where there are no more."""
 
 BUILTIN: dict[str, dict[str, str]] = {
@@ -170,7 +170,7 @@ def load(group: str, name: str) -> Any:
     """
     points = available(group)
     if name not in points:
-        listed = ", ".join(points) if len(points) <= MOST_LISTED else f"{len(points)} others"
+        listed = ", ".join(points) if len(points) <= MAX_LISTED else f"{len(points)} others"
         raise PluginError(f"there is no {_NOUN[group]} {name!r}{nearest(name, points)} (there are: {listed})")
     try:
         return points[name].load()

@@ -13,7 +13,7 @@ from mtpp_dsl.models.facts.within import Facts
 
 __all__ = ["steps_of", "windows"]
 
-MOST_MIDDLES = 600
+MAX_MIDDLES = 600
 """Nodes up to which pairs are held against all others between them; in larger graphs edges alone take steps."""
 
 
@@ -43,7 +43,7 @@ def windows(model: Any, facts: Facts, borders: Sequence[int]) -> None:
 def steps_of(facts: Facts) -> list[Step]:
     """Return how far apart nodes are, without the pairs that follow from nodes between them."""
     distance, after = facts.distance, facts.after
-    if len(distance) > MOST_MIDDLES:
+    if len(distance) > MAX_MIDDLES:
         return [(u, v, int(distance[u, v])) for u, v in facts.asked.edges]
     nothing = -1
     by_middle = np.full(distance.shape, nothing, np.int64)

@@ -11,7 +11,7 @@ __all__ = ["ABOVE", "cost_of_block", "cost_of_first", "cost_of_last"]
 ABOVE = 1 + 1e-9
 """Sums are rounded: only what exceeds a capacity by this factor does so."""
 
-ENDLESS = float("inf")
+INF = float("inf")
 
 
 def cost_of_block(asked: Asked, split: Bools) -> Network:
@@ -24,7 +24,7 @@ def cost_of_block(asked: Asked, split: Bools) -> Network:
             some = network.vertex()
             network.weight(some, net.cost)
             for v in net.pins:
-                network.arc(v, some, ENDLESS)
+                network.arc(v, some, INF)
         elif len(net.pins) == 2:
             network.arc(net.pins[0], net.pins[1], net.cost)
             network.arc(net.pins[1], net.pins[0], net.cost)
@@ -32,8 +32,8 @@ def cost_of_block(asked: Asked, split: Bools) -> Network:
             some, every = network.vertex(), network.vertex()
             network.arc(some, every, net.cost)
             for v in net.pins:
-                network.arc(v, some, ENDLESS)
-                network.arc(every, v, ENDLESS)
+                network.arc(v, some, INF)
+                network.arc(every, v, INF)
     return network
 
 
@@ -65,12 +65,12 @@ def _cost_of_end(asked: Asked, work: Floats, split: Bools, *, last: bool) -> Net
     for v, cost in enumerate(work.tolist()):
         network.weight(v, cost)
     for u, v in asked.edges:
-        arc(v, u, ENDLESS)
+        arc(v, u, INF)
     for net, apart in zip(asked.nets, split.tolist(), strict=True):
         if not apart:
             producer, *consumers = net.pins
             all_held = network.vertex()
             arc(producer, all_held, net.cost)
             for v in consumers:
-                arc(all_held, v, ENDLESS)
+                arc(all_held, v, INF)
     return network

@@ -14,7 +14,7 @@ __all__ = ["Network"]
 FINE = 2**26
 """Units in the largest value asked for: flows, and sums of them at a vertex, then fit into 32 bits."""
 
-ENDLESS = 2**29
+INF = 2**29
 """Capacity of arcs that no minimum cut contains."""
 
 
@@ -45,9 +45,9 @@ class Network:
 
     def arc(self, tail: int, head: int, cost: float) -> None:
         """Let it cost *cost* (``inf``: forbid) to hold *tail* and not *head*."""
-        units = ENDLESS if cost == float("inf") else min(floor(cost / self._unit), FINE)
+        units = INF if cost == float("inf") else min(floor(cost / self._unit), FINE)
         if units > 0:
-            self._arcs[tail, head] = min(self._arcs.get((tail, head), 0) + units, ENDLESS)
+            self._arcs[tail, head] = min(self._arcs.get((tail, head), 0) + units, INF)
 
     def weight(self, vertex: int, cost: float) -> None:
         """Let it cost *cost* to hold *vertex*."""
@@ -58,7 +58,7 @@ class Network:
         matrix = self._compiled()
         row = slice(matrix.indptr[self._source], matrix.indptr[self._source + 1])
         matrix.data[row] = 0
-        matrix.data[row][list(held)] = ENDLESS
+        matrix.data[row][list(held)] = INF
         return float(csgraph.maximum_flow(matrix, self._source, self._sink).flow_value * self._unit)
 
     def _compiled(self) -> sparse.csr_array:

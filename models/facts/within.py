@@ -18,10 +18,10 @@ from mtpp_dsl.views.hypergraph import Hypergraph, Net
 
 __all__ = ["Facts", "facts_below", "facts_of"]
 
-MOST_NODES = 2000
+MAX_NODES = 2000
 """For graphs of more nodes models do without: pairs are too many."""
 
-MOST_CUT = 600
+MAX_CUT = 600
 """For graphs of more nodes sums have to do: two minimum cuts per node, and more, take longer than they are worth."""
 
 ROUNDS = 4
@@ -62,7 +62,7 @@ def facts_below(
         unit: of the model's costs.
         cost: of a plan, in the problem's unit.
     """
-    if not cost or view.n > MOST_NODES:
+    if not cost or view.n > MAX_NODES:
         return None
     return facts_of(asked_of(problem, view, nets, unit, cost))
 
@@ -122,14 +122,14 @@ class _State:
         self.between = [between(self.after, load) for load in self.loads]
         for total in self.between:
             self.apart |= total > ABOVE
-        if self.n <= MOST_CUT:
+        if self.n <= MAX_CUT:
             self._cut_pairs()
         self._spread()
         for u, net in enumerate(self.asked.nets):
             clique = _clique(net.pins, self.apart)
             if len(clique) > 1:
                 self.cliques[u], self.split[u] = clique, True
-        if self.n <= MOST_CUT:
+        if self.n <= MAX_CUT:
             self._cut_nets()
         return self._known() > known
 
@@ -184,7 +184,7 @@ class _State:
         for load in self.loads:
             earliest = np.maximum(earliest, _further(load + load @ self.after))
             latest = np.minimum(latest, most - _further(load + self.after @ load))
-        if self.n <= MOST_CUT and not self.split.all():
+        if self.n <= MAX_CUT and not self.split.all():
             first, last = (network(self.asked, self.work, self.split) for network in (cost_of_first, cost_of_last))
             before, behind = (
                 np.array([network.least([v]) for v in range(self.n)]) / self.asked.cost for network in (first, last)

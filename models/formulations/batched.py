@@ -46,7 +46,7 @@ SCOPE = Scope(
     constraints=(BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate),
 )
 
-MOST = 5_000_000
+MAX_SIZE = 5_000_000
 """Orders of batches and ways of chunks; larger models take gigabytes before any solver sees them."""
 
 
@@ -187,9 +187,9 @@ class Batched(Scoped, CutoffFormulation):
 def too_large(name: str, problem: Problem) -> str | None:
     """Return why the model of formulation *name* would be too large, or None."""
     size = problem.k * problem.graph.n**2 // 2 + problem.graph.m * problem.k**2 * problem.batching.count
-    if size > MOST:
+    if size > MAX_SIZE:
         return (
-            f"{name} would have {size:,} orders of batches and ways of chunks; {MOST:,} are the most (coarsen the "
+            f"{name} would have {size:,} orders of batches and ways of chunks; {MAX_SIZE:,} are the most (coarsen the "
             "graph, or give larger batch sizes)"
         )
     return None

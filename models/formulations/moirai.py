@@ -50,7 +50,7 @@ __all__ = ["Moirai", "scale_of", "too_many_pairs"]
 
 KEPT = (Acyclic, BreakSymmetry, Colocate, Contiguous, ExclusiveLinks, Forbid, Linear, Memory, Pin, Separate)
 
-MOST_PAIRS = 5_000_000
+MAX_PAIRS = 5_000_000
 """Pairs of nodes, and with exclusive links of edges, of larger graphs take gigabytes before any solver sees them."""
 
 
@@ -183,8 +183,8 @@ class Moirai(Scoped, CutoffFormulation):
 def too_many_pairs(name: str, problem: Problem) -> str | None:
     """Return why formulation *name* would order too many pairs of nodes and of edges, or None."""
     pairs = problem.graph.n**2 // 2 + (problem.graph.m**2 // 2 if any(problem.of(ExclusiveLinks)) else 0)
-    if pairs > MOST_PAIRS:
-        return f"{name} would order {pairs:,} pairs of nodes or edges; {MOST_PAIRS:,} are the most (coarsen the graph)"
+    if pairs > MAX_PAIRS:
+        return f"{name} would order {pairs:,} pairs of nodes or edges; {MAX_PAIRS:,} are the most (coarsen the graph)"
     return None
 
 

@@ -54,7 +54,7 @@ Finding = tuple[str, Sequence[Constraint]]
 BLOCK, WORK = 5_000_000, 2_000_000_000
 """Entries of tables that are made at once, and that are gone through in all: what is beyond is not looked for."""
 
-MANY = 1_000_000
+MAX_LEFT_OUT_SIZE = 1_000_000
 """Nodes times constraints of a finding; beyond it, none is tried to be left out."""
 
 
@@ -68,7 +68,7 @@ def _needed(
     kept = list(dict.fromkeys(map(id, clash)))
     by_id = {id(constraint): constraint for constraint in clash}
     always = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks))]
-    if problem.graph.n * len(kept) <= MANY:
+    if problem.graph.n * len(kept) <= MAX_LEFT_OUT_SIZE:
         for number in [number for number in kept if by_id[number] not in always]:
             rest = [other for other in kept if other != number]
             others = [by_id[other] for other in rest if by_id[other] not in always]

@@ -22,7 +22,7 @@ from mtpp_dsl.report.names import fold_names
 
 __all__ = ["check_spec"]
 
-FEW = 3
+MAX_NAMED = 3
 """So many methods of one kind are named unless all are asked for."""
 BOUNDS = ("simple", "critical-path")
 """What is named for a bound beside what auto comes to."""
@@ -125,7 +125,7 @@ def _methods(problem: Problem) -> list[tuple[str, str]]:
     turns = f"{_in_words(steps)} in turn, until plan and bound meet" if steps[1:] else "".join(steps)
     first = f"tries {turns}" if steps else f"cannot: {reason}"
     can, _ = _sorted(problem, (*steps, *(name for name in BOUNDS if name not in steps)))
-    few = [(word, can[kind][:FEW]) for kind, word in ((SOLVE, ""), (PLAN, "for a plan"), (BOUND, "for a bound"))]
+    few = [(word, can[kind][:MAX_NAMED]) for kind, word in ((SOLVE, ""), (PLAN, "for a plan"), (BOUND, "for a bound"))]
     others = "; ".join(f"{word} {', '.join(names)}".strip() for word, names in few if names)
     return [("auto", first), ("methods", f"{others or 'no other fits'} (all: --verbose)")]
 

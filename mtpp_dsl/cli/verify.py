@@ -24,7 +24,7 @@ from mtpp_dsl.problem import Problem
 
 __all__ = ["verify_plan"]
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Faults of one answer that are told."""
 
 
@@ -139,8 +139,8 @@ def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iter
 
 
 def _print_wrong(head: str, wrong: list[str]) -> None:
-    more = [f"… and {len(wrong) - MOST_SHOWN} more"] if len(wrong) > MOST_SHOWN else []
-    say("\n".join([head, *(f"  {message}" for message in [*wrong[:MOST_SHOWN], *more])]))
+    more = [f"… and {len(wrong) - MAX_SHOWN} more"] if len(wrong) > MAX_SHOWN else []
+    say("\n".join([head, *(f"  {message}" for message in [*wrong[:MAX_SHOWN], *more])]))
 
 
 def _print_right(

@@ -14,7 +14,7 @@ from mtpp_dsl.problem.graph import Floats, Graph, frozen
 
 __all__ = ["Moirai"]
 
-MOST_DEVICES = 1000
+MAX_DEVICES = 1000
 
 
 class Moirai:
@@ -52,8 +52,8 @@ class Moirai:
         """
         file = load(path)
         k = file.integer("devices")
-        if not 1 <= k <= MOST_DEVICES:
-            raise file.error("devices", f"expected 1 to {MOST_DEVICES}, found {k}")
+        if not 1 <= k <= MAX_DEVICES:
+            raise file.error("devices", f"expected 1 to {MAX_DEVICES}, found {k}")
         memory = file.array("device_memory", [k])
         tasks = file.records("tasks", most=MAX_NODES)
         if not tasks:

@@ -16,7 +16,7 @@ from mtpp_dsl.problem.graph import Bools, Graph
 __all__ = ["Msr"]
 
 UNEQUAL = 1e-6  # relative: costs of one producer that differ by less are rounding
-MOST_DEVICES = 10_000
+MAX_DEVICES = 10_000
 
 
 class Msr:
@@ -142,8 +142,8 @@ def _edges(file: Record, index: dict[str, int]) -> tuple[list[tuple[int, int]], 
 def _devices(file: Record) -> tuple[Device, ...]:
     accelerators, cpus = file.integer("maxFPGAs", 0), file.integer("maxCPUs", 0)
     for field, count in (("maxFPGAs", accelerators), ("maxCPUs", cpus)):
-        if count > MOST_DEVICES:
-            raise file.error(field, f"{count} devices; at most {MOST_DEVICES} are read")
+        if count > MAX_DEVICES:
+            raise file.error(field, f"{count} devices; at most {MAX_DEVICES} are read")
     memory = file.number("maxSizePerFPGA") if accelerators else None
     return (
         *(Device(f"acc[{i}]", memory=memory) for i in range(accelerators)),

@@ -11,7 +11,7 @@ from mtpp_dsl.problem.graph import Graph
 __all__ = ["chain", "layered"]
 
 
-MOST_DRAWN = 300_000_000
+MAX_DRAWN = 300_000_000
 """Pairs of nodes of neighbouring layers for which it is drawn whether there is an edge."""
 
 
@@ -70,10 +70,10 @@ def layered(
     at_least("width", width, 1)
     share("p", p)
     check_size(nodes, max(0, nodes - width) * (1 + p * (width - 1)))
-    if max(0, nodes - width) * width > MOST_DRAWN:
+    if max(0, nodes - width) * width > MAX_DRAWN:
         raise UsageError(
             f"{nodes:,} nodes in layers of {width:,} have {(nodes - width) * width:,} pairs in neighbouring layers; "
-            f"at most {MOST_DRAWN:,} are drawn"
+            f"at most {MAX_DRAWN:,} are drawn"
         )
     random = generator(seed)
     edges: list[tuple[int, int]] = []

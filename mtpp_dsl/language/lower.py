@@ -35,7 +35,7 @@ from mtpp_dsl.text.source import Diagnostic, Source, Span
 __all__ = ["LANGUAGE_VERSION", "load"]
 
 LANGUAGE_VERSION = 1
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 """Longer lists are told by their length in what results say of params."""
 
 S = TypeVar("S", bound=tree.Statement)
@@ -424,7 +424,7 @@ def _plain(value: Value, inner: bool = False) -> object:
     if isinstance(value, Quantity):
         return value.value if value.dimension == NONE else format_exact(value.value, value.dimension)
     if isinstance(value, Values):
-        if inner or len(value) > MOST_SHOWN:
+        if inner or len(value) > MAX_SHOWN:
             return f"{len(value)} items"
         return f"[{', '.join(str(_plain(item, inner=True)) for item in value)}]"
     return value if isinstance(value, (str, bool)) else str(value)

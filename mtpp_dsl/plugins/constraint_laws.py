@@ -25,7 +25,7 @@ TRIED = (
     "exclusive links", "latency", "latency on shared", "batch throughput", "batches of chunks",
 )  # fmt: skip
 """The small problems to which the constraint is added: of every kind some."""
-MOST_SWAPPED = 100
+MAX_SWAPPED = 100
 """Plans of a problem in which devices are swapped."""
 
 
@@ -116,7 +116,7 @@ def _told_apart(problem: Problem, constraint: CustomConstraint) -> bool:
     if problem.objective.quantity == "makespan":
         return False
     for count, plan in enumerate(plans(problem)):
-        for d, e in equal if count < MOST_SWAPPED else ():
+        for d, e in equal if count < MAX_SWAPPED else ():
             to = np.arange(problem.k)
             to[[d, e]] = e, d
             other = Plan.create(problem, to[plan.assignment])

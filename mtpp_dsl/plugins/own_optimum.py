@@ -15,7 +15,7 @@ from mtpp_dsl.problem import Problem
 
 __all__ = ["broken_rows", "complaint", "lost_by_below", "own_optimum"]
 
-MOST = 200
+MAX_PLANS = 200
 """So many of the cheapest plans are tried: rows that exclude them all are held against none."""
 
 
@@ -47,11 +47,11 @@ def own_optimum(formulation: Formulation | FormulationFamily, solver: str, name:
     if not _own_rows(formulation):
         return optimum(name), True
     found = _cheapest(name)
-    for cost, plan in found[:MOST]:
+    for cost, plan in found[:MAX_PLANS]:
         reading = _read(formulation, solver, small()[name], plan)
         if not reading.excluded:
             return cost, reading.plan is not None
-    return None, len(found) <= MOST
+    return None, len(found) <= MAX_PLANS
 
 
 def complaint(formulation: Formulation | FormulationFamily, solver: str, name: str) -> str:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mtpp_dsl.problem.objective import Objective
     from mtpp_dsl.problem.problem import Problem
 
-__all__ = ["MOST_CHUNKS", "Batching", "batching", "check_batches", "menus"]
+__all__ = ["MAX_CHUNKS", "Batching", "batching", "check_batches", "menus"]
 
-MOST_CHUNKS = 1024
+MAX_CHUNKS = 1024
 """Chunks of one batch; tables by their number would grow beyond any use."""
 
 
@@ -201,9 +201,9 @@ def _chunks(objective: Objective, known: Sequence[set[int] | None]) -> tuple[int
             raise UsageError(f"a batch of {odd[0]} inputs is no number of chunks of {objective.chunk}")
         chunk = objective.chunk
     count = objective.batch // chunk
-    if count > MOST_CHUNKS:
+    if count > MAX_CHUNKS:
         raise UsageError(
-            f"{objective.batch:,} inputs would be scheduled as {count:,} chunks; {MOST_CHUNKS:,} are the most: give "
+            f"{objective.batch:,} inputs would be scheduled as {count:,} chunks; {MAX_CHUNKS:,} are the most: give "
             "batch sizes with a common divisor (constraint batch in [...])"
         )
     every = tuple(range(1, count + 1))

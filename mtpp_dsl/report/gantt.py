@@ -17,8 +17,8 @@ __all__ = ["critical_path", "gantt"]
 
 WIDTH, LEAST_WIDTH = 64, 24
 """Cells of the chart: no more, and no fewer while there is another way to fit a terminal."""
-MOST_LINKS = 8
-MOST_STEPS = 12
+MAX_LINKS = 8
+MAX_STEPS = 12
 _SHADES = "·░▒▓█"
 
 
@@ -35,7 +35,7 @@ def gantt(problem: Problem, timeline: Timeline, memory: Sequence[str], width: in
     critical = {id(step.activity) for step in timeline.critical}
 
     shown, others = busiest([_covered(timeline.on[device]) for device in timeline.devices], width)
-    links = timeline.links if width is None else timeline.links[:MOST_LINKS]
+    links = timeline.links if width is None else timeline.links[:MAX_LINKS]
 
     def row(track: str, name: str, colour: str, holds: str) -> Row:
         on = timeline.on[track]
@@ -83,8 +83,8 @@ def _names(steps: Sequence[Step], whole: bool) -> str:
         if activity.kind == "node":
             words.append(activity.name if activity.track == device else f"{activity.name} ({activity.track})")
             device = activity.track
-    if len(words) > MOST_STEPS and not whole:
-        half = MOST_STEPS // 2
+    if len(words) > MAX_STEPS and not whole:
+        half = MAX_STEPS // 2
         words = [*words[:half], f"… {len(words) - 2 * half} more …", *words[-half:]]
     return " -> ".join(words)
 

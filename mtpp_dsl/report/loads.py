@@ -16,11 +16,11 @@ from mtpp_dsl.report.names import fold_names
 
 __all__ = ["busiest", "loads", "memory"]
 
-MOST_DEVICES = 64
+MAX_DEVICES = 64
 """A terminal shows the busiest of more devices."""
-MOST_IDLE = 8
+MAX_IDLE = 8
 """A terminal shows devices that do nothing where there are no more of them."""
-MOST_NAMES = 6
+MAX_NAMES = 6
 """A terminal shows so many nodes of a device, or families of them."""
 _BAR, _LEAST_BAR = 28, 10
 _PARTS = (("work", "█", "green"), ("input", "▓", "yellow"), ("output", "▒", "magenta"), ("overflow", "░", "red"))
@@ -37,7 +37,7 @@ def loads(problem: Problem, plan: Plan, evaluation: Evaluation, width: int | Non
         width: of the terminal; None shows every device and every node, each device in one line.
     """
     shown, others = busiest(evaluation.load.tolist(), width)
-    names = None if width is None else MOST_NAMES
+    names = None if width is None else MAX_NAMES
     leads = plan.leads(problem.k).tolist()
     with_memory = any(device.memory is not None for device in problem.devices)
     rows = []
@@ -65,8 +65,8 @@ def busiest(busy: Sequence[float], width: int | None) -> tuple[set[int], str]:
     if width is None:
         return set(order), ""
     working = sum(share > 0 for share in busy)
-    kept = working if len(busy) - working > MOST_IDLE else len(busy)
-    shown = order[: min(kept, MOST_DEVICES)]
+    kept = working if len(busy) - working > MAX_IDLE else len(busy)
+    shown = order[: min(kept, MAX_DEVICES)]
     told = [f"{counted(kept - len(shown), 'device')} with less to do"] if len(shown) < kept else []
     told += [f"{len(order) - kept:,} devices that do nothing"] if kept < len(order) else []
     return set(shown), f"and {' and '.join(told)}" if told else ""

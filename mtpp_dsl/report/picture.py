@@ -17,7 +17,7 @@ from mtpp_dsl.report.trace import lanes
 __all__ = ["SUFFIXES", "check_picture", "draw"]
 
 SUFFIXES = (".pdf", ".png", ".svg")
-MOST_LINKS = 24
+MAX_LINKS = 24
 THIN = 0.002
 """Shorter bars, as a share of the makespan, have no white edge, which would be all that is seen of them."""
 _WORK, _SENT, _CRITICAL, _EDGE = "#7fb77e", "#e8c468", "#d1495b", "#ffffff"
@@ -48,7 +48,7 @@ def draw(problem: Problem, plan: Plan, path: Path) -> None:
 
     timeline = Timeline(problem, plan)
     critical = {id(step.activity) for step in timeline.critical}
-    tracks = [*timeline.devices, *timeline.links[:MOST_LINKS]]
+    tracks = [*timeline.devices, *timeline.links[:MAX_LINKS]]
     figure = Figure(figsize=(12, 1.6 + 0.42 * len(tracks)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

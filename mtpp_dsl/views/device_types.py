@@ -12,7 +12,7 @@ from mtpp_dsl.problem.replication import synchronises
 
 __all__ = ["DeviceTypes", "device_types", "fits", "too_many_states"]
 
-MOST_STATES = 2_000
+MAX_STATES = 2_000
 """How many ways to have used some devices of each kind a dynamic programme goes through."""
 
 
@@ -94,9 +94,9 @@ def too_many_states(name: str, problem: Problem) -> str | None:
     """Return why method *name*, which goes through the numbers of used devices of each kind, refuses, or None."""
     kinds = device_types(problem).members
     states = np.prod([len(members) + 1.0 for members in kinds])
-    if states <= MOST_STATES:
+    if states <= MAX_STATES:
         return None
     return (
         f"there are {len(kinds)} device types, and {states:,.0f} ways to have used some of each; "
-        f"{name} goes through at most {MOST_STATES:,}"
+        f"{name} goes through at most {MAX_STATES:,}"
     )

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 FREE, IN, OUT = 0, 1, 2
-ENDLESS = 1 << 60
+INF = 1 << 60
 """Capacity of arcs that no minimum cut contains."""
 COMPILE_FROM = 1_000_000.0
 SOURCE, SINK, LEVEL, PLACE, LISTS = 4, 5, 6, 7, 12
@@ -129,17 +129,17 @@ def cheapest_set(
                 v = place[pins[i]]
                 if v >= 0:
                     if into >= 0:
-                        many = arc(v, into, ENDLESS, 0, many, last, nxt, to, cap)
+                        many = arc(v, into, INF, 0, many, last, nxt, to, cap)
                     if out >= 0:
-                        many = arc(out, v, ENDLESS, 0, many, last, nxt, to, cap)
+                        many = arc(out, v, INF, 0, many, last, nxt, to, cap)
     for i in range(len(edges)):
         u, v = edges[i, 0], edges[i, 1]
         a, b = place[u], place[v]
         if a >= 0 and b >= 0:
             if after[u] and after[v]:
-                many = arc(b, a, ENDLESS, 0, many, last, nxt, to, cap)
+                many = arc(b, a, INF, 0, many, last, nxt, to, cap)
             elif before[u] and before[v]:
-                many = arc(a, b, ENDLESS, 0, many, last, nxt, to, cap)
+                many = arc(a, b, INF, 0, many, last, nxt, to, cap)
     for v in range(frees):
         source[v] = -own[v] if own[v] < 0 else 0
         sink[v] = max(0, own[v])

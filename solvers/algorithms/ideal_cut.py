@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.algorithms.maximum_flow import NO_LIMIT, arc, flow
 
 __all__ = ["IdealCuts"]
 
-ENDLESS = 1 << 58
+INF = 1 << 58
 """Capacity of arcs that no minimum cut contains."""
 
 
@@ -34,13 +34,13 @@ class IdealCuts:
     ) -> None:
         self._say = say
         vertices = len(before)
-        arcs = [(v, u, ENDLESS) for v in range(vertices) for u in before[v]]
+        arcs = [(v, u, INF) for v in range(vertices) for u in before[v]]
         for producer, readers, cost in tensors:
             if len(readers) == 1:
                 arcs.append((producer, readers[0], cost))
                 continue
             arcs.append((producer, vertices, cost))
-            arcs += [(vertices, reader, ENDLESS) for reader in readers]
+            arcs += [(vertices, reader, INF) for reader in readers]
             vertices += 1
         self._last = np.full(vertices, -1, np.int64)
         self._arcs = np.zeros((3, 2 * len(arcs)), np.int64)
@@ -69,16 +69,16 @@ def _cut(
     source, sink, level = scratch[0], scratch[1], scratch[2]
     left = np.empty(len(to), np.int64)
     for a in range(len(to)):
-        left[a] = capacity[a] if capacity[a] >= ENDLESS else capacity[a] * scale
+        left[a] = capacity[a] if capacity[a] >= INF else capacity[a] * scale
     source[:] = 0
     sink[:] = 0
     value = 0
     for v in range(n):
         if fixed[v] > 0:
-            source[v] = ENDLESS
+            source[v] = INF
             value += weight[v]
         elif fixed[v] < 0:
-            sink[v] = ENDLESS
+            sink[v] = INF
         elif weight[v] > 0:
             sink[v] = weight[v]
         else:

@@ -15,9 +15,9 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import NONE
 from mtpp_dsl.solvers.algorithms.cut_nodes import modules as between_cuts
 from mtpp_dsl.solvers.algorithms.narrow_orders import crossing, orders
 
-__all__ = ["MOST_CHANNELS", "WANTED", "Split", "split"]
+__all__ = ["MAX_CHANNELS", "WANTED", "Split", "split"]
 
-MOST_CHANNELS = 6
+MAX_CHANNELS = 6
 """The most channels that are tried where nobody says how many."""
 WANTED = 12
 """Nodes of a module: more are rarely solved to the end, fewer leave much to the boundaries."""
@@ -92,7 +92,7 @@ def split(
 
     Args:
         graph: at least one node.
-        channels: how many tensors may cross a boundary; None for the fewest, up to :data:`MOST_CHANNELS`, with which
+        channels: how many tensors may cross a boundary; None for the fewest, up to :data:`MAX_CHANNELS`, with which
             modules are nearly as near to the wanted size, at boundaries as few and as narrow, as with more.
         held: lists of nodes of which all stay in one module.
         wanted: nodes of a module.
@@ -103,10 +103,10 @@ def split(
     """
     if channels is not None and channels < 1:
         raise UsageError(f"modules are joined by one channel or more, not by {channels}")
-    ways = [_Boundaries(graph, order, held, wanted, cuts) for order in orders(graph, channels or MOST_CHANNELS)]
+    ways = [_Boundaries(graph, order, held, wanted, cuts) for order in orders(graph, channels or MAX_CHANNELS)]
     if channels is not None:
         return _best(ways, channels)[1]
-    found = [_best(ways, most) for most in range(1, MOST_CHANNELS + 1)]
+    found = [_best(ways, most) for most in range(1, MAX_CHANNELS + 1)]
     enough = NEAR * min(count for count, _ in found) + SPARE
     return next(one for count, one in found if count <= enough)
 

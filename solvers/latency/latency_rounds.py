@@ -24,7 +24,7 @@ ORDERS = 16
 FEWEST = 300
 """Steps of the shortest annealings."""
 PER_NODE = 60
-MOST = 8_000_000
+MAX_STEPS = 8_000_000
 QUIET = 8
 BATCH = 4096
 """Steps between two looks at the clock, fewer in large graphs."""
@@ -92,7 +92,7 @@ class Run:
                 self._taker.note("no arrangement to start from was found; the formulation latency tries all of them")
             return self._taker.result()
         first = max(FEWEST, PER_NODE * self._instance.n)
-        MultiStart(self._limits, CHAINS, self._patience, first, FEWEST, MOST).run(
+        MultiStart(self._limits, CHAINS, self._patience, first, FEWEST, MAX_STEPS).run(
             self._chain, self._keep_all, cost=lambda: self._cost, done=self._done
         )
         return self._taker.result()

@@ -12,10 +12,10 @@ from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, SLICES
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
-MOST_BYTES = 1e9
+MAX_BYTES = 1e9
 """What the ideals and their labels may take."""
 ORDERS, STARTS, MOVES_PER_NODE = 20, 1, 4_000
-MOST_HALVED = 5_000
+MAX_HALVED = 5_000
 """The ancestors of every node of a graph to be halved are kept as a matrix."""
 
 
@@ -52,7 +52,7 @@ class Ideals(Scoped, MethodBase):
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
     scopes = (replace(CHAINS, groups=True),)
 
-    def __init__(self, most_bytes: float = MOST_BYTES, patience: float = float("inf")) -> None:
+    def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience
 
     def beyond(self, problem: Problem) -> str | None:
@@ -136,7 +136,7 @@ class Branching(Scoped, MethodBase):
         if kept is not None:
             return f"branching does not support constraint {kept}, whose nodes cannot be made one"
         n = small.graph.n
-        return None if n <= MOST_HALVED else f"the graph has {n} nodes where it is smallest; the most are {MOST_HALVED}"
+        return None if n <= MAX_HALVED else f"the graph has {n} nodes where it is smallest; the most are {MAX_HALVED}"
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""

@@ -10,7 +10,7 @@ from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE
 
 __all__ = ["BranchAndBound", "Ea", "Lns"]
 
-MOST_NODES, MOST_ITEMS = 300, 8_000
+MAX_NODES, MAX_ITEMS = 300, 8_000
 """Nodes, and nodes and edges times devices, of graphs that branch-and-bound does not refuse."""
 
 PATIENCE = 50
@@ -32,11 +32,11 @@ class BranchAndBound(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the graph is too large, or None."""
-        if problem.graph.n > MOST_NODES:
-            return f"{self.name} is for graphs of up to {MOST_NODES} nodes"
+        if problem.graph.n > MAX_NODES:
+            return f"{self.name} is for graphs of up to {MAX_NODES} nodes"
         items = (problem.graph.n + problem.graph.m) * problem.k
-        if items > MOST_ITEMS:
-            return f"{self.name} is for smaller graphs: nodes and edges times devices are {items}, above {MOST_ITEMS}"
+        if items > MAX_ITEMS:
+            return f"{self.name} is for smaller graphs: nodes and edges times devices are {items}, above {MAX_ITEMS}"
         return None
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:

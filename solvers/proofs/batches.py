@@ -30,7 +30,7 @@ from mtpp_dsl.solvers.proofs.windows import Windows
 __all__ = ["BatchProof"]
 
 ROUNDING = 1e-12
-MOST = 1e200
+MAX_PRICE = 1e200
 """Beyond it prices might add up to no number."""
 KNOWN = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
 
@@ -130,7 +130,7 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         raise Refused("the certificate gives no device a weight")
     scale, batching = float(weights.max()), problem.batching
     memory = float(batching.weights.sum() * problem.k + batching.share.sum() * batching.count)
-    if max(prices.tolist()) > MOST * min(scale, scale / max(memory, 1.0)):
+    if max(prices.tolist()) > MAX_PRICE * min(scale, scale / max(memory, 1.0)):
         raise Refused("the prices of the certificate are too large")
     weights, prices = weights / scale, prices / scale
     head, tail = number(data, "head"), number(data, "tail")

@@ -21,7 +21,7 @@ __all__ = ["Configuration"]
 HALF = 0.5
 LONGEST = 60.0
 """Seconds of the branch and bound."""
-MOST_GROUPS = 1_000
+MAX_GROUPS = 1_000
 LARGEST_MOST = 10_000_000
 """What a device may hold at most, in weights; more is counted in coarser units."""
 LARGEST_FREE = 2 ** (BITS + 3)
@@ -71,7 +71,7 @@ def _all_lighter(reading: Reading, kind: Kind, target: float, weights: list[int]
     Where sets must be convex a branch and bound has the first half of the time; the integer programme has the rest.
     """
     arcs = reading.arcs(kind)
-    if arcs and len(reading.members) <= MOST_GROUPS:
+    if arcs and len(reading.members) <= MAX_GROUPS:
         sets = Sets(reading, kind, target, arcs)
         try:
             return sets.heavier(weights, most, Place(), min(limits.remaining / 2, LONGEST)) is None

@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.proofs.shares import share_of
 
 __all__ = ["Cuts"]
 
-MOST_GROUPS = 1_500
+MAX_GROUPS = 1_500
 
 
 class Cuts:
@@ -70,7 +70,7 @@ class Cuts:
                 raise UsageError(NOT_ENOUGH)
             value = 0 if network is None else nx.maximum_flow_value(network, group, "sink")
             (closed if value >= ceil(target * units_for(target)) else left).append(group)
-        if left and len(reading.members) <= MOST_GROUPS:
+        if left and len(reading.members) <= MAX_GROUPS:
             sets = Sets(reading, kind, target, reading.arcs(kind))
             for group in left:
                 if limits.remaining <= 0:

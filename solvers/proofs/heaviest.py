@@ -21,8 +21,8 @@ __all__ = ["NOT_ENOUGH", "Place", "Sets", "closure"]
 NOT_ENOUGH = "the time is not enough to check the certificate; give more with --time-limit"
 LARGEST = 1 << 58
 SHARPEST = 20
-MOST_CUTS = 3
-MOST_GROUPS = 4_000
+MAX_CUTS = 3
+MAX_GROUPS = 4_000
 FEW_GROUPS = 24
 """With more, loops are compiled."""
 NEARLY = 1e-12
@@ -64,7 +64,7 @@ class Sets:
 
     def __init__(self, reading: Reading, kind: Kind, target: float, arcs: Iterable[tuple[int, int]]) -> None:
         self.n = len(reading.members)
-        if self.n > MOST_GROUPS:
+        if self.n > MAX_GROUPS:
             raise UsageError(f"{self.n} groups of nodes are too many to check the certificate")
         tensors = list(reading.tensors.items()) if kind.pays else []
         self._memory, self._limit = np.array(reading.memory, np.float64), kind.memory * (1 + NEARLY)
@@ -271,7 +271,7 @@ class _Search:
         under: tuple[int, int] | None = None
         over: tuple[int, int] | None = None
         side, best, best_price = state == IN, inf, price
-        for _ in range(MOST_CUTS):
+        for _ in range(MAX_CUTS):
             least, side = self._sets.cheapest(state, falls, climbs, sharp, self._weights, price, streams)
             if least == NO_FLOW:
                 break

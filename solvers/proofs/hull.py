@@ -21,7 +21,7 @@ __all__ = ["PathHullProof"]
 
 ROUNDING = 1e-12
 BITS = 50
-MOST = 2.0**58
+MAX_SUM = 2.0**58
 SMALL = 24
 """Flows in larger graphs are worth compiled code."""
 
@@ -214,7 +214,7 @@ class _Cut:
             0.0 if barred >> v & 1 else float(self.problem.time[v, d]) + rent * float(graph.memory[v])
             for v in range(graph.n)
         ]
-        if not fsum(costs) * network.units < MOST:
+        if not fsum(costs) * network.units < MAX_SUM:
             raise Refused(f"the certificate's rent {rent!r} is too large to count with")
         price = [floor(cost * network.units) for cost in costs]
         flags = [np.array([bits >> v & 1 for v in range(graph.n)], np.bool_) for bits in (down, up)]

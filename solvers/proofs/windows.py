@@ -22,7 +22,7 @@ __all__ = ["Windows"]
 ROUNDING = 1e-12
 NEARLY = 3e-13
 """Relative: sums of times are taken to be so much less or more, whichever proves less."""
-FEW = 200
+MAX_INTERPRETED = 200
 """Claims up to which the loops run as they stand."""
 LARGEST_COUNT = 10_000
 
@@ -195,7 +195,7 @@ def _side(problem: Problem, arcs: Arcs, time: Floats, count: int, given: object,
     claims = _claims(problem, given)
     start = np.zeros(time.shape)
     exclusive = any(problem.of(ExclusiveLinks))
-    run = HEADS.plain if len(claims.time) + len(arcs.source) <= FEW else HEADS.compiled()
+    run = HEADS.plain if len(claims.time) + len(arcs.source) <= MAX_INTERPRETED else HEADS.compiled()
     failed = run(arcs, time, claims, max(count, 1), exclusive, target * (1 + NEARLY), start)
     if failed >= 0:
         v, d = np.argwhere(claims.at == failed)[0]

@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 PAGES = ("methods.md", "methods/reference.md")
 YES, NO = "✓", ""
 PLUGGED_IN = "constraints of plug-ins"
-MOST_UNABLE = 4
+MAX_UNABLE = 4
 """Up to so many are listed as what is not supported; beyond it, what is."""
 
 
@@ -229,7 +229,7 @@ def _supported(scope: Scope, problems: Problems, *, drops: bool) -> str:
     rows = [(word, test(scope) or (drops and word == PLUGGED_IN)) for word, test in relevant(problems)]
     able, unable = ([word for word, kept in rows if kept is wanted] for wanted in (True, False))
     needed = [f"needs `{kind.__name__.lower()}`" for kind in scope.needs]
-    if len(unable) <= MOST_UNABLE:
+    if len(unable) <= MAX_UNABLE:
         return "; ".join(["all" + (f" but {', '.join(unable)}" if unable else ""), *needed])
     return "; ".join([", ".join(able), *needed])
 

@@ -11,7 +11,7 @@ __all__ = ["ChangingNets"]
 
 Pins = frozenset[int]
 
-MOST_PINS = 64
+MAX_PINS = 64
 """Eliminating a supernode adds no net of more pins than this."""
 
 
@@ -60,7 +60,7 @@ class ChangingNets:
         union: set[int] = set()
         for (cost, pins), following in zip(touching, [*lighter, 0.0], strict=False):
             union |= set(pins) - {supernode}
-            if len(union) <= MOST_PINS:
+            if len(union) <= MAX_PINS:
                 self.add(union, cost - following)
 
     def cost(self, pins: Pins) -> float:

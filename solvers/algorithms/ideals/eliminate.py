@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.algorithms.ideals.changing_nets import ChangingNets
 
 __all__ = ["eliminate", "shares"]
 
-MOST_EXACT = 6
+MAX_EXACT = 6
 """With at most this many neighbours the shares come from a linear programme, else from a formula."""
 UNLIKELY = 0.01
 """Weight, in the objective of the linear programme, of a set that no ideal makes."""
@@ -86,7 +86,7 @@ def shares(weights: Floats, time: float, before: Bools) -> tuple[Floats, Floats]
     """
     total, count = float(weights.sum()), len(weights)
     time = min(time, total)
-    if 1 < count <= MOST_EXACT:
+    if 1 < count <= MAX_EXACT:
         return _best(weights, time, before)
     others = total - float(weights.min())
     rate = (1 - time / total) / others if others > 0 else 0.0

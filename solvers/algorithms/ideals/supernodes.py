@@ -30,7 +30,7 @@ the artificial nodes of tarnawski2020's program make it do. ``mirrored``: all ba
 too. ``relaxed``: edges between forward nodes alone; supernodes without a forward node are eliminated.
 """
 
-MOST_PAIRS = 1_000
+MAX_PAIRS = 1_000
 """Up to this many edges are searched for a cycle without scipy, whose import takes longer."""
 
 
@@ -108,7 +108,7 @@ def _to_eliminate(graph: Hypergraph, whole: Supernodes, nets: ChangingNets, keep
 
 def _strong(n: int, pairs: Sequence[tuple[int, int]]) -> Ints:
     """Return [n] the number of each vertex's strongly connected component."""
-    if not pairs or (len(pairs) <= MOST_PAIRS and _is_acyclic(pairs)):
+    if not pairs or (len(pairs) <= MAX_PAIRS and _is_acyclic(pairs)):
         return np.arange(n)
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     matrix = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))

@@ -33,7 +33,7 @@ FIRST_STEP = 1e-3
 NEAR = 0.05
 """How near the ends of the bisection are when the programme takes over."""
 
-MOST_ENTRIES = 1e7
+MAX_ENTRIES = 1e7
 """It does where it holds at most so many."""
 
 
@@ -90,7 +90,7 @@ class Cover:
         """
         low, high, best, step = self._floor, below, None, FIRST_STEP
         target = np.nextafter(below, 0.0) if np.isfinite(below) else low * (1 + step)
-        near = NEAR if (self._graph.n + 1) * (len(self._kinds) + 1) <= MOST_ENTRIES else 0.0
+        near = NEAR if (self._graph.n + 1) * (len(self._kinds) + 1) <= MAX_ENTRIES else 0.0
         while low < high and not stopped():
             if best is not None and high <= low * (1 + near):
                 return self._between(low, high) or best

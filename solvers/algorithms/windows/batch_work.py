@@ -19,9 +19,9 @@ PRICINGS = 120
 """Tries of prices of memory."""
 LEAST_ROOM = 1e-9
 """Of what a node needs at most: a device that holds less is priced as if it held that."""
-MOST_CELLS = 2e7
+MAX_CELLS = 2e7
 """Steps of one look at all spreads, beyond which the least time per input counts instead."""
-MOST_HEADS = 200
+MAX_HEADS = 200
 SAFE = 1e-12
 """Relative: heads and tails are taken to be so much less, so that other code, rounding otherwise, finds them."""
 
@@ -69,7 +69,7 @@ def most_work(
     group = instance.together
     cost = _class_times(instance)
     many = cost.size * max(1, int(np.isfinite(cost[:, :, 1:]).any(axis=0).sum(axis=1).max(initial=0)))
-    rates = many > MOST_CELLS
+    rates = many > MAX_CELLS
     weigh = _by_rate if rates else _by_spread
     least = weigh(cost, np.ones(instance.k))[0]
     if not np.isfinite(least).all():
@@ -216,7 +216,7 @@ def _window(least: Floats, first: Floats, last: Floats) -> tuple[float, float]:
     """Return the head and the tail between which the work of classes gives the largest bound."""
     best, chosen = 0.0, (0.0, 0.0)
     heads = np.unique(first)
-    heads = heads[np.unique(np.linspace(0, len(heads) - 1, MOST_HEADS).astype(np.int64))] if len(heads) else heads
+    heads = heads[np.unique(np.linspace(0, len(heads) - 1, MAX_HEADS).astype(np.int64))] if len(heads) else heads
     for after in heads.tolist():
         inside = np.flatnonzero(first >= after)
         order = inside[np.argsort(-last[inside], kind="stable")]

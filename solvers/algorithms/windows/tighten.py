@@ -19,14 +19,14 @@ __all__ = ["Refutation", "Side", "Tightening"]
 
 CHUNK = 20_000
 """Nodes, times those that count before each, between two looks at the clock."""
-MOST_ROUNDS = 20
+MAX_ROUNDS = 20
 SLOWEST = 0.05
 """A round that closes a smaller share of what was open is the last, where nodes before others count."""
 NEARLY = 1e-12
 TUNINGS = 12
 CELLS = 5e7
 """Steps that a look at intervals may take, about."""
-MOST_ENDS = 24
+MAX_ENDS = 24
 
 
 class Stopped(Exception):
@@ -167,7 +167,7 @@ class Tightening:
             Stopped: when asked to.
         """
         time, rounds = self.time, list[tuple[Side, Side]]()
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             head, tail = self.side(self.net, time), self.side(self.back, time)
             rounds.append((head, tail))
             late = self.longest(head.times, tail.times, time) > target * (1 + NEARLY)
@@ -187,7 +187,7 @@ class Tightening:
     def _interval(self, target: float, head: Floats, time: Floats, tail: Floats) -> tuple[float, float, Floats] | None:
         n, k = time.shape
         open_ = np.isfinite(time)
-        ends = int(min(MOST_ENDS, max(1.0, np.sqrt(CELLS / (n * k * (k + TUNINGS))))))
+        ends = int(min(MAX_ENDS, max(1.0, np.sqrt(CELLS / (n * k * (k + TUNINGS))))))
         since = _spread(np.where(open_, head, inf).min(axis=1), ends)
         until = _spread(np.where(open_, target - tail, -inf).max(axis=1), ends)
         found = np.zeros(2 + k)

@@ -13,7 +13,7 @@ from ortools.sat.python import cp_model
 
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSolution
 from mtpp_dsl.solvers.backends.cpsat.batch_split import Spread, classes_of_chunks
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import INF
 
 __all__ = ["BatchModel"]
 
@@ -24,7 +24,7 @@ class BatchModel:
     A batch that is absent from the solution has length 0, and nothing waits for it.
 
     Args:
-        request: its ``head`` and ``tail`` hold longest paths, and ``duration`` is ``NEVER`` wherever no batch can be.
+        request: its ``head`` and ``tail`` hold longest paths, and ``duration`` is ``INF`` wherever no batch can be.
 
     Attributes:
         model: the model; its objective is the makespan.
@@ -58,7 +58,7 @@ class BatchModel:
         shared: dict[int, Spread] = {}
         for group in np.unique(request.together).tolist():
             members = np.flatnonzero(request.together == group)
-            menu = request.duration[members].max(axis=0) < NEVER
+            menu = request.duration[members].max(axis=0) < INF
             shared[group] = Spread(self.model, menu, request.pins[members].max(axis=0))
         return [shared[group] for group in request.together.tolist()]
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import lists, ordered
 
 __all__ = ["narrowed_batches"]
 
 
 def narrowed_batches(request: BatchRequest) -> BatchRequest | None:
-    """Return *request* with its time windows, and ``NEVER`` for batches that cannot be in time.
+    """Return *request* with its time windows, and ``INF`` for batches that cannot be in time.
 
     Every chunk of a task comes from some batch of each predecessor and goes to one of each successor. So a batch starts
     no earlier than the longest path of least durations to it, and the makespan is no sooner than that path after its
@@ -34,7 +34,7 @@ def narrowed_batches(request: BatchRequest) -> BatchRequest | None:
         if least > request.cutoff:
             return None
         if (possible == menu).all():
-            duration = np.where(menu, request.duration, NEVER)
+            duration = np.where(menu, request.duration, INF)
             return replace(request, duration=duration, head=head, tail=tail, at_least=max(request.at_least, least))
         menu = possible
 
@@ -45,7 +45,7 @@ def _pinned(request: BatchRequest) -> Bools:
     free = (request.pins < 0).any(axis=1)
     left: Bools = np.arange(request.chunks + 1) == counts[:, :, None]
     left[free] = True
-    left &= request.duration < NEVER
+    left &= request.duration < INF
     return left
 
 
@@ -57,14 +57,14 @@ def _agreed(together: Ints, menu: Bools) -> Bools:
 
 
 def _least(request: BatchRequest, menu: Bools) -> Ints:
-    """Return [n, k] the least duration of a batch; ``NEVER`` where no batch can be."""
-    least: Ints = np.where(menu, request.duration, NEVER)[:, :, 1:].min(axis=2)
+    """Return [n, k] the least duration of a batch; ``INF`` where no batch can be."""
+    least: Ints = np.where(menu, request.duration, INF)[:, :, 1:].min(axis=2)
     return least
 
 
 def _carried(request: BatchRequest) -> Ints:
     """Return [rows, k, k] the transfer time of one chunk."""
-    carried: Ints = np.minimum(request.fixed + request.growing, NEVER)
+    carried: Ints = np.minimum(request.fixed + request.growing, INF)
     return carried
 
 
@@ -74,9 +74,9 @@ def _heads(request: BatchRequest, menu: Bools, order: Sequence[int]) -> Ints:
     for v in order:
         if len(edges[v]):
             before = request.tails[edges[v]]
-            ends = np.minimum(head[before] + least[before], NEVER)
+            ends = np.minimum(head[before] + least[before], INF)
             arrive = (ends[:, :, None] + carried[request.row[edges[v]]]).min(axis=1)
-            head[v] = np.minimum(np.maximum(head[v], arrive.max(axis=0)), NEVER)
+            head[v] = np.minimum(np.maximum(head[v], arrive.max(axis=0)), INF)
     return head
 
 
@@ -86,14 +86,14 @@ def _tails(request: BatchRequest, menu: Bools, order: Sequence[int]) -> Ints:
     for v in reversed(order):
         if len(edges[v]):
             after = request.heads[edges[v]]
-            rest = np.minimum(tail[after] + least[after], NEVER)
+            rest = np.minimum(tail[after] + least[after], INF)
             leave = (rest[:, None, :] + carried[request.row[edges[v]]]).min(axis=2)
-            tail[v] = np.minimum(np.maximum(tail[v], leave.max(axis=0)), NEVER)
+            tail[v] = np.minimum(np.maximum(tail[v], leave.max(axis=0)), INF)
     return tail
 
 
 def _complete(ends: Ints, menu: Bools, chunks: int) -> int:
-    """Return the least time by which batches that end at [k, chunks + 1] can cover all chunks, or ``NEVER``."""
+    """Return the least time by which batches that end at [k, chunks + 1] can cover all chunks, or ``INF``."""
     times = np.unique(ends[:, 1:][menu[:, 1:]]).tolist()
     low, high = 0, len(times)
     while low < high:
@@ -102,7 +102,7 @@ def _complete(ends: Ints, menu: Bools, chunks: int) -> int:
             high = middle
         else:
             low = middle + 1
-    return int(times[low]) if low < len(times) else NEVER
+    return int(times[low]) if low < len(times) else INF
 
 
 def _adds_up(menu: Bools, none: Bools, chunks: int) -> bool:

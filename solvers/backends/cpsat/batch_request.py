@@ -28,17 +28,17 @@ class BatchRequest:
     """Tasks whose chunks are to be split over devices, with at most one batch of a task on each device.
 
     Attributes:
-        duration: [n, k, chunks + 1] of a batch of so many chunks; ``NEVER`` where it may not run, 0 for none.
+        duration: [n, k, chunks + 1] of a batch of so many chunks; ``INF`` where it may not run, 0 for none.
         alone: [n, k, chunks + 1] whether no other batch may run beside that one on its device.
         tails, heads: [m] of the edges.
         row, fixed, growing: [m], [rows, k, k] twice: a transfer of edge e from d to f takes ``fixed[row[e], d, f]``
-            (``NEVER`` without a path), and ``growing[row[e], d, f]`` for every chunk that both batches have; zero
+            (``INF`` without a path), and ``growing[row[e], d, f]`` for every chunk that both batches have; zero
             within a device.
         barrier: whether all batches of a task end before any batch of a task that reads it starts.
         cutoff: solutions have to end by then; everything is pruned by it.
         at_least: a lower bound on the makespan.
         weights, share: [n] memory of a task on every device that runs a batch of it, and for every chunk there.
-        capacity: [k] memory of devices; ``NEVER`` without a limit.
+        capacity: [k] memory of devices; ``INF`` without a limit.
         together: [n] colocation class of every task; tasks of a class run every chunk on the same device.
         apart: conflict sets: lists of tasks of which no two may run a chunk on the same device.
         pins: [n, chunks] the device that a chunk has to run on; -1 for any.

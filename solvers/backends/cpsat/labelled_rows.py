@@ -9,7 +9,7 @@ import numpy as np
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Bottleneck, Finish, Linear, Load, Makespan, On, Start
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Row, Term
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Row, Term
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
 from mtpp_dsl.views.symmetry import Ranking
 
@@ -97,7 +97,7 @@ def ranked(rank: Ranking, duration: Ints) -> Row:
     for devices, sign in ((rank.more, 1), (rank.less, -1)):
         for d in devices:
             takes = duration[:, d] if rank.by == "time" else np.ones(len(duration), np.int64)
-            terms += [(("on", v, d), sign * int(takes[v])) for v in np.flatnonzero(duration[:, d] < NEVER).tolist()]
+            terms += [(("on", v, d), sign * int(takes[v])) for v in np.flatnonzero(duration[:, d] < INF).tolist()]
     return Row(tuple(terms), 0, None)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.problem.graph import Ints
 
 __all__ = [
-    "NEVER",
+    "INF",
     "Answer",
     "Asked",
     "Busy",
@@ -29,7 +29,7 @@ __all__ = [
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
 
-NEVER = 1 << 50
+INF = 1 << 50
 """A duration, or the time of a transfer, that cannot be; every time that counts is far below."""
 
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -95,9 +95,9 @@ class Request:
     """Tasks to be placed on devices and timed, so that the last ends as early as possible; see :func:`request`.
 
     Attributes:
-        duration: [n, k] of every task on every device; ``NEVER`` where it may not run.
+        duration: [n, k] of every task on every device; ``INF`` where it may not run.
         tails, heads: [m] of the edges.
-        row, table: [m], [rows, k, k]: a transfer of edge e from d to f takes ``table[row[e], d, f]``; ``NEVER``
+        row, table: [m], [rows, k, k]: a transfer of edge e from d to f takes ``table[row[e], d, f]``; ``INF``
         without a
             path, zero within a device.
         exclusive: whether transfers that leave one device, or reach one, must not overlap; those of no time may.
@@ -183,21 +183,21 @@ def request(
     """Return a request; parts that are not given constrain nothing. See :class:`Request`."""
     n, k = duration.shape
     return Request(
-        duration=np.minimum(duration, NEVER),
+        duration=np.minimum(duration, INF),
         tails=tails,
         heads=heads,
         row=row,
-        table=np.minimum(table, NEVER),
+        table=np.minimum(table, INF),
         exclusive=exclusive,
         cutoff=cutoff,
         at_least=at_least,
         size=np.zeros(n, np.int64) if size is None else size,
-        capacity=np.full(k, NEVER) if capacity is None else capacity,
+        capacity=np.full(k, INF) if capacity is None else capacity,
         together=np.arange(n) if together is None else together,
         apart=apart,
         head=np.zeros((n, k), np.int64) if head is None else head,
         tail=np.zeros((n, k), np.int64) if tail is None else tail,
-        latest=np.full(n, NEVER) if latest is None else latest,
+        latest=np.full(n, INF) if latest is None else latest,
         sequences=sequences,
         rows=rows,
         orders=orders,

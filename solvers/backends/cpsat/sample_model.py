@@ -13,7 +13,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from mtpp_dsl.solvers.backends.cpsat.quotient import ConvexSets, DeviceOrder
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Busy, Request, Row, Solution, Term
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Request, Row, Solution, Term
 
 __all__ = ["Model"]
 
@@ -22,7 +22,7 @@ class Model:
     """A CP-SAT model of a request whose time windows have been computed.
 
     Args:
-        request: its ``head`` and ``tail`` hold longest paths, and ``duration`` is ``NEVER`` wherever no task can be.
+        request: its ``head`` and ``tail`` hold longest paths, and ``duration`` is ``INF`` wherever no task can be.
 
     Attributes:
         model: the model; its objective is the makespan.
@@ -31,7 +31,7 @@ class Model:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.model: Any = cp_model.CpModel()
-        self._where = [np.flatnonzero(row < NEVER).tolist() for row in request.duration]
+        self._where = [np.flatnonzero(row < INF).tolist() for row in request.duration]
         self._on = self._places()
         self._end_of_all = self.model.new_int_var(min(request.at_least, request.cutoff), request.cutoff, "")
         self._start: list[Any] = []

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Request
 
 __all__ = ["heads", "lists", "narrowed", "ordered", "tails"]
 
@@ -31,16 +31,16 @@ def ordered(n: int, tails: Ints, heads: Ints) -> list[int]:
 def heads(request: Request, order: Sequence[int]) -> Ints:
     """Return [n, k] the earliest start of every task on every device, by the longest path to it.
 
-    Each task on the path is on the device that suits the next one best; ``NEVER`` where none does.
+    Each task on the path is on the device that suits the next one best; ``INF`` where none does.
     """
     head = request.head.copy()
     edges = lists(request.n, request.heads)
     for v in order:
         if len(edges[v]):
             before = request.tails[edges[v]]
-            ends = np.minimum(head[before] + request.duration[before], NEVER)
+            ends = np.minimum(head[before] + request.duration[before], INF)
             arrive = (ends[:, :, None] + request.table[request.row[edges[v]]]).min(axis=1)
-            head[v] = np.minimum(np.maximum(head[v], arrive.max(axis=0)), NEVER)
+            head[v] = np.minimum(np.maximum(head[v], arrive.max(axis=0)), INF)
     return head
 
 
@@ -51,14 +51,14 @@ def tails(request: Request, order: Sequence[int]) -> Ints:
     for v in reversed(order):
         if len(edges[v]):
             after = request.heads[edges[v]]
-            rest = np.minimum(tail[after] + request.duration[after], NEVER)
+            rest = np.minimum(tail[after] + request.duration[after], INF)
             leave = (rest[:, None, :] + request.table[request.row[edges[v]]]).min(axis=2)
-            tail[v] = np.minimum(np.maximum(tail[v], leave.max(axis=0)), NEVER)
+            tail[v] = np.minimum(np.maximum(tail[v], leave.max(axis=0)), INF)
     return tail
 
 
 def narrowed(request: Request) -> Request | None:
-    """Return *request* with its time windows, and ``NEVER`` for durations where no task can be in time.
+    """Return *request* with its time windows, and ``INF`` for durations where no task can be in time.
 
     Every solution within the cutoff is kept; returns None if there is none.
     """
@@ -70,10 +70,10 @@ def narrowed(request: Request) -> Request | None:
         request = replace(request, head=head, tail=tail)
         if not possible.any(axis=1).all():
             return None
-        if (possible == (request.duration < NEVER)).all():
+        if (possible == (request.duration < INF)).all():
             least = (head + request.duration + tail).min(axis=1).max(initial=0)
             return replace(request, at_least=max(request.at_least, int(least)))
-        request = replace(request, duration=np.where(possible, request.duration, NEVER))
+        request = replace(request, duration=np.where(possible, request.duration, INF))
 
 
 def _agreed(together: Ints, possible: Bools) -> Bools:

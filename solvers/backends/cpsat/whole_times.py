@@ -8,7 +8,7 @@ from math import ceil, floor, frexp, gcd, inf, log2
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import INF
 
 __all__ = ["Scale", "quantum", "scale", "shorter"]
 
@@ -38,16 +38,16 @@ class Scale:
     rounding: float
 
     def down(self, times: Floats) -> Ints:
-        """Return durations or transfers in units; ``NEVER`` for ``inf`` and for what is as long."""
+        """Return durations or transfers in units; ``INF`` for ``inf`` and for what is as long."""
         with np.errstate(over="ignore"):
-            units = np.minimum(np.asarray(times, np.float64) / self.unit, NEVER)
+            units = np.minimum(np.asarray(times, np.float64) / self.unit, INF)
         nearest = np.rint(units)
         same = self.exact & (np.abs(nearest - units) <= EXACT * units)
         return np.where(same, nearest, np.floor(units)).astype(np.int64)
 
     def by(self, cost: float) -> int:
         """Return a number of units within which every schedule of at most *cost* ends."""
-        return floor(min(cost / self.unit, NEVER) * (1 + 2 * self.rounding))
+        return floor(min(cost / self.unit, INF) * (1 + 2 * self.rounding))
 
     def cost(self, units: int) -> float:
         """Return a lower bound on the cost of schedules, given that none in whole numbers is below *units*."""

@@ -30,8 +30,8 @@ BELOW = 1.5e-5
 TINY = 1e-9
 """Relative to what everything costs together: bounds that low are left at 0."""
 FIRST_SHARE, NEXT_SHARE = 0.4, 0.5
-MOST_GROUPS = 20_000
-MOST_SINGLES = 3_000
+MAX_GROUPS = 20_000
+MAX_SINGLES = 3_000
 DETAIL = (
     "for the weights of the certificate, the sets of nodes that the devices can hold below this weigh less together "
     "than all nodes do; loads were rounded down to whole units, and HiGHS found no heavier set: it rests on its word"
@@ -52,7 +52,7 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
         known = bound or simple.bound
         pipeline = Pipeline(problem, groups, known, limits, progress, step=step, share=share)
         termination, bound = pipeline.search(), pipeline.bound
-    elif groups.n <= MOST_GROUPS:
+    elif groups.n <= MAX_GROUPS:
         run = _Run(problem, groups, bound or simple.bound, dearest, limits, progress)
         termination = run.search()
         bound = run.bound
@@ -61,7 +61,7 @@ def configuration(problem: Problem, limits: Limits, progress: Progress, step: fl
         limits,
         termination,
         bound=bound,
-        notes=() if groups.n <= MOST_GROUPS else (f"{groups.n} nodes are too many: no more than anchor was done",),
+        notes=() if groups.n <= MAX_GROUPS else (f"{groups.n} nodes are too many: no more than anchor was done",),
     )
 
 
@@ -89,7 +89,7 @@ class _Run(TargetSearch):
         self._columns = Columns(groups)
         self._see(limits.start)
         self._look()
-        for g in range(groups.n if groups.n <= MOST_SINGLES else 0):
+        for g in range(groups.n if groups.n <= MAX_SINGLES else 0):
             for kind in np.flatnonzero(np.isfinite(groups.time[g])).tolist():
                 self._columns.add(kind, np.arange(groups.n) == g)
 

@@ -8,7 +8,7 @@ from mtpp_dsl.problem.graph import Bools, Ints
 
 __all__ = ["knapsack"]
 
-MOST_STEPS = 2**16
+MAX_STEPS = 2**16
 
 
 def knapsack(weights: Ints, work: Ints, capacity: int, room: int) -> tuple[int, Bools]:
@@ -22,7 +22,7 @@ def knapsack(weights: Ints, work: Ints, capacity: int, room: int) -> tuple[int, 
             then never too low, and may be too high.
     """
     chosen = np.flatnonzero((weights > 0) & (work <= capacity))
-    coarse = max(-(-(capacity + 1) * max(len(chosen), 1) // room), -(-(capacity + 1) // MOST_STEPS), 1)
+    coarse = max(-(-(capacity + 1) * max(len(chosen), 1) // room), -(-(capacity + 1) // MAX_STEPS), 1)
     steps = capacity // coarse
     best = np.zeros(steps + 1, np.int64)
     taken = np.zeros((len(chosen), steps + 1), np.bool_)

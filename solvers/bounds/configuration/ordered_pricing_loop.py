@@ -20,12 +20,12 @@ from mtpp_dsl.solvers.bounds.configuration.pricing_loop import Verdict
 __all__ = ["Chain", "ChainProof"]
 
 UNCOVERED = 1.5
-MOST_ROUNDS, GROWN, REPEATS = 160, 2000.0, 6
+MAX_ROUNDS, GROWN, REPEATS = 160, 2000.0, 6
 FRESH = 50
 PULL = 0.6
-MOST_SOLVES = 3
-FEW_NODES, ENDLESS = 100, 2**62
-HOPE, LEAST = 0.3, 1e-4
+MAX_SOLVES = 3
+FEW_NODES, INF = 100, 2**62
+MIN_PROMISE, LEAST = 0.3, 1e-4
 PATIENCE = 0.5
 BETTER = 1.25
 
@@ -89,7 +89,7 @@ class Chain:
         self._claim: Point | None = None
         self._most: list[int] = []
         self._left: list[int] = []
-        self._rounds = max(min(int(GROWN * self._counts.sum() / n), MOST_ROUNDS, n // 2), 4)
+        self._rounds = max(min(int(GROWN * self._counts.sum() / n), MAX_ROUNDS, n // 2), 4)
         self.proof: ChainProof | None = None
         self.theta = inf
         self.nodes = 0
@@ -109,7 +109,7 @@ class Chain:
             point = out if pull == 0.0 else out.towards(self.centre, pull)
             fresh = self._generate(point, out)
             share = (monotonic() - began) * PATIENCE - self.spent["exact"]
-            if self.centre.estimate > 1 + max(HOPE * (self.theta - 1), LEAST) or not (fresh or pull):
+            if self.centre.estimate > 1 + max(MIN_PROMISE * (self.theta - 1), LEAST) or not (fresh or pull):
                 verdict = self._certify(max(share, 0.0) if fresh or pull else max(share, 1.0))
                 if verdict == "proved":
                     return verdict
@@ -140,7 +140,7 @@ class Chain:
     def _solve(self) -> Point:
         """Return the weights that the sets known cover worst."""
         start = monotonic()
-        for _ in range(MOST_SOLVES):
+        for _ in range(MAX_SOLVES):
             self.theta, duals = self._lp.solve()
             if not self._enter_known(duals[: self._n], duals[self._n :]):
                 break
@@ -220,7 +220,7 @@ class Chain:
         verdict: Verdict = "tired"
         while self._left and verdict == "tired":
             p = self._left[0]
-            done, sets = self._provers[p].run(ENDLESS, seconds - (monotonic() - start), self._stopped, first=True)
+            done, sets = self._provers[p].run(INF, seconds - (monotonic() - start), self._stopped, first=True)
             if sets:
                 self._take(np.array(sets))
                 self._recentre()

@@ -15,7 +15,7 @@ __all__ = ["Ordered", "Place", "Units"]
 
 BITS = 30
 LARGEST = 2**40
-MOST_FREE = 2.0**44
+MAX_FREE = 2.0**44
 """Units: sums of what streams stay below the capacities of endless arcs."""
 
 
@@ -134,7 +134,7 @@ def _streams(instance: BoundInstance, scale: float, capacity: int) -> tuple[Ints
         return np.zeros(instance.n, np.int64), 0
     rate = scale / instance.types.bandwidth
     sizes, kept = instance.params, float(instance.types.overflow[0])
-    if kept * rate > MOST_FREE:
+    if kept * rate > MAX_FREE:
         sizes, kept = np.maximum(sizes - kept, 0.0), 0.0
     free = ceil(kept * rate)
     most = free + 2 * capacity + 2

@@ -22,7 +22,7 @@ __all__ = ["Pipeline", "is_pipeline"]
 
 BELOW = 2e-6
 """Relative: so far below a plan's cost a target lies, where rounding leaves the cost itself out of reach."""
-MOST_NODES = 3000
+MAX_NODES = 3000
 FEW_DEVICES = 6
 """So many devices have a place each; with more, places say little, and all are one."""
 SMALL, NEAR = 60, 0.95
@@ -45,7 +45,7 @@ def is_pipeline(problem: Problem, groups: BoundInstance) -> bool:
         and problem.k > 1
         and len(groups.counts) == 1
         and bool(groups.types.pays[0])
-        and groups.n == problem.graph.n <= MOST_NODES
+        and groups.n == problem.graph.n <= MAX_NODES
     )
 
 

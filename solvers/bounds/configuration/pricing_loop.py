@@ -24,7 +24,7 @@ __all__ = ["Attempt", "Proof", "Verdict"]
 Verdict: TypeAlias = Literal["proved", "out of reach", "open", "found", "tired"]
 """Of a target: proved; not to be proved by any weights; open, when the time is up or numbers run out. Of one exact
 search also: a set was found; patience ended."""
-MOST_ROUNDS = 48
+MAX_ROUNDS = 48
 ROUND_STEPS = 1e7
 TABLE = 2**22
 FRESH = 12
@@ -34,11 +34,11 @@ PULL = 0.7
 SLACK = 2e-4
 PATIENCE = 0.2
 """The share of the time spent so far that one exact search may take, while there are other ways to go on."""
-HOPE = 0.25
+MIN_PROMISE = 0.25
 """The share of what theta exceeds 1 by that weights have to, as far as sets are known, before a proof is tried."""
 EVERY = 5
 """After so many rounds the exact search looks for a heavy set as well."""
-ENOUGH = 1.2
+MAX_EXCESS = 1.2
 """It ends with a set that is so many times too heavy."""
 
 
@@ -95,7 +95,7 @@ class Attempt:
         self._centre = Point.at(np.zeros(instance.n), np.ones(len(self._simple)))
         self._doubt = SLACK
         dear = instance.n**2 / float(instance.counts.sum())
-        self._rounds = int(min(max(instance.n // 2, 4), MOST_ROUNDS, max(ROUND_STEPS / dear, 2)))
+        self._rounds = int(min(max(instance.n // 2, 4), MAX_ROUNDS, max(ROUND_STEPS / dear, 2)))
         self.proof: Proof | None = None
         self.theta = inf
         self.exact_runs = 0
@@ -121,7 +121,9 @@ class Attempt:
                 verdict = self._exact(point, 0.5)
                 if verdict in ("proved", "open"):
                     return verdict
-            elif self._centre.estimate > 1 + max(self._doubt, HOPE * (self.theta - 1)) or (not fresh and pull == 0.0):
+            elif self._centre.estimate > 1 + max(self._doubt, MIN_PROMISE * (self.theta - 1)) or (
+                not fresh and pull == 0.0
+            ):
                 which = self._centre if self._centre.estimate > 1 + SLACK else replace(point, estimate=estimate)
                 verdict = self._exact(which, patience if fresh else inf)
                 if verdict in ("proved", "open"):
@@ -235,7 +237,7 @@ class Attempt:
                 than,
                 seconds=min(self._deadline - monotonic(), patience),
                 stopped=self._stopped,
-                enough=than * ENOUGH + 1.0,
+                enough=than * MAX_EXCESS + 1.0,
             )
             self.exact_runs += 1
             if answer.most <= than:

@@ -7,7 +7,7 @@ from mtpp_dsl.problem.graph import Bools, Ints
 __all__ = ["propagate"]
 
 FREE, IN, OUT = 0, 1, 2
-MOST_PASSES = 12
+MAX_PASSES = 12
 
 
 def propagate(
@@ -39,7 +39,7 @@ def propagate(
     n = len(state)
     capacity, room, most_before, most_after = limits[0], limits[1], limits[2], limits[3]
     least = 0
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         changed = False
         for x in range(n):
             after[x] = limits[4] > 0

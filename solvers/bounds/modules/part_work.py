@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import INF
 
 __all__ = ["STEPS", "Work", "interval", "monotone", "rounded", "spread"]
 
@@ -38,7 +38,7 @@ class Work:
     the best bound for the whole graph, by cutting planes (Kelley 1960); any weights give a bound for any part.
 
     Args:
-        duration: [n, k, chunks + 1] whole numbers; ``NEVER`` where a batch may not be, 0 for none.
+        duration: [n, k, chunks + 1] whole numbers; ``INF`` where a batch may not be, 0 for none.
         stopped: returns whether to stop tuning the weights.
     """
 
@@ -85,13 +85,13 @@ def interval(head: Ints, tail: Ints, work: Floats) -> int:
 
 def rounded(units: float, terms: int) -> int:
     """Return the least whole number that is not below a sum of so many terms, whatever its rounding error."""
-    return ceil(units * (1 - ROUNDING * (1 + terms / 1e3))) if units < NEVER else NEVER
+    return ceil(units * (1 - ROUNDING * (1 + terms / 1e3))) if units < INF else INF
 
 
 def spread(duration: Ints, y: Floats) -> Spread:
     """Return the cheapest ways to split so many chunks over devices, whose time has these prices."""
     n, k, sizes = duration.shape
-    time = np.where(duration < NEVER, duration, np.inf).astype(np.float64)
+    time = np.where(duration < INF, duration, np.inf).astype(np.float64)
     cost = np.full((n, sizes), np.inf)
     cost[:, 0] = 0.0
     chosen = np.zeros((k, n, sizes), np.int64)
@@ -116,7 +116,7 @@ def spread(duration: Ints, y: Floats) -> Spread:
 def _even(duration: Ints, y: Floats) -> Spread:
     """Return as :func:`spread` a lower bound on the cost: each chunk counts its share of the time of a batch."""
     chunks = duration.shape[2] - 1
-    time = np.where(duration < NEVER, duration, np.inf)[:, :, 1:] / np.arange(1, chunks + 1)
+    time = np.where(duration < INF, duration, np.inf)[:, :, 1:] / np.arange(1, chunks + 1)
     each = time.min(axis=2) * chunks
     priced = np.where(np.isinf(each), np.inf, np.where(np.isinf(each), 0.0, each) * y)
     on = priced.argmin(axis=1)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import lists, ordered
 from mtpp_dsl.solvers.bounds.modules.part_work import rounded
 from mtpp_dsl.solvers.bounds.modules.side import Side
@@ -48,8 +48,8 @@ class _Way:
     def __init__(self, side: Side, cost: Floats, module: Ints, inputs: Ints, behind: Bools) -> None:
         self.inputs, self.behind = inputs, behind
         self._module = module
-        rest = np.minimum(side.end[inputs].min(axis=1), NEVER).astype(np.float64)
-        self.least = np.maximum(behind.T.astype(np.float64) @ np.minimum(cost, NEVER), rest[:, None])
+        rest = np.minimum(side.end[inputs].min(axis=1), INF).astype(np.float64)
+        self.least = np.maximum(behind.T.astype(np.float64) @ np.minimum(cost, INF), rest[:, None])
         self.least[:, 0] = 0.0
         self.least = np.maximum.accumulate(self.least, axis=1)
 
@@ -72,7 +72,7 @@ class Recursion:
         crossing = module[asked.tails] != module[asked.heads]
         self._tails, self._heads = asked.tails[crossing], asked.heads[crossing]
         self._forward, self._backward, self._module = forward, backward, module
-        self._cost = np.minimum(cost, NEVER)
+        self._cost = np.minimum(cost, INF)
         self._inputs, self._outputs = np.unique(self._heads), np.unique(self._tails)
         self.small = asked.n * (len(self._inputs) + len(self._outputs)) <= CELLS
         if self.small:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.task_paths import ordered, tails
 from mtpp_dsl.solvers.bounds.modules.part_bounds import Asking
 from mtpp_dsl.solvers.bounds.modules.part_work import STEPS, Work, interval, monotone, spread
@@ -68,7 +68,7 @@ class Rounds:
         self._recursion: Recursion | None = None
         if duration.size * duration.shape[2] <= STEPS:
             table = spread(monotone(duration), work.weights).cost
-            self._chunk = np.minimum(table[:, 1], NEVER)
+            self._chunk = np.minimum(table[:, 1], INF)
             self._recursion = Recursion(self._forward, self._backward, table)
         self._best = -1
 
@@ -102,8 +102,8 @@ class Rounds:
             )
             self._advance()
         forward, backward = self._forward, self._backward
-        through = (forward.head + np.minimum(backward.end, NEVER)).min(axis=1)
-        self._better(int(np.minimum(through, NEVER).max(initial=0)), "the longest path, through optima of parts")
+        through = (forward.head + np.minimum(backward.end, INF)).min(axis=1)
+        self._better(int(np.minimum(through, INF).max(initial=0)), "the longest path, through optima of parts")
         self._better(
             interval(forward.earliest, backward.earliest, self._work), "what devices have to do between such paths"
         )
@@ -143,8 +143,8 @@ class Rounds:
     def _least(self, part: Part) -> int:
         """Return a lower bound on a part in units, by paths and work alone."""
         asked = part.request
-        far = np.where(asked.duration < NEVER, tails(asked, ordered(asked.n, asked.tails, asked.heads)), NEVER)
-        near = np.where(asked.duration < NEVER, asked.head, NEVER)
+        far = np.where(asked.duration < INF, tails(asked, ordered(asked.n, asked.tails, asked.heads)), INF)
+        near = np.where(asked.duration < INF, asked.head, INF)
         found = interval(near.min(axis=1), far.min(axis=1), self._chunk[part.nodes])
         return min(max(asked.at_least, found), asked.cutoff)
 

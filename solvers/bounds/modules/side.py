@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
 from mtpp_dsl.solvers.backends.cpsat.task_paths import heads, lists, ordered
 
 __all__ = ["Part", "Side", "reverse", "within"]
@@ -59,14 +59,14 @@ class Side:
 
     @property
     def end(self) -> Ints:
-        """[n, k] no schedule ends a node before on that device; ``NEVER`` where it cannot be."""
-        ends: Ints = np.minimum(self.head + self.asked.duration, NEVER)
+        """[n, k] no schedule ends a node before on that device; ``INF`` where it cannot be."""
+        ends: Ints = np.minimum(self.head + self.asked.duration, INF)
         return ends
 
     @property
     def earliest(self) -> Ints:
         """[n] no schedule starts a node before."""
-        starts: Ints = np.where(self.asked.duration < NEVER, np.minimum(self.head, NEVER), NEVER).min(axis=1)
+        starts: Ints = np.where(self.asked.duration < INF, np.minimum(self.head, INF), INF).min(axis=1)
         return starts
 
     def advance(self, i: int) -> None:
@@ -76,20 +76,20 @@ class Side:
             edges = self._into[v]
             if len(edges):
                 before = asked.tails[edges]
-                ends = np.minimum(self.head[before] + asked.duration[before], NEVER)
+                ends = np.minimum(self.head[before] + asked.duration[before], INF)
                 arrive = (ends[:, :, None] + asked.table[asked.row[edges]]).min(axis=1)
-                self.head[v] = np.minimum(np.maximum(self.head[v], arrive.max(axis=0)), NEVER)
+                self.head[v] = np.minimum(np.maximum(self.head[v], arrive.max(axis=0)), INF)
 
     def count(self, i: int) -> int:
         """Return how many parts there are of module *i*."""
-        where = self.asked.duration[self._ends[i]] < NEVER
+        where = self.asked.duration[self._ends[i]] < INF
         return int(where.sum()) if self.asked.k <= PLACES else len(where)
 
     def parts(self, i: int, first: int) -> Iterator[Part]:
         """Yield, for every channel that leaves module *i*, what runs before it in modules *first* to *i*."""
         for w in self._ends[i]:
             nodes = self._before(w, first)
-            places = np.flatnonzero(self.asked.duration[w] < NEVER).tolist()
+            places = np.flatnonzero(self.asked.duration[w] < INF).tolist()
             for d in places if self.asked.k <= PLACES else [None]:
                 yield self._part(w, d, nodes)
 
@@ -114,10 +114,10 @@ class Side:
 
     def _part(self, w: int, d: int | None, nodes: Ints) -> Part:
         head, duration = self.head[nodes], self.asked.duration[nodes]
-        base = int(head[duration < NEVER].min(initial=NEVER))
+        base = int(head[duration < INF].min(initial=INF))
         if d is not None:
             others = np.arange(self.asked.k) != d
-            duration[np.ix_(nodes == w, others)] = NEVER
+            duration[np.ix_(nodes == w, others)] = INF
         known = (self.head + self.asked.duration)[w, slice(None) if d is None else d]
         inner = within(self.asked, nodes, np.maximum(head - base, 0), np.zeros_like(head))
         return Part(w, d, nodes, base, replace(inner, duration=duration, at_least=max(0, int(np.min(known)) - base)))

@@ -11,7 +11,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.backends.cpsat.batch_problem import lower_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
 from mtpp_dsl.solvers.bounds.modules.side import apart_of, within
@@ -40,7 +40,7 @@ class Wanted:
 
     @property
     def duration(self) -> Ints:
-        """[n, k, chunks + 1] of batches; ``NEVER`` where one may not be, 0 for none."""
+        """[n, k, chunks + 1] of batches; ``INF`` where one may not be, 0 for none."""
         if self.batches is not None:
             return self.batches.duration
         return np.stack([np.zeros_like(self.single.duration), self.single.duration], axis=2)
@@ -83,7 +83,7 @@ def wanted(problem: Problem) -> Wanted:
 def _one(asked: BatchRequest) -> Request:
     """Return the request for one chunk: every node in a batch of whatever size is fastest."""
     return request(
-        asked.duration[:, :, 1:].min(axis=2, initial=NEVER),
+        asked.duration[:, :, 1:].min(axis=2, initial=INF),
         asked.tails,
         asked.heads,
         asked.row,

@@ -16,7 +16,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, CheapestSets
 from mtpp_dsl.solvers.algorithms.least_load import least_load
-from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, Around, arcs_of, scale_for
+from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED, Around, arcs_of, scale_for
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, WholeLoads, bound_instance, whole_loads
 
 __all__ = ["anchor", "anchor_bound", "anchored", "best_share"]
@@ -101,7 +101,7 @@ def anchored(
 
 def _cuts(problem: Problem, instance: BoundInstance, kind: int, ceiling: float) -> Callable[[int], tuple[float, Bools]]:
     """Return what gives the least load of a set with a supernode, and supernodes for which it is no more."""
-    if instance.n > MOST_REACHED:
+    if instance.n > MAX_REACHED:
         return _loose_cuts(instance, whole_loads(instance, ceiling)[kind])
     scale = scale_for(ceiling)
     around = Around(instance, kind, arcs_of(problem, instance, kind), scale, instance.n)

@@ -11,12 +11,12 @@ from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.solvers.algorithms.cheapest_set import FREE, IN, OUT, CheapestSets
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
-__all__ = ["MOST_REACHED", "Around", "arcs_of", "reached", "scale_for"]
+__all__ = ["MAX_REACHED", "Around", "arcs_of", "reached", "scale_for"]
 
 BITS = 27
-ENDLESS = 1 << 58
+INF = 1 << 58
 STEPS_PER_CUT = 2_000.0
-MOST_REACHED = 1_500
+MAX_REACHED = 1_500
 NEARLY = 1e-12
 ULPS = 1e-15
 """Relative: what sizes and rates lose where they are multiplied and rounded."""
@@ -53,7 +53,7 @@ class Around:
         self._free = ceil(free * rate + abs(free) * rate * ULPS) if streams else 0
         self._streams = bool(self._stream.any())
         tensors = instance.nets if instance.types.pays[kind] else ()
-        nets = ((pins, floor(min(cost * scale, ENDLESS))) for pins, cost in tensors)
+        nets = ((pins, floor(min(cost * scale, INF))) for pins, cost in tensors)
         self._sets = CheapestSets(n, nets, arcs, cuts * STEPS_PER_CUT * max(n / 50, 1))
 
     def least(self, held: list[int], enough: int) -> tuple[int, Bools]:
@@ -113,7 +113,7 @@ def arcs_of(problem: Problem, instance: BoundInstance, kind: int) -> Ints:
     else:
         chosen = [part for part, convex in zip(instance.parts, instance.convex[kind], strict=True) if convex]
         arcs = instance.of[np.array([arc for part in chosen for arc in part], np.int64).reshape(-1, 2)]
-    if instance.n > MOST_REACHED:
+    if instance.n > MAX_REACHED:
         arcs = arcs[:0]
     unique: Ints = np.unique(arcs[arcs[:, 0] != arcs[:, 1]], axis=0)
     return unique
@@ -129,4 +129,4 @@ def reached(n: int, arcs: Ints) -> Bools:
 
 
 def _whole(values: Ints | np.ndarray[tuple[int], np.dtype[np.float64]], rate: float) -> Ints:
-    return np.minimum(np.floor(values * rate), ENDLESS >> 8).astype(np.int64)
+    return np.minimum(np.floor(values * rate), INF >> 8).astype(np.int64)

@@ -16,11 +16,11 @@ from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance
 
 __all__ = ["Apart"]
 
-MOST_PINS = 64
+MAX_PINS = 64
 """Of a tensor with more, pairs of the heaviest are looked at."""
-MOST_SETS = 100_000
+MAX_SETS = 100_000
 STARTS = 4
-ORDERS, MOST_NODES = 7, 2_000
+ORDERS, MAX_NODES = 7, 2_000
 
 
 class Apart:
@@ -57,9 +57,9 @@ class Apart:
         number: dict[tuple[int, ...], int] = {}
         time = np.where(np.isfinite(self._instance.time), self._instance.time, 0.0).min(axis=1)
         for pins, _ in self._instance.nets:
-            chosen = sorted(sorted(pins, key=lambda g: -time[g])[:MOST_PINS])
+            chosen = sorted(sorted(pins, key=lambda g: -time[g])[:MAX_PINS])
             table = np.full((len(chosen), len(chosen)), -1, np.int64)
-            if len(number) < MOST_SETS:
+            if len(number) < MAX_SETS:
                 for i, j in combinations(range(len(chosen)), 2):
                     table[i, j] = table[j, i] = number.setdefault((chosen[i], chosen[j]), len(number))
             self.pins.append(tuple(chosen))
@@ -74,7 +74,7 @@ class Apart:
         work = np.min([around.work for around in self._around], axis=0)
         self._low[:] = [min(int(work[list(held)].sum()), self._top) for held in self._sets]
         graph, instance = problem.graph, self._instance
-        if instance.n < graph.n or graph.n > MOST_NODES or not self._sets:
+        if instance.n < graph.n or graph.n > MAX_NODES or not self._sets:
             return
         first_pin = np.array([held[0] for held in self._sets])
         for order in islice(orders(graph, instance.types.tensor, seed=0), ORDERS):

@@ -21,7 +21,7 @@ __all__ = ["count"]
 
 NAME = "count"
 ROUNDING = 1e-11
-MOST_CHECKED = 4_000
+MAX_CHECKED = 4_000
 """With more supernodes a certificate would take too long to check."""
 CLOSE = 1e-3
 """Relative: targets closer to one that failed are not tried."""
@@ -45,7 +45,7 @@ def count(problem: Problem, limits: Limits, progress: Progress) -> Result:
             by="mtpp",
             detail=f"{len(found.shared)} tensors are on several devices each below this, by minimum cuts in whole "
             "units, rounded down; with them the devices cost more together than they may",
-            certificate=_certificate(problem, instance, found) if instance.n <= MOST_CHECKED else None,
+            certificate=_certificate(problem, instance, found) if instance.n <= MAX_CHECKED else None,
         )
         progress.report_bound(bound)
     return progress.result(NAME, limits, progress.ended(limits) or "complete", bound=bound)

@@ -11,14 +11,14 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.least_load import least_load
-from mtpp_dsl.solvers.bounds.partition.around import MOST_REACHED, scale_for
+from mtpp_dsl.solvers.bounds.partition.around import MAX_REACHED, scale_for
 from mtpp_dsl.solvers.bounds.partition.bound_instance import BoundInstance, bound_instance
 
 __all__ = ["node", "node_bound"]
 
 NAME = "node"
 ULPS, NEARLY = 1e-15, 1e-12
-MOST_PINS = 1_000
+MAX_PINS = 1_000
 """Tensors with more are taken to be kept together for nothing."""
 
 
@@ -79,10 +79,10 @@ class _Lines:
     """One line for each supernode."""
 
     def __init__(self, instance: BoundInstance) -> None:
-        self._instance, self._close = instance, instance.n <= MOST_REACHED
+        self._instance, self._close = instance, instance.n <= MAX_REACHED
         self._at: list[list[int]] = [[] for _ in range(instance.n)]
         for e, (pins, _) in sorted(enumerate(instance.nets), key=lambda net: len(net[1][0])):
-            for v in pins if len(pins) <= MOST_PINS else ():
+            for v in pins if len(pins) <= MAX_PINS else ():
                 self._at[v].append(e)
 
     def least(self, v: int, scale: float | None) -> float:

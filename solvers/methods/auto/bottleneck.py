@@ -26,7 +26,7 @@ FIRST: tuple[type[Method], ...] = (Simple,)
 QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
 QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
 """Bounds that cost next to nothing, and how long each may take in large graphs all the same."""
-AT_ONCE_SHARE, AT_ONCE_SECONDS, MOST_AT_ONCE = 0.2, 4.0, 5_000
+AT_ONCE_SHARE, AT_ONCE_SECONDS, MAX_AT_ONCE = 0.2, 4.0, 5_000
 """How long the ideals are tried before anything else, in graphs of up to so many nodes: most real ones need no more."""
 FEW_SHARE = 0.5
 """Where they turn out to be few, the search of them goes on for this share of the time left: it is near its end."""
@@ -72,7 +72,7 @@ class Run(Sized):
         if short and small:
             self.slice(LEAST_SECONDS, improved=False)
             self.quick(QUICK)
-        if self.problem.graph.n <= MOST_AT_ONCE:
+        if self.problem.graph.n <= MAX_AT_ONCE:
             patience = min(AT_ONCE_SECONDS, max(LEAST_SECONDS, AT_ONCE_SHARE * self.limits.remaining))
             self.ideals(Ideals(patience=patience), FEW_SHARE)
         if not short:

@@ -21,7 +21,7 @@ __all__ = ["NEAR", "Sized", "formulation", "mip"]
 
 SMALL = 40
 """Fewer nodes than this are no work for several processes: starting them takes longer."""
-MOST_ROWS = 150_000
+MAX_ROWS = 150_000
 """Above this many the exact model is not built: solvers do not get through its presolve."""
 LAST_HOPE_ROWS = 1_000_000
 """The same where no search accepts the problem; more take gigabytes before any solver sees them."""
@@ -105,7 +105,7 @@ class Sized(Steps):
     @property
     def too_large(self) -> bool:
         """Whether the exact model is left out for its size; where no search accepts the problem, it may be larger."""
-        return self.rows > (MOST_ROWS if self.searched else LAST_HOPE_ROWS)
+        return self.rows > (MAX_ROWS if self.searched else LAST_HOPE_ROWS)
 
     @property
     def nearly(self) -> bool:

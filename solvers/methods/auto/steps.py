@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.runtime.portfolio.race import MARGIN, run_together
 
 __all__ = ["Steps", "first_refusal"]
 
-MOST_OUTLINED = 5_000
+MAX_OUTLINED = 5_000
 
 
 def first_refusal(methods: Iterable[Method], problem: Problem) -> str | None:
@@ -65,7 +65,7 @@ class Steps(ABC):
         """Go through the steps without any work, and return the names of the methods that they come to, in order.
 
         Nothing is found on the way, so that no step is left out as plan and bound have met. Graphs of more than
-        MOST_OUTLINED nodes are taken as they are: what would come only of a smaller or divided one is not told of. Nor
+        MAX_OUTLINED nodes are taken as they are: what would come only of a smaller or divided one is not told of. Nor
         are those of :attr:`minor`, and what is given the problem without some of its constraints.
         """
         self.told = {}
@@ -82,7 +82,7 @@ class Steps(ABC):
     @property
     def as_it_is(self) -> bool:
         """Whether the graph is too large to be looked at closely where nothing is to be done."""
-        return self.told is not None and self.problem.graph.n > MOST_OUTLINED
+        return self.told is not None and self.problem.graph.n > MAX_OUTLINED
 
     @abstractmethod
     def result(self) -> Result:

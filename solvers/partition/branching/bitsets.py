@@ -14,9 +14,9 @@ from mtpp_dsl.views.device_types import device_types
 from mtpp_dsl.views.hypergraph import compressed, hypergraph
 from mtpp_dsl.views.whole_numbers import binary_unit, floored
 
-__all__ = ["MOST_NODES", "Instance", "instance_of", "unit_of"]
+__all__ = ["MAX_NODES", "Instance", "instance_of", "unit_of"]
 
-MOST_NODES = 62
+MAX_NODES = 62
 """Sets of nodes are bits of one whole number."""
 BITS = 40
 """All work, tensors and parameters sum to about this power of two of the units that loads are counted in."""
@@ -59,7 +59,7 @@ def unit_of(problem: Problem, bits: int = BITS) -> float:
 
 
 def instance_of(problem: Problem, unit: float) -> Instance:
-    """Return a problem of at most :data:`MOST_NODES` nodes on equal devices, in units of time."""
+    """Return a problem of at most :data:`MAX_NODES` nodes on equal devices, in units of time."""
     graph, types = problem.graph, device_types(problem)
     n = graph.n
     tensor = types.tensor if types.pays[0] else np.zeros(n)

@@ -10,7 +10,7 @@ from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 
-__all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "NEVER", "Ask", "Walk", "walk_of"]
+__all__ = ["BLOCKS", "BUSY", "DONE", "FULL", "INF", "Ask", "Walk", "walk_of"]
 
 DONE, BUSY, FULL = 0, 1, 2
 """Why the loop returned: all blocks seen; its steps used up; no room for what it finds."""
@@ -18,7 +18,7 @@ DONE, BUSY, FULL = 0, 1, 2
 SOURCE, DEPTH, COUNT, STEPS, BEST = range(5)
 """What the numbers of ``Walk.at`` are: position in the sources, size of the stack, blocks found, steps in all, and the
 weight that a block must exceed."""
-NEVER = 1 << 61
+INF = 1 << 61
 """More than any sum."""
 
 

@@ -12,7 +12,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.partition.branching.bitsets import MOST_NODES
+from mtpp_dsl.solvers.partition.branching.bitsets import MAX_NODES
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -52,14 +52,14 @@ def _run(
     problem: Problem, limits: Limits, progress: Progress, known: Bound | None, annealing: Callable[..., Method]
 ) -> Result:
     """Return the result for a problem that is as small as it gets, and the bound *known*."""
-    from mtpp_dsl.solvers.partition.branching.branching_search import FEW
+    from mtpp_dsl.solvers.partition.branching.branching_search import MAX_WITHOUT_ANNEALING
     from mtpp_dsl.solvers.partition.branching.chains_run import Run
     from mtpp_dsl.solvers.partition.branching.halves_run import HalvesRun, halved
 
     n = problem.graph.n
-    if n > MOST_NODES or halved(problem):
+    if n > MAX_NODES or halved(problem):
         return HalvesRun(problem, limits, progress, annealing).result(known)
-    if n <= FEW:
+    if n <= MAX_WITHOUT_ANNEALING:
         return Run(problem, limits, progress, annealing).result(known)
     first = limits.within(PART_SHARE * limits.remaining)
     parted = HalvesRun(problem, first, progress, annealing, alone=False).result(known)

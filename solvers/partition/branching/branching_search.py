@@ -11,10 +11,10 @@ from mtpp_dsl.plans.result import Bound, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 
-__all__ = ["FEW", "BranchingSearch", "Doubtful"]
+__all__ = ["MAX_WITHOUT_ANNEALING", "BranchingSearch", "Doubtful"]
 
 PLAN_SHARE, PLAN_SECONDS, PATIENCE = 0.3, 3.0, 3
-FEW = 12
+MAX_WITHOUT_ANNEALING = 12
 """In graphs of so many nodes or fewer the search itself is faster than moving nodes."""
 EXACT = 1e-6
 """A gap of no more than this asks for the optimum, but for what rounding may hide."""
@@ -79,7 +79,7 @@ class BranchingSearch:
         incumbent = self._incumbent
         incumbent.take_start()
         incumbent.pause()
-        annealing = self._annealing(patience=PATIENCE if self._problem.graph.n > FEW else 1)
+        annealing = self._annealing(patience=PATIENCE if self._problem.graph.n > MAX_WITHOUT_ANNEALING else 1)
         if not self._closed and annealing.accepts(self._problem) is None:
             self._anneal(annealing, min(PLAN_SECONDS, PLAN_SHARE * self._limits.remaining))
 

@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 from mtpp_dsl.solvers.partition.branching.block_pool import bits, sums
-from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, STEPS, Ask, walk_of
 from mtpp_dsl.solvers.partition.branching.weights import Row, Spent, Weights
 
 __all__ = ["Answer", "Chains"]
@@ -18,9 +18,9 @@ __all__ = ["Answer", "Chains"]
 Outcome: TypeAlias = Literal["found", "none", "unknown"]
 CHUNK = 20_000
 ROOM = 1 << 16
-MANY = 2_000
+MAX_IDEALS_BEFORE_WEIGHTS = 2_000
 """With more ideals than this after a device, further weights are found for them."""
-WORTHWHILE = 0.2
+MIN_PRUNED_SHARE = 0.2
 """Weights that put away fewer ideals than this share are the last ones found after a device."""
 
 
@@ -110,7 +110,7 @@ class Chains:
         rows = np.array([row.weight for row in self._rows], np.int64)
         _, mains, left = self._slack(ideals, used - 1)
         needs = left[mains, np.arange(len(ideals))] - rest[mains] - 1
-        ask = Ask(1, 0, self._cap, NEVER, NEVER, (self._k - used) * self._cap, rest)
+        ask = Ask(1, 0, self._cap, INF, INF, (self._k - used) * self._cap, rest)
         walk = walk_of(len(self._data.work), ROOM)
         grown, parents = [], []
         why = -1
@@ -131,14 +131,14 @@ class Chains:
 
     def _thin(self, level: Level, used: int) -> Level:
         """Put away ideals that the devices left cannot complete, by weights found for those that are there."""
-        while len(level.ideals) > MANY and used < self._k:
+        while len(level.ideals) > MAX_IDEALS_BEFORE_WEIGHTS and used < self._k:
             share = bits(~level.ideals & self._every, len(self._data.work)).mean(axis=0)
             row = self._weights.row_for(self._cap, used, share)
             kept = sums(row.weight, ~level.ideals & self._every) <= int(row.most[used:].sum())
             thinner = Level(level.ideals[kept], level.parents[kept])
             if len(thinner.ideals) < len(level.ideals):
                 self._rows.append(row)
-            if len(thinner.ideals) > (1 - WORTHWHILE) * len(level.ideals):
+            if len(thinner.ideals) > (1 - MIN_PRUNED_SHARE) * len(level.ideals):
                 return thinner
             level = thinner
         return level

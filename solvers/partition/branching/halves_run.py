@@ -23,7 +23,7 @@ STEP = 1e-4
 """Bounds are reported when they are better by this share."""
 PARTINGS = 3
 """How many ways to part more than two devices are tried, the most even ones first."""
-ENDLESS = 1 << 62
+INF = 1 << 62
 DETAIL = (
     "{first} of {k} devices hold an ideal and the others the rest, and no ideal leaves both below their share of this: "
     "branch and bound over the nodes of the ideal, with minimum cuts for the best multiplier between the two loads; "
@@ -60,7 +60,7 @@ class HalvesRun(BranchingSearch):
     ) -> None:
         super().__init__(problem, limits, progress, annealing, unit_of(problem, BITS), rounding=2 * problem.graph.n + 4)
         self._exact, self._alone = halved(problem), alone
-        self._least = ENDLESS
+        self._least = INF
 
     def _search(self) -> None:
         """Part the devices in the most even ways; then look for better plans, where that was not all."""
@@ -74,7 +74,7 @@ class HalvesRun(BranchingSearch):
 
     def _part(self, first: int) -> None:
         """Branch on the subproblem with the least bound, until that is reached by an ideal, or by the best plan."""
-        self._least = ENDLESS
+        self._least = INF
         halves = Halves(self._problem, first, self._unit, self._progress.say, self._take)
         detail = DETAIL.format(first=first, k=self._problem.k)
         left = [halves.root()]
@@ -93,7 +93,7 @@ class HalvesRun(BranchingSearch):
     @property
     def _enough(self) -> int:
         """The bound of a subproblem that need not be looked into."""
-        below = self._below(ENDLESS)
+        below = self._below(INF)
         return below if self._exact else min(below, self._least)
 
     def _take(self, inside: Bools, load: int) -> None:
@@ -101,5 +101,5 @@ class HalvesRun(BranchingSearch):
         if load >= self._least:
             return
         self._least = load
-        if self._exact and load < self._below(ENDLESS):
+        if self._exact and load < self._below(INF):
             self._incumbent.take(Plan.create(self._problem, (~inside).astype(int)))

@@ -8,7 +8,7 @@ from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 
 __all__ = ["Position", "positions"]
 
-MOST_APART = 8
+MAX_APART = 8
 """With more devices than this, those in the middle are taken together."""
 
 
@@ -50,7 +50,7 @@ def positions(data: Instance, k: int, cap: int) -> list[Position]:
         lowest.append(max(1, _devices(early, cap, k)))
         highest.append(k + 1 - max(1, _devices(late, cap, k)))
     ends = range(1, k + 1)
-    spans = [(i, i) for i in ends] if k <= MOST_APART else [(1, 1), (2, 2), (3, k - 2), (k - 1, k - 1), (k, k)]
+    spans = [(i, i) for i in ends] if k <= MAX_APART else [(1, 1), (2, 2), (3, k - 2), (k - 1, k - 1), (k, k)]
     return [
         Position(
             a,

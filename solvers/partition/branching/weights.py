@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance
 from mtpp_dsl.solvers.partition.branching.block_pool import Pool
-from mtpp_dsl.solvers.partition.branching.blocks import BEST, BLOCKS, COUNT, DONE, NEVER, STEPS, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.blocks import BEST, BLOCKS, COUNT, DONE, INF, STEPS, Ask, walk_of
 from mtpp_dsl.solvers.partition.branching.positions import Position, positions
 from mtpp_dsl.solvers.partition.branching.weights_lp import Master
 
@@ -133,7 +133,7 @@ class Weights:
         """Return what a block at a place weighs at most; keep the heavy ones that are met."""
         fits = self.pool.fit(place, cap)
         known = int((self.pool.inside[fits] @ weight).max(initial=0))
-        ask = Ask(0, 1, cap, place.before, place.after, NEVER, np.array([NEVER]))
+        ask = Ask(0, 1, cap, place.before, place.after, INF, np.array([INF]))
         walk = walk_of(len(weight), ROOM)
         sources, mains, needs = np.array([place.shut]), np.zeros(1, np.int64), np.array([known])
         why = -1

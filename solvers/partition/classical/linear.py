@@ -20,7 +20,7 @@ from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["UNASKED", "split_orders", "training_orders"]
 
-MOST_BYTES = 1e9
+MAX_BYTES = 1e9
 UNASKED = "{} looks only at plans whose quotient graph is acyclic, which the problem does not ask"
 
 
@@ -57,8 +57,8 @@ def split_orders(
         for mode in training_orders(problem):
             incumbent.pause()
             supernodes = contract(ordered_supernodes(problem, devices, mode))
-            if bytes_along(supernodes, devices) > MOST_BYTES:
-                incumbent.note(f"a split of {supernodes.n} supernodes takes more than {MOST_BYTES / 1e6:,.0f} MB")
+            if bytes_along(supernodes, devices) > MAX_BYTES:
+                incumbent.note(f"a split of {supernodes.n} supernodes takes more than {MAX_BYTES / 1e6:,.0f} MB")
                 termination = "limit"
                 break
             prepare(supernodes, orders, progress.say)

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.partition.classical.descent import Fixed
 
 __all__ = ["random_split"]
 
-TRIES = 20
+MAX_TRIES = 20
 
 
 def random_split(
@@ -29,8 +29,8 @@ def random_split(
         order: of the units, as a graph.
         random: where the splits come from.
     """
-    for attempt in range(TRIES):
-        late = attempt >= TRIES // 2
+    for attempt in range(MAX_TRIES):
+        late = attempt >= MAX_TRIES // 2
         found = _loose(fixed, apart, random, late) if order is None else _cut(fixed, apart, order, random, late)
         if found is not None:
             return found

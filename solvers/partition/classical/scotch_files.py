@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 
 __all__ = ["graph_file", "read_mapping"]
 
-MOST = 2**30
+MAX_WEIGHTS = 2**30
 """Scotch adds up weights, times the number of parts, in 32 bits with a sign."""
 
 
@@ -21,7 +21,7 @@ def graph_file(problem: Problem, units: OrderedSupernodes, time: Floats, parts: 
     """Return the graph of units in Scotch's format.
 
     The weight of an edge is what the tensors cost that one end sends to the other, each once for every unit that
-    reads it. Sums of weights, over both directions of every edge, stay below ``MOST / parts``.
+    reads it. Sums of weights, over both directions of every edge, stay below ``MAX_WEIGHTS / parts``.
 
     Args:
         problem: the problem.
@@ -30,7 +30,7 @@ def graph_file(problem: Problem, units: OrderedSupernodes, time: Floats, parts: 
         parts: how many parts are asked for.
     """
     between = _between(problem, units)
-    most = MOST // parts
+    most = MAX_WEIGHTS // parts
     loads = _whole(time, most)
     weights = dict(zip(between, _whole(np.array(list(between.values()), np.float64), most // 2).tolist(), strict=True))
     rows: list[list[str]] = [[] for _ in range(units.n)]

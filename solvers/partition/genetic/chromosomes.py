@@ -15,7 +15,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.slicing.one_order import assignment_of
-from mtpp_dsl.solvers.partition.genetic.decoder import MOST_ENTRIES, Decoder, entries
+from mtpp_dsl.solvers.partition.genetic.decoder import MAX_ENTRIES, Decoder, entries
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -27,9 +27,9 @@ __all__ = ["Run", "Slices", "merged", "too_large"]
 def too_large(problem: Problem, name: str) -> str | None:
     """Return why the programme over one order does not fit, or None."""
     count = entries(problem)
-    if count <= MOST_ENTRIES:
+    if count <= MAX_ENTRIES:
         return None
-    return f"{name} holds one entry for every node and device, at most {MOST_ENTRIES:,.0f}, and here {count:,}"
+    return f"{name} holds one entry for every node and device, at most {MAX_ENTRIES:,.0f}, and here {count:,}"
 
 
 def merged(

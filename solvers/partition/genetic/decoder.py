@@ -14,9 +14,9 @@ from mtpp_dsl.solvers.algorithms.slicing.pins import paid_tensors, pins_of
 from mtpp_dsl.solvers.partition.genetic.kahn import kahn_orders
 from mtpp_dsl.views.device_types import device_types
 
-__all__ = ["MOST_ENTRIES", "Decoder", "entries"]
+__all__ = ["MAX_ENTRIES", "Decoder", "entries"]
 
-MOST_ENTRIES = 5e7
+MAX_ENTRIES = 5e7
 """The programme over one order holds (n + 1)(k + 1) entries of 16 bytes."""
 
 STEPS_AT_ONCE = 2e6

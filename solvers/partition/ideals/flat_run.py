@@ -26,9 +26,9 @@ from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
 __all__ = ["APART", "UNASKED", "Run", "as_verified"]
 
-FEW = 20_000
+MAX_QUICK_IDEALS = 20_000
 """So few ideals are searched in seconds."""
-MOST_FREE = 8_000
+MAX_FREE = 8_000
 """With more ideals than this, no more groups that may be anywhere are put in."""
 DETAIL = (
     "every chain of ideals has a load of this or more (tarnawski2020, 5.1); loads were added up in whole numbers, "
@@ -116,7 +116,7 @@ class Run(IdealsSearch):
         keep = 0
         while True:
             search = self._search(supernodes, proves=True)
-            few = search is not None and search.ideals <= MOST_FREE and not search.crowded
+            few = search is not None and search.ideals <= MAX_FREE and not search.crowded
             if not few or self._closed or not supernodes.eliminated:
                 return
             keep += 2
@@ -153,7 +153,7 @@ class Run(IdealsSearch):
         return search
 
     def _counted(self, ideals: int) -> None:
-        self._few = ideals <= FEW
+        self._few = ideals <= MAX_QUICK_IDEALS
 
     def _improve(self) -> float:
         """Look for better plans in another way; return the cost of the best."""

@@ -27,12 +27,12 @@ from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, ne
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.views.device_types import device_types
 
-__all__ = ["MOST_IDEALS", "NestedRun"]
+__all__ = ["MAX_IDEALS", "NestedRun"]
 
-MOST_IDEALS = 1_000
+MAX_IDEALS = 1_000
 """With more ideals than this, only the prefixes of some orders are gone through."""
 ORDERS = 8
-MOST_PIECES = 200
+MAX_PIECES = 200
 """Orders of more supernodes than this are cut into so many pieces."""
 NEAR = (1.05, 1.3, 2.0)
 ONE_LEVEL_SHARE = 0.3
@@ -111,9 +111,9 @@ class NestedRun(IdealsSearch):
         if self._closed:
             return min(best, self._incumbent.cost)
         nest = nest_of(self._problem, self._devices, supernodes)
-        lattice = lattice_of(supernodes, MOST_IDEALS * 8.0 * supernodes.n, self._progress.say, self._pause)
-        if lattice is None or lattice.size > MOST_IDEALS:
-            self._incumbent.note(MANY.format(most=MOST_IDEALS))
+        lattice = lattice_of(supernodes, MAX_IDEALS * 8.0 * supernodes.n, self._progress.say, self._pause)
+        if lattice is None or lattice.size > MAX_IDEALS:
+            self._incumbent.note(MANY.format(most=MAX_IDEALS))
             self._termination = "limit"
             return best
         self._few = True
@@ -131,7 +131,7 @@ class NestedRun(IdealsSearch):
         ):
             if self._closed:
                 break
-            coarse = pieces(supernodes, order, MOST_PIECES)
+            coarse = pieces(supernodes, order, MAX_PIECES)
             nest = nest_of(self._problem, self._devices, coarse)
             for target in self._targets(min(best, self._incumbent.cost)):
                 found = self._try(prefixes(np.arange(coarse.n)), coarse, nest, target)

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import Step
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 from mtpp_dsl.solvers.partition.ideals.lazy_ahead import needs_of
-from mtpp_dsl.solvers.partition.ideals.lazy_search import ENDLESS, Answer, Lazy
+from mtpp_dsl.solvers.partition.ideals.lazy_search import INF, Answer, Lazy
 
 __all__ = ["Climb"]
 
@@ -26,7 +26,7 @@ ROUNDING = 1e-11
 DIVES = ((20, 1_000), (200, 5_000))
 """Ideals of each state to go on from, and how many steps from each, of searches for plans."""
 FIRST_DIVE = 0.02
-MOST_DIVING = 10_000_000
+MAX_DIVING = 10_000_000
 """Steps of one search for plans."""
 NEAR = 0.002
 """A target that was no further than this from the bound is followed by the last one."""
@@ -60,14 +60,14 @@ class Climb:
     known: Callable[[], tuple[float, float]]
     take: Callable[[Sequence[Step], float], None]
     prove: Callable[[float], None]
-    effort: int = ENDLESS
+    effort: int = INF
     gave_up: bool = False
 
     def dive(self, gap: float, times: int = len(DIVES)) -> None:
         """Look for plans along the most promising ideals, below targets that rise from the bound, more than once."""
         for width, patience in DIVES[:times]:
             share = FIRST_DIVE
-            patience = min(patience, MOST_DIVING // (width * len(self.states.used)) + 1)
+            patience = min(patience, MAX_DIVING // (width * len(self.states.used)) + 1)
             while True:
                 lower, upper = self.known()
                 if upper - lower <= gap * upper:
@@ -121,9 +121,7 @@ class Climb:
                     self.gave_up = True
                     return
 
-    def _search(
-        self, costs: WholeCosts, target: int, floor: int, width: int = ENDLESS, patience: int = ENDLESS
-    ) -> Answer:
+    def _search(self, costs: WholeCosts, target: int, floor: int, width: int = INF, patience: int = INF) -> Answer:
         lazy = Lazy(self.supernodes, costs, self.states, self.most_bytes, self.say, self.pause)
         needs = needs_of(costs, self.states, target)
         answer = lazy.search(needs, target, floor, width=width, patience=patience, effort=self.effort)

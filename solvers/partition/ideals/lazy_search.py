@@ -32,13 +32,13 @@ from mtpp_dsl.solvers.partition.ideals.lazy_walk import (
     walk_of,
 )
 
-__all__ = ["ENDLESS", "Answer", "Lazy"]
+__all__ = ["INF", "Answer", "Lazy"]
 
 Outcome: TypeAlias = Literal["found", "none", "unknown"]
 CLASSES_WORTH_COMPILING = 10
 CHUNK = 300_000
 """Steps of the compiled loop between two looks at the clock; the plain one takes a hundredth."""
-ENDLESS = 1 << 60
+INF = 1 << 60
 
 
 class Answer(NamedTuple):
@@ -95,9 +95,9 @@ class Lazy:
         target: int,
         floor: int,
         *,
-        width: int = ENDLESS,
-        patience: int = ENDLESS,
-        effort: int = ENDLESS,
+        width: int = INF,
+        patience: int = INF,
+        effort: int = INF,
     ) -> Answer:
         """Look for a split of largest load below *target*.
 
@@ -129,7 +129,7 @@ class Lazy:
                 self._pause()
                 if why == FOUND:
                     best, target = self._trace(store, walk), int(walk.at[VALUE])
-                    if width == ENDLESS or target <= floor:
+                    if width == INF or target <= floor:
                         return Answer("found", best, target, int(walk.at[STEPS]))
                 elif walk.at[STEPS] > effort:
                     return Answer("found" if best else "unknown", best, target, int(walk.at[STEPS]))

@@ -13,7 +13,7 @@ from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["one_level", "unlike"]
 
-MOST_STATES = 2_000
+MAX_STATES = 2_000
 
 
 def one_level(problem: Problem) -> Problem:
@@ -35,9 +35,9 @@ def unlike(problem: Problem) -> str | None:
         if len(together) > 1:
             return f"ideals spreads replicas of one device type over groups; {together[0]} and {together[1]} are of two"
     states = np.prod([len(kind.groups) + 1.0 for kind in types]) * max(np.prod(kind.holds + 1.0) for kind in types)
-    if states > MOST_STATES:
+    if states > MAX_STATES:
         return (
             f"there are {states:,.0f} ways to have used some of the groups and of the devices in one; ideals goes "
-            f"through at most {MOST_STATES:,}"
+            f"through at most {MAX_STATES:,}"
         )
     return None

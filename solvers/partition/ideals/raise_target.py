@@ -15,7 +15,7 @@ from mtpp_dsl.solvers.algorithms.ideals.sweep import Ahead, Step, sweep
 from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts, ceiling, whole_costs
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.lazy_climb import Climb
-from mtpp_dsl.solvers.partition.ideals.lazy_search import ENDLESS
+from mtpp_dsl.solvers.partition.ideals.lazy_search import INF
 from mtpp_dsl.views.device_types import DeviceTypes
 
 __all__ = ["Search"]
@@ -24,7 +24,7 @@ ORDERS = 20
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on."""
 ENTRY_BYTES = 16
-MANY = 20_000
+LAZY_FROM_IDEALS = 20_000
 """From so many ideals on, the search without the lattice has the first try."""
 EFFORT = 300
 """Its steps for each ideal."""
@@ -103,11 +103,11 @@ class Search:
         if lattice is None or lattice.size * taken > self._most_bytes:
             self.crowded = True
             self.upper = min(self.upper, self._improve())
-            self._lazily(gap, ENDLESS)
+            self._lazily(gap, INF)
             return
         self.ideals = lattice.size
         self._counted(lattice.size)
-        if lattice.size > MANY:
+        if lattice.size > LAZY_FROM_IDEALS:
             self._lazily(gap, EFFORT * lattice.size)
         while not self.done and not self._closed(gap):
             self._prove(lattice, gap)
@@ -126,7 +126,7 @@ class Search:
             prove=self._raise,
             effort=effort,
         )
-        climb.dive(gap, 2 if effort == ENDLESS else 1)
+        climb.dive(gap, 2 if effort == INF else 1)
         climb.climb(gap)
         self.done = not climb.gave_up
 

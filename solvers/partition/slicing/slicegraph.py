@@ -29,7 +29,7 @@ __all__ = ["slicegraph"]
 NAME = "slicegraph"
 TEMPERATURES = (0.3, 0.1, 0.03, 0.01)
 SMALL = 40
-MOST_MOVES = 4_000_000
+MAX_MOVES = 4_000_000
 WORTHWHILE = 1e-6
 """Orders of large graphs are sliced to the end only if they are better by this share."""
 
@@ -127,7 +127,7 @@ class _Search:
                 self._devices,
                 _ranks(start.sequence)[start.plan.assignment],
                 self._devices.of[list(start.sequence)],
-                moves=min(moves * graph.n * min(graph.n, SMALL) // SMALL, MOST_MOVES),
+                moves=min(moves * graph.n * min(graph.n, SMALL) // SMALL, MAX_MOVES),
                 temperature=temperature,
                 random=random,
                 stopped=self._stopped,

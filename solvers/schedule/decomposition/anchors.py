@@ -15,10 +15,10 @@ from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 
 __all__ = ["Chain", "chain_of"]
 
-MORE = 0.1
+MIN_GAIN = 0.1
 """Share of the work for which longer intervals are taken."""
-MOST_CANDIDATES = 2_500
-MOST_PAIRS = 15_000_000
+MAX_CANDIDATES = 2_500
+MAX_PAIRS = 15_000_000
 """Nodes that are tried as anchors, and pairs of one and any node; of larger graphs those of a heaviest path."""
 
 
@@ -47,14 +47,14 @@ def chain_of(graph: Graph, weight: Floats, sizes: Sequence[int]) -> Chain:
     Args:
         graph: the graph.
         weight: [n] the work of every node, such as its least running time.
-        sizes: limits on the nodes between two anchors, growing: the next is used if it keeps :data:`MORE` of the work.
+        sizes: limits on the nodes between two anchors, growing: the next has to keep :data:`MIN_GAIN` more of it.
     """
     weight = weight / max(float(weight.sum()), np.finfo(np.float64).tiny)
     pairs = _Pairs.of(graph, weight)
     value, chosen = pairs.longest(sizes[0])
     for size in sizes[1:]:
         wider = pairs.longest(size)
-        if wider[0] <= value + MORE:
+        if wider[0] <= value + MIN_GAIN:
             break
         value, chosen = wider
     return _kept(graph, [int(pairs.candidates[i]) for i in chosen])
@@ -115,7 +115,7 @@ class _Pairs:
 
 def _candidates(graph: Graph, weight: Floats) -> Ints:
     """Return the nodes that may become anchors, in topological order: all, or those of a heaviest path."""
-    most = max(1, min(MOST_CANDIDATES, MOST_PAIRS // max(1, graph.n)))
+    most = max(1, min(MAX_CANDIDATES, MAX_PAIRS // max(1, graph.n)))
     if graph.n <= most:
         return graph.topological_order
     length, came = np.array(weight), np.full(graph.n, -1)

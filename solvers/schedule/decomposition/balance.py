@@ -13,7 +13,7 @@ import numpy as np
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Answer, Effort
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Answer, Effort
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.schedule.decomposition.beside import Sides
 from mtpp_dsl.solvers.schedule.decomposition.labels import Best, least_larger
@@ -29,7 +29,7 @@ REACH, NEXT, AGAIN = 0.18, 0.6, 1.3
 answered, and by how much more after one that was not."""
 SMALL = 30
 """Nodes of a module whose least sum is asked for at once."""
-MOST_FAILED = 5
+MAX_FAILED = 5
 """After so many questions without an answer a pair is left as it is."""
 LOOK = 0.1
 CLOSE = 0.01
@@ -162,7 +162,7 @@ class Balance:
         found = np.full((len(piece.entries), len(piece.exits)), inf)
         for i, a in enumerate(piece.entries):
             for k, b in enumerate(piece.exits):
-                if a in (d, -1) and b in (d, -1) and everything < NEVER:
+                if a in (d, -1) and b in (d, -1) and everything < INF:
                     found[i, k] = everything
         return found
 
@@ -213,7 +213,7 @@ class Balance:
             return 0.0
         gain = float(self.upper[j][a, b] - self.lower[j][a, b])
         worth = np.isfinite(gain) and gain > CLOSE * self.upper[j][a, b]
-        return gain if worth and self._failed.get(pair, 0) < MOST_FAILED else 0.0
+        return gain if worth and self._failed.get(pair, 0) < MAX_FAILED else 0.0
 
     def _collect(self) -> bool:
         """Take the answers that have arrived; return whether there were any."""

@@ -12,7 +12,7 @@ from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
 
 __all__ = ["Beside", "Sides", "beside"]
 
-MOST = 250
+MAX_BESIDE = 250
 """Of more nodes beside one module the rest is dropped: they would make it too hard."""
 
 
@@ -59,7 +59,7 @@ def beside(graph: Graph, modules: Sequence[Module], kept: Bools) -> Sides:
     hub = int(count.argmax()) if count.any() else -1
     found = []
     for j, module in enumerate(modules):
-        nodes = [v for v in graph.topological_order.tolist() if not kept[v] and home[v] == j][-MOST:]
+        nodes = [v for v in graph.topological_order.tolist() if not kept[v] and home[v] == j][-MAX_BESIDE:]
         near = np.zeros(graph.n, np.bool_)
         near[nodes] = True
         inside = near.copy()

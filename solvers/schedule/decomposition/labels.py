@@ -11,7 +11,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 
 __all__ = ["Best", "least_larger"]
 
-MOST = 1000
+MAX_LABELS = 1000
 """Labels of one state; of more, neighbours are made one that is no longer than either."""
 
 
@@ -69,11 +69,11 @@ def _undominated(rows: Floats) -> tuple[Ints, Floats]:
 
 
 def _thinned(kept: Ints, rows: Floats) -> tuple[Ints, Floats]:
-    """Return at most :data:`MOST` labels: labels with close first lengths are merged into their minimum."""
-    if len(kept) <= MOST:
+    """Return at most :data:`MAX_LABELS` labels: labels with close first lengths are merged into their minimum."""
+    if len(kept) <= MAX_LABELS:
         return kept, rows
     low, high = rows[0, 0], rows[-1, 0]
-    share = np.minimum((rows[:, 0] - low) / (high - low) * MOST, MOST - 1).astype(np.int64)
+    share = np.minimum((rows[:, 0] - low) / (high - low) * MAX_LABELS, MAX_LABELS - 1).astype(np.int64)
     first = np.flatnonzero(np.diff(share, prepend=-1))
     last = np.append(first[1:], len(rows)) - 1
     return kept[first], np.stack([rows[first, 0], rows[last, 1]], axis=1)

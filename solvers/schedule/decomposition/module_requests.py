@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, Solution, request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, Solution, request
 from mtpp_dsl.solvers.schedule.decomposition.arrange import Arrangement
 from mtpp_dsl.solvers.schedule.modules.piece import Piece
 
@@ -19,7 +19,7 @@ def asked(
     time = piece.time.copy()
     for v, d in [(0, first)] * piece.entry + [(-1, last)] * piece.exit:
         time[v, np.arange(piece.k) != d] = np.inf
-    latest = np.full(piece.size, NEVER)
+    latest = np.full(piece.size, INF)
     if piece.entry:
         latest[0] = 0
     told = None
@@ -51,4 +51,4 @@ def arranged(piece: Piece, solution: Solution) -> Arrangement:
 
 
 def _whole(times: Floats) -> Ints:
-    return np.where(np.isfinite(times), times, float(NEVER)).astype(np.int64)
+    return np.where(np.isfinite(times), times, float(INF)).astype(np.int64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.problem.graph import Floats, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Request, request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Request, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.schedule.decomposition.beside import Beside, Sides
 from mtpp_dsl.solvers.schedule.modules.piece import Piece
@@ -53,7 +53,7 @@ def weights_for(whole: Whole, sides: Sides, device: int) -> Weights:
     """
     asked = whole.request
     nodes = [v for group in sides.of for v in group.nodes]
-    work = float(np.where(asked.duration[nodes, device] < NEVER, asked.duration[nodes, device], 0).sum())
+    work = float(np.where(asked.duration[nodes, device] < INF, asked.duration[nodes, device], 0).sum())
     inside = np.zeros(len(asked.duration), np.bool_)
     inside[nodes] = True
     into = _carried(asked.table[:, :, device], asked.row[inside[asked.tails] & ~inside[asked.heads]])
@@ -103,8 +103,8 @@ def _held(whole: Whole, near: Beside, weights: Weights) -> Beside:
 
 def _carried(times: Ints, rows: Ints) -> float:
     """Return the sum over *rows* of the least positive time in each."""
-    least = np.where(times > 0, times, NEVER).min(axis=1, initial=NEVER)[rows]
-    return float(least[least < NEVER].sum())
+    least = np.where(times > 0, times, INF).min(axis=1, initial=INF)[rows]
+    return float(least[least < INF].sum())
 
 
 def weighed(
@@ -133,7 +133,7 @@ class _Weighing:
         self._asked, self._piece, self._near, self._weights = whole.request, piece, near, weights
         self._k = piece.k
         times = np.where(piece.allowed, piece.time, 0.0).astype(np.int64)
-        self._duration = list(np.where(piece.allowed, weights.time * times, NEVER))
+        self._duration = list(np.where(piece.allowed, weights.time * times, INF))
         self._class = self._asked.together[piece.nodes].tolist()
         self._edges = list(zip(piece.tails.tolist(), piece.heads.tolist(), strict=True))
         self._table = list(_scaled(piece.carry, weights.time))
@@ -142,16 +142,16 @@ class _Weighing:
         """Return the request."""
         piece = self._piece
         for v, d in [(0, first)] * piece.entry + [(piece.size - 1, last)] * piece.exit:
-            self._duration[v] = np.where(np.arange(self._k) == d, self._duration[v], NEVER)
+            self._duration[v] = np.where(np.arange(self._k) == d, self._duration[v], INF)
         behind = [v for v in range(piece.size) if not piece.out_of[v]]
         for v in [*piece.nodes[int(piece.entry) :].tolist(), *self._near.nodes]:
             behind = [self._shadow(v, behind, self._weights.load)]
         if self._near.far:
             behind = [self._shadow(hub, behind, 0)]
-            self._duration[-1] = np.where(np.arange(self._k) == self._weights.device, 0, NEVER)
+            self._duration[-1] = np.where(np.arange(self._k) == self._weights.device, 0, INF)
         for e in (*self._near.edges, *self._near.far):
             behind = self._toll(e, behind)
-        latest = np.full(len(self._duration), NEVER)
+        latest = np.full(len(self._duration), INF)
         latest[: int(piece.entry)] = 0
         ends = np.array(self._edges, np.int64).reshape(-1, 2)
         return request(
@@ -169,9 +169,9 @@ class _Weighing:
 
     def _shadow(self, v: int, behind: list[int], weight: int) -> int:
         """Add a task that is where node *v* is, and takes *weight* times its work on the device; return its number."""
-        takes = np.where(self._asked.duration[v] < NEVER, 0, NEVER)
+        takes = np.where(self._asked.duration[v] < INF, 0, INF)
         d = self._weights.device
-        if takes[d] < NEVER:
+        if takes[d] < INF:
             takes[d] = weight * int(self._asked.duration[v, d])
         self._duration.append(takes)
         self._class.append(int(self._asked.together[v]))
@@ -185,8 +185,8 @@ class _Weighing:
         carried = self._asked.table[self._asked.row[e]]
         toll = np.zeros_like(carried)
         d = self._weights.device
-        toll[:, d] = self._weights.into * np.where(carried[:, d] < NEVER, carried[:, d], 0)
-        toll[d] += self._weights.out * np.where(carried[d] < NEVER, carried[d], 0)
+        toll[:, d] = self._weights.into * np.where(carried[:, d] < INF, carried[:, d], 0)
+        toll[d] += self._weights.out * np.where(carried[d] < INF, carried[d], 0)
         if not toll.any():
             return behind
         one = self._shadow(int(self._asked.tails[e]), behind, 0)
@@ -201,4 +201,4 @@ class _Weighing:
 
 def _scaled(times: Floats, weight: int) -> Ints:
     finite = np.isfinite(times)
-    return np.where(finite, np.where(finite, times, 0.0) * weight, NEVER).astype(np.int64)
+    return np.where(finite, np.where(finite, times, 0.0) * weight, INF).astype(np.int64)

@@ -10,16 +10,16 @@ import numpy as np
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.schedule.state.batch_state import Field
 
-__all__ = ["MOST_SPREADS", "best_sizes", "by_arrival", "least_memory", "menus"]
+__all__ = ["MAX_SPREADS", "best_sizes", "by_arrival", "least_memory", "menus"]
 
-MOST_SPREADS = 64
+MAX_SPREADS = 64
 """Spreads up to which all are considered."""
 
 
 def menus(field: Field) -> tuple[Ints, Ints]:
     """Return the sizes of batches of all spreads of every kind of class, as [kinds + 1] offsets and [spreads, k] sizes.
 
-    Of a kind that has more than ``MOST_SPREADS``, none.
+    Of a kind that has more than ``MAX_SPREADS``, none.
     """
     chunks, k = field.may.shape[2] - 1, field.may.shape[1]
     found: list[list[tuple[int, ...]]] = []
@@ -28,7 +28,7 @@ def menus(field: Field) -> tuple[Ints, Ints]:
         some: list[tuple[int, ...]] = []
         for sizes in _sizes(may, field.reach[kind], 0, chunks):
             some.append(sizes)
-            if len(some) > MOST_SPREADS:
+            if len(some) > MAX_SPREADS:
                 some = []
                 break
         found.append(some)

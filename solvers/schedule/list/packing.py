@@ -13,9 +13,9 @@ __all__ = ["FILL", "PACKING", "SEARCH", "STEPS_WORTH_COMPILING", "fix", "settle"
 STEPS_WORTH_COMPILING = 2e4
 LOOK = 4096
 """Classes on a device that are looked at to make room there, at most."""
-FEW = 24
+MAX_CLASSES_LEFT = 24
 """Classes left for which every way is tried to make room."""
-TRIES = 400
+MAX_TRIES = 400
 """Places tried then."""
 
 
@@ -159,12 +159,12 @@ def search(rules: Rules, hold: Hold, classes: Ints, tries: int) -> bool:
 
 def anew(rules: Rules, hold: Hold, c: int, d: int) -> bool:
     """Put class *c* on *d* and find homes for all others that are not settled, if they are few; else change nothing."""
-    others = np.empty(FEW, np.int64)
-    homes = np.empty(FEW, np.int64)
+    others = np.empty(MAX_CLASSES_LEFT, np.int64)
+    homes = np.empty(MAX_CLASSES_LEFT, np.int64)
     count = 0
     for x in range(len(hold.home)):
         if not hold.fixed[x] and x != c and hold.home[x] >= 0:
-            if count == FEW:
+            if count == MAX_CLASSES_LEFT:
                 return False
             i = count
             while i > 0 and rules.need[others[i - 1]] < rules.need[x]:
@@ -180,7 +180,7 @@ def anew(rules: Rules, hold: Hold, c: int, d: int) -> bool:
     relocate(rules, hold, c, -1)
     if hold.held[d] + rules.need[c] <= rules.limit[d] and not clashes(rules, hold, c, d, 0):
         relocate(rules, hold, c, d)
-        if search(rules, hold, others[:count], TRIES):
+        if search(rules, hold, others[:count], MAX_TRIES):
             return True
         relocate(rules, hold, c, -1)
     for i in range(count):

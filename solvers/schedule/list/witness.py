@@ -14,9 +14,9 @@ __all__ = ["witness"]
 
 CHUNK = 256
 """Classes placed between two looks at the clock."""
-TRIES = 300_000
+MAX_TRIES = 300_000
 """Places tried by the search for a placement."""
-MOST = 400
+MAX_CLASSES = 400
 """Classes for which that search is begun."""
 
 
@@ -24,7 +24,7 @@ def witness(rules: Rules, order: Ints, pause: Callable[[], None]) -> Hold | None
     """Return a placement of all classes that keeps to *rules*, or None if none was found.
 
     Tried in turn: everything on one device, the fastest first; classes by decreasing memory, and in *order*, each on
-    the device with most room, or the fastest, where others can make room for it; every way, for up to :data:`TRIES`
+    the device with most room, or the fastest, where others can make room for it; every way, for up to :data:`MAX_TRIES`
     places.
 
     Args:
@@ -39,9 +39,9 @@ def witness(rules: Rules, order: Ints, pause: Callable[[], None]) -> Hold | None
             hold = _filled(rules, row, liked, pause)
             if hold is not None:
                 return hold
-    if classes <= MOST:
+    if classes <= MAX_CLASSES:
         hold = Hold.empty(classes, k)
-        if SEARCH.pick(TRIES)(rules, hold, heavy, TRIES):
+        if SEARCH.pick(MAX_TRIES)(rules, hold, heavy, MAX_TRIES):
             return hold
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Busy, Request, Solution, request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Request, Solution, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
 
@@ -73,7 +73,7 @@ class Window:
             apart=tuple(tuple(i for i in self._number[list(vs)].tolist() if i >= 0) for vs in asked.apart),
             head=head,
             tail=tail,
-            latest=np.where(before, line.start[nodes], NEVER),
+            latest=np.where(before, line.start[nodes], INF),
             busy=tuple(self._busy(duration, head, tail)) if asked.exclusive else (),
             hint=Solution(line.device[nodes], line.start[nodes], line.sent[self._kept]) if hint else None,
         )
@@ -91,7 +91,7 @@ class Window:
         return Solution(device, start, sent)
 
     def _durations(self) -> Ints:
-        """Return the durations of the tasks, ``NEVER`` where one may not go."""
+        """Return the durations of the tasks, ``INF`` where one may not go."""
         asked, line, nodes = self._asked, self._line, self.nodes
         outside = self._side != 0
         held = np.zeros(int(asked.together.max(initial=-1)) + 1, np.bool_)
@@ -102,7 +102,7 @@ class Window:
             here = [i for i in self._number[list(tasks)].tolist() if i >= 0]
             may[np.ix_(here, line.device[others])] = False
         may[np.arange(len(nodes)), line.device[nodes]] = True
-        return np.where(may, asked.duration[nodes], NEVER)
+        return np.where(may, asked.duration[nodes], INF)
 
     def _limits(self, duration: Ints) -> tuple[Ints, Ints, int]:
         """Return when tasks can start, and what is left after their ends, by device; and when all ends at least."""
@@ -155,12 +155,12 @@ class Window:
         asked, outside = self._asked, self._side != 0
         used = np.zeros(asked.k, np.int64)
         np.add.at(used, self._line.device[outside], asked.size[outside])
-        return np.where(asked.capacity < NEVER, asked.capacity - used, NEVER)
+        return np.where(asked.capacity < INF, asked.capacity - used, INF)
 
     def _busy(self, duration: Ints, head: Ints, tail: Ints) -> list[Busy]:
         """Return when ports carry what does not change, as far as that is neither before nor after everything else."""
         line, found = self._line, []
-        possible = duration < NEVER
+        possible = duration < INF
         soon = int((head + duration)[possible].min())
         rest = int((tail + duration)[possible].min())
         for e in np.flatnonzero(line.port & ~self._moving).tolist():

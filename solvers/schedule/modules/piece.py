@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.cut_nodes import NONE, Module
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER
+from mtpp_dsl.solvers.backends.cpsat.request import INF
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 
 __all__ = ["Piece", "piece_of"]
@@ -129,7 +129,7 @@ def piece_of(whole: Whole, module: Module, *, exclusive: bool) -> Piece:
 
 def _times(whole: Ints) -> Floats:
     """Return whole numbers as floats, with ``inf`` for never."""
-    return np.where(whole >= NEVER, np.inf, whole.astype(np.float64))
+    return np.where(whole >= INF, np.inf, whole.astype(np.float64))
 
 
 def _grouped(ends: Ints, size: int) -> tuple[tuple[int, ...], ...]:

@@ -37,7 +37,7 @@ from mtpp_dsl.plugins.samples import large
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.backends.cpsat.engine import Engine, Pool, availability
-from mtpp_dsl.solvers.backends.cpsat.request import NEVER, Busy, Effort, Row, request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Effort, Row, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import lower
 from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
 from mtpp_dsl.solvers.methods.cp_sat import Scheduling
@@ -228,14 +228,14 @@ def test_requests_with_times_orders_and_ports_that_are_taken(cpsat: Engine) -> N
     assert value(head=np.array([[5, 5], [0, 0], [0, 0]])) == 10
     assert value(tail=np.array([[0, 0], [0, 0], [20, 10]])) == 4 + 4 + 1 + 10
     assert value(sequences=((2, 1),)) is None
-    assert value(rows=(Row(((("start", 2, 0), 1),), 30, None),), capacity=np.array([NEVER, NEVER])) == 31
-    apart = np.where(np.array([[1, 0], [1, 0], [0, 1]]), duration, NEVER)
+    assert value(rows=(Row(((("start", 2, 0), 1),), 30, None),), capacity=np.array([INF, INF])) == 31
+    apart = np.where(np.array([[1, 0], [1, 0], [0, 1]]), duration, INF)
     parts = {"exclusive": True, "cutoff": 60}
     ask = request(apart, *edges, table, **parts)  # type: ignore[arg-type]
     assert cpsat.solve(ask).value == 2 + 4 + 4 + 1
     assert cpsat.solve(replace(ask, busy=(Busy("out", 0, 0, 20, False),))).value == 20 + 8 + 1
     assert cpsat.solve(replace(ask, busy=(Busy("in", 1, 9, 5, True),))).value == 2 + 4 + 4 + 9
-    assert cpsat.solve(replace(ask, latest=np.array([NEVER, NEVER, 9]))).status == "infeasible"
+    assert cpsat.solve(replace(ask, latest=np.array([INF, INF, 9]))).status == "infeasible"
 
 
 def test_an_engine_stops_dies_and_starts_again() -> None:

@@ -101,9 +101,9 @@ def test_rates_stay_below_spreads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where spreads are too many to be looked at, the least time per input counts: less, and proved all the same."""
     for seed in range(40):
         problem, best = case(seed)
-        monkeypatch.setattr(batch_work, "MOST_CELLS", 2e7)
+        monkeypatch.setattr(batch_work, "MAX_CELLS", 2e7)
         exact = bounded("simple", problem)
-        monkeypatch.setattr(batch_work, "MOST_CELLS", 0.0)
+        monkeypatch.setattr(batch_work, "MAX_CELLS", 0.0)
         rough = bounded("simple", problem)
         if best is None or rough.bound is None or exact.bound is None:
             continue

@@ -240,7 +240,7 @@ def test_a_model_that_refuses_or_fails_gives_way(monkeypatch: pytest.MonkeyPatch
 
 def test_a_model_that_is_large_is_solved_where_nothing_else_can(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that no search honours leaves the exact model alone, whatever its size."""
-    monkeypatch.setattr(sizes, "MOST_ROWS", 1)
+    monkeypatch.setattr(sizes, "MAX_ROWS", 1)
     few = row({On(v, 0): 1.0 for v in range(4)}, "==", 1.0)
     apart = Problem.create(DIAMOND, UNEQUAL, Shared(2.0), constraints=[few, Separate(nodes=(1, 2))])
     result = solve(apart, threads=1)

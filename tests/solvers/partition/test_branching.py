@@ -18,12 +18,12 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.solvers.methods.annealing import Annealing
-from mtpp_dsl.solvers.methods.partition import MOST_HALVED, Branching, Ideals
+from mtpp_dsl.solvers.methods.partition import MAX_HALVED, Branching, Ideals
 from mtpp_dsl.solvers.partition.branching import branching as method
 from mtpp_dsl.solvers.partition.branching import chains_run as run
 from mtpp_dsl.solvers.partition.branching import halves_run, weights
 from mtpp_dsl.solvers.partition.branching.bitsets import Instance, instance_of, unit_of
-from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, NEVER, Ask, walk_of
+from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, Ask, walk_of
 from mtpp_dsl.solvers.partition.branching.positions import positions
 from mtpp_dsl.solvers.partition.branching.weights import Weights
 from tests.oracle import optimum
@@ -123,7 +123,7 @@ def test_graphs_are_halved(model: str, seed: int) -> None:
 @pytest.mark.slow
 def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many nodes as it likes over any devices, memory and overflow: bounds that hold, and mostly a plan."""
-    monkeypatch.setattr(method, "MOST_NODES", 0)
+    monkeypatch.setattr(method, "MAX_NODES", 0)
     statuses: Counter[str] = Counter()
     for seed in range(3000, 3150):
         problem = random_problem(seed)
@@ -232,7 +232,7 @@ def test_no_heavier_block_is_missed(seed: int) -> None:
     blocks = all_blocks(data, cap)
     weight = random.integers(0, 1000, 9).astype(np.int64) * random.integers(0, 2, 9)
     weights_of = {b: sum(int(weight[v]) for v in range(9) if b >> v & 1) for b in blocks}
-    ask = Ask(0, 1, cap, NEVER, NEVER, NEVER, np.array([NEVER]))
+    ask = Ask(0, 1, cap, INF, INF, INF, np.array([INF]))
     assert heaviest(data, weight, ask, 0) == max(weights_of.values(), default=0)
     floor = int(np.median(list(weights_of.values())))
     walk = walk_of(9, 1 << 10)
@@ -338,7 +338,7 @@ def test_it_says_what_it_cannot_honour() -> None:
     graph = regal(6, "er", "own-memory", 1)
     plain = stages(graph, 2)
     links = Links(np.ones((2, 2)), np.zeros((2, 2)))
-    large = layered(MOST_HALVED + 200, 8, output=1e-3)
+    large = layered(MAX_HALVED + 200, 8, output=1e-3)
     backward = Graph.create("ab", [(0, 1)], work=1.0, backward=[False, True])
     cases = {
         "bottleneck": Problem.create(graph, plain.devices, Shared(1.0), Objective("makespan"), [Acyclic()]),

@@ -142,7 +142,7 @@ def test_more_orders_are_never_worse() -> None:
 
 def test_a_split_too_large_for_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says so, and how large it is."""
-    monkeypatch.setattr(linear, "MOST_BYTES", 100)
+    monkeypatch.setattr(linear, "MAX_BYTES", 100)
     problem = Problem.create(layered(20, 3, seed=1), _stages(2), Shared(1.0), constraints=[Acyclic()])
     result = solve("dpl", problem)
     assert result.termination == "limit"

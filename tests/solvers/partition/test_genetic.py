@@ -355,7 +355,7 @@ def test_restrictions_are_told() -> None:
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The programme over one order has to fit into memory."""
     problem = look_alike(50, 6)
-    monkeypatch.setattr(search, "MOST_ENTRIES", 350)
+    monkeypatch.setattr(search, "MAX_ENTRIES", 350)
     assert "at most 350, and here 357" in (Brkga().accepts(problem) or "")
     assert Mla().accepts(problem) is None
 

@@ -253,8 +253,8 @@ def test_start_and_limits() -> None:
 
 def test_too_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the limit, plans along some orders, cut into pieces, and the bound of one level."""
-    monkeypatch.setattr(nested_run, "MOST_IDEALS", 3)
-    monkeypatch.setattr(nested_run, "MOST_PIECES", 2)
+    monkeypatch.setattr(nested_run, "MAX_IDEALS", 3)
+    monkeypatch.setattr(nested_run, "MAX_PIECES", 2)
     for problem in accepted(range(300, 330)):
         best = optimum(problem)
         result = solve(problem)

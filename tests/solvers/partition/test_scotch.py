@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.backends.mip.programs import Finished
 from mtpp_dsl.solvers.methods.classical import Scotch
 from mtpp_dsl.solvers.partition.classical import scotch, scotch_program
 from mtpp_dsl.solvers.partition.classical.movable import movable
-from mtpp_dsl.solvers.partition.classical.scotch_files import MOST, graph_file, read_mapping
+from mtpp_dsl.solvers.partition.classical.scotch_files import MAX_WEIGHTS, graph_file, read_mapping
 from mtpp_dsl.views.device_types import device_types
 from tests.solvers.partition.test_classical import solve, workload
 
@@ -53,7 +53,7 @@ def test_graph_file(scale: float) -> None:
     assert all(arcs[b, a] == weight > 0 for (a, b), weight in arcs.items())
     assert {frozenset(arc) for arc in arcs} == {frozenset(edge) for edge in edges}
     for total in (loads, sum(arcs.values())):
-        assert 0.99 * MOST / 64 < total <= MOST / 64
+        assert 0.99 * MAX_WEIGHTS / 64 < total <= MAX_WEIGHTS / 64
 
 
 def test_nothing_to_balance() -> None:

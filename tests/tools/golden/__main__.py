@@ -41,7 +41,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """What makes methods that would search for long end by themselves."""
 TRIED, LONG, SETTLED, TIMED = 4.0, 2.5, 200.0, 1.0
 """Seconds: the limit of the first pass; from which a run is one for the clock; the limits of others, and of those."""
-MOST_TIMED = 3
+MAX_TIMED = 3
 """Of a method other than ``auto``, runs that the clock ends are recorded on so many problems."""
 QUICK_SECONDS = 0.4
 QUICK_PROBLEMS = (
@@ -136,7 +136,7 @@ def few_timed(tasks: Sequence[Task]) -> Sequence[Task]:
     for task in tasks:
         if task.limit == TIMED and task.method != "auto":
             counts[task.method] = counts.get(task.method, 0) + 1
-            if counts[task.method] > MOST_TIMED:
+            if counts[task.method] > MAX_TIMED:
                 continue
         kept.append(task)
     return kept
