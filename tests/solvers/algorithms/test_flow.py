@@ -113,7 +113,8 @@ def test_compiled_cuts_are_the_same() -> None:
     edges = np.sort(random.integers(0, n, (40, 2)), axis=1)
     edges = edges[edges[:, 0] < edges[:, 1]]
     plain, fast = CheapestSets(n, nets, edges, 0.0), CheapestSets(n, nets, edges, float("inf"))
-    assert plain._run is CHEAPEST_SET.plain is not fast._run
+    plain._run = CHEAPEST_SET.plain  # where another test has compiled the kernel, that is what is taken
+    assert fast._run is not CHEAPEST_SET.plain
     for _ in range(20):
         state = random.choice([FREE, FREE, FREE, IN, OUT], n)
         price, nowhere = random.integers(-20, 40, n), np.zeros(n, np.bool_)
