@@ -13,8 +13,13 @@ from mtpp_dsl.report.columns import Row, table
 
 __all__ = ["list_methods", "list_solvers"]
 
+OBJECTIVES = ("bottleneck", "makespan", "batch")
+"""What a method is for, by the objectives of its scopes; a sum of bottlenecks goes with the bottleneck."""
+LATENCY = "latency"
+"""In place of a makespan where that is none on links, but of subgraphs."""
 
-def _print(columns: tuple[str, str, str], rows: list[tuple[str, str, str]], *, quiet: bool) -> int:
+
+def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]], *, quiet: bool) -> int:
     """Print a table whose last column is broken where the terminal is narrow; where *quiet*, the first column alone."""
     if quiet:
         for row in rows:
@@ -24,8 +29,8 @@ def _print(columns: tuple[str, str, str], rows: list[tuple[str, str, str]], *, q
     show(
         table(
             [
-                Row(Text(a, style), lambda _: Text(), (Text(), Text(b, style)), Text(c, style))
-                for (a, b, c), style in styled
+                Row(Text(a, style), lambda _: Text(), (Text(), *(Text(b, style) for b in between)), Text(c, style))
+                for (a, *between, c), style in styled
             ],
             screen_width(),
             most=0,
@@ -36,18 +41,27 @@ def _print(columns: tuple[str, str, str], rows: list[tuple[str, str, str]], *, q
 
 
 def list_methods(*, quiet: bool = False) -> int:
-    """Print every method with what it gives, or where *quiet* their names; a broken plug-in is listed as such."""
-    rows: list[tuple[str, str, str]] = []
+    """Print every method with what it gives and for what, or where *quiet* their names; broken plug-ins as such."""
+    rows: list[tuple[str, ...]] = []
     for name, kind in method_names().items():
         group = registry.METHODS if kind == "method" else registry.FORMULATIONS
         try:
             plugin = registry.load(group, name)
         except PluginError as error:
-            rows.append((name, "", f"broken: {error}"))
+            rows.append((name, "", "", f"broken: {error}"))
             continue
         gives = plugin.gives if kind == "method" else GIVES[plugin.role]
-        rows.append((name, gives, plugin.summary + (_absent(plugin()) if kind == "method" else "")))
-    return _print(("method", "gives", "what it is"), rows, quiet=quiet)
+        absent = _absent(plugin()) if kind == "method" else ""
+        rows.append((name, gives, _objectives(plugin), plugin.summary + absent))
+    return _print(("method", "gives", "for", "what it is"), rows, quiet=quiet)
+
+
+def _objectives(plugin: type) -> str:
+    """Return the objectives in the scopes of a method or a formulation; "any" where it says none, or all of them."""
+    scopes = [(objective, scope) for scope in getattr(plugin, "scopes", ()) for objective in scope.objectives]
+    found = {LATENCY if at == "makespan" and "links" not in scope.interconnects else at for at, scope in scopes}
+    shown = [objective for objective in (*OBJECTIVES, LATENCY) if objective in found]
+    return "any" if not shown or set(OBJECTIVES) <= found else ", ".join(shown)
 
 
 def _absent(method: Method) -> str:
@@ -58,7 +72,7 @@ def _absent(method: Method) -> str:
 
 def list_solvers(*, quiet: bool = False) -> int:
     """Print every solver, whether it is installed, and how to install it; where *quiet* the names of those there."""
-    rows: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, ...]] = []
     groups = [(group, name) for group in (registry.BACKENDS, registry.ENGINES) for name in registry.available(group)]
     for group, name in groups:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -339,6 +340,19 @@ def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
         "gurobi",
     ):
         assert word in out
+
+
+@pytest.mark.parametrize(
+    ("method", "objectives"),
+    [("ideals", "bottleneck"), ("heft", "makespan, batch"), ("path-hull", "latency"), ("annealing", "any")],
+)
+def test_methods_are_listed_with_their_objectives(
+    method: str, objectives: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a method is for comes from its scopes."""
+    assert run(["methods"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith(f"{method} "))
+    assert re.split("  +", line)[2] == objectives
 
 
 def test_what_is_reserved_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
