@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.solvers.bounds.configuration.columns import Columns, Master
 from mtpp_dsl.solvers.bounds.configuration.convex import heavy_windows
+from mtpp_dsl.solvers.bounds.configuration.covering import Columns, Master
 from mtpp_dsl.solvers.bounds.configuration.dual_points import Point
 from mtpp_dsl.solvers.bounds.configuration.greedy_sets import heavy_sets, incidence
 from mtpp_dsl.solvers.bounds.configuration.knapsack import knapsack
