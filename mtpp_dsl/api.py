@@ -20,6 +20,7 @@ from mtpp_dsl.contracts import (
     FormulationFamily,
     Limits,
     Method,
+    MethodBase,
     Progress,
     method_traits,
     refusal,
@@ -147,7 +148,8 @@ def solve(
     refuse_solver(chosen, solver)
     reason = why_not(chosen, problem)
     if reason is not None:
-        raise Refused(f"method {chosen.name!r} cannot solve this: {reason}{_instead(problem, chosen)}")
+        by = "" if solver == DEFAULT_SOLVER else f" with solver {solver!r}"
+        raise Refused(f"method {chosen.name!r}{by} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
     start = None if start is None else plan_of(problem, start)
     if start is not None and not start.timed and problem.objective.quantity == "makespan":
@@ -270,11 +272,16 @@ def _honest(result: Result, gap: float) -> Result:
 
 
 def _instead(problem: Problem, refused: Method) -> str:
-    """Return which methods can solve *problem* in place of the one that refused."""
+    """Return which methods can solve *problem*, and no narrower one, in place of the one that refused."""
     others = [method for name in method_names() if name != refused.name and (method := _found(name)) is not None]
-    others = [other for other in others if "plan" in other.gives and not method_traits(other).baseline]
+    others = [other for other in others if "plan" in other.gives and not _narrow(method_traits(other))]
     can = [other.name for other in others if refusal(other, problem) is None]
     return f"; {' and '.join([', '.join(can[:-1]), *can[-1:]] if can[1:] else can)} can" if can else ""
+
+
+def _narrow(traits: MethodBase) -> bool:
+    """Return whether a method is there only to be compared with, or keeps rows that the problem does not have."""
+    return traits.baseline or traits.own_rows
 
 
 def _found(name: str) -> Method | None:

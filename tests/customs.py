@@ -13,7 +13,7 @@ from mtpp_dsl.contracts import CustomConstraint, Option
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 
-__all__ = ["Few", "Quiet", "Remainders", "Spread", "Unruled"]
+__all__ = ["Few", "OfType", "Quiet", "Remainders", "Spread", "Unruled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,23 @@ class Unruled(Remainders):
 
     def start(self, problem: Problem, model: Any, plan: Plan) -> None:
         """Do nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfType(CustomConstraint):
+    """No chosen node is on a device of type A: what a spec says of a device, and no time depends on."""
+
+    keyword = "of_type"
+    symmetric = True
+
+    def violations(self, problem: Problem, plan: Plan) -> Iterator[str]:
+        for d, nodes in enumerate(plan.nodes_on(problem.k)):
+            if problem.devices[d].type == "A" and nodes & set(self.chosen_nodes(problem)):
+                yield f"{problem.devices[d].name} is of type A"
+
+    def rows(self, problem: Problem, model: Any, on: Any, cut: Any, load: Any) -> None:
+        kept = [d for d in range(problem.k) if problem.devices[d].type == "A"]
+        model.off = pyo.Constraint(self.chosen_nodes(problem), kept, rule=lambda m, v, d: on(v, d) <= 0)
 
 
 @dataclass(frozen=True, kw_only=True)

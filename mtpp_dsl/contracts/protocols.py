@@ -257,10 +257,12 @@ def why_not(method: Method, problem: Problem) -> str | None:
     such a constraint. One that gives bounds alone is: a constraint only takes plans away, so its bounds hold.
     """
     traits = method_traits(method)
-    keeps = traits.custom_constraints or any(CustomConstraint in scope.families for scope in traits.scopes)
-    custom = None if keeps or method.gives == "bound" else next(problem.of(CustomConstraint), None)
-    if custom is not None:
-        return f"{method.name} does not support constraint {custom}, which is a plug-in's"
+    if not traits.custom_constraints and method.gives != "bound":
+        for custom in problem.of(CustomConstraint):
+            if not any(
+                type(custom) in scope.constraints or isinstance(custom, scope.families) for scope in traits.scopes
+            ):
+                return f"{method.name} does not support constraint {custom}, which is a plug-in's"
     return method.accepts(problem)
 
 

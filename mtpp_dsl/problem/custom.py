@@ -105,8 +105,8 @@ class CustomConstraint(Constraint):
         uses: which of ``on``, ``cut`` and ``load`` its rows ask for. A formulation that does not have one of them
             refuses the problem before any work.
         symmetric: whether swapping two devices turns every plan that keeps the constraint into another such plan,
-            where the two have equal times, memory, reserve and I/O, and are both among ``devices``, or both not; and
-            likewise two chunks of a batch. Without it, nothing takes devices or chunks for equal.
+            where the two differ in name alone and are both among ``devices``, or both not; and likewise two chunks of a
+            batch. Without it, nothing takes devices or chunks for equal.
         keeps_memory: whether it is about the memory of devices, so that mtpp does not warn that nothing is.
         nodes: the numbers of the nodes that it speaks of, sorted; None for all.
         devices: the numbers of the devices that it speaks of, sorted; None for all.

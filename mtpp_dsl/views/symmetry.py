@@ -38,8 +38,9 @@ def interchangeable(problem: Problem) -> list[tuple[int, ...]]:
 
     Two devices are in one class if they run every node, and every batch of it, in the same time, have the same memory,
     reserve and I/O, and swapping them maps the set of constraints onto itself; on ``links`` also the times of all
-    transfers, on other interconnects their groups are the same. Of a plug-in's constraint that does not say that it is
-    symmetric, nobody knows: then no two are in one class.
+    transfers, on other interconnects their groups are the same. With a plug-in's constraint they must also agree in
+    type, speed and all else that a spec says of a device; and if the constraint does not say that it is symmetric, no
+    two are in one class.
     """
     if _told_apart(problem):
         return [(d,) for d in range(problem.k)]
@@ -215,8 +216,13 @@ def _told_apart(problem: Problem) -> bool:
 
 
 def _alike(problem: Problem, a: int, b: int) -> bool:
-    """Return whether two devices agree in all that is told of each by itself."""
+    """Return whether two devices agree in all that is said of each by itself.
+
+    Under a plug-in's constraint that is all but their names, as the constraint may read any of it.
+    """
     one, two = problem.devices[a], problem.devices[b]
+    if any(problem.of(CustomConstraint)) and replace(one, name="") != replace(two, name=""):
+        return False
     if (one.memory, one.reserve, one.pays_io) != (two.memory, two.reserve, two.pays_io):
         return False
     if not isinstance(problem.interconnect, Links) and one.group != two.group:

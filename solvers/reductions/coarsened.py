@@ -58,7 +58,9 @@ class Coarse(MethodBase):
     def _refusal(self, problem: Problem) -> str | None:
         """Return why the method cannot be used on a coarsened problem, whatever its size, or None."""
         reason = self.reduction.accepts(problem)
-        if reason is None and "plan" not in self.method.gives:
+        if reason is not None:
+            return f"{reason} (leave out --coarsen)"
+        if "plan" not in self.method.gives:
             reason = f"{self.name} gives no plan, and bounds of a coarsened graph are none of the graph"
         if reason is None and self.traits.own_rows:
             reason = f"{self.name} has rows of its own, and what they ask of operators may not hold of fused ones"

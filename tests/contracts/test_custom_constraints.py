@@ -14,21 +14,31 @@ from mtpp_dsl import registry
 from mtpp_dsl.api import find_method, method_names, solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Acyclic, Pin
-from mtpp_dsl.contracts import CustomConstraint, Limits, Progress, method_traits, refusal, why_not
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Pin
+from mtpp_dsl.contracts import (
+    CustomConstraint,
+    Limits,
+    MethodBase,
+    Progress,
+    Scope,
+    Scoped,
+    method_traits,
+    refusal,
+    why_not,
+)
 from mtpp_dsl.errors import ConstraintError, PluginError, Refused
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plugins.samples import small, verifiable
-from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.mip.mip_method import MipMethod
 from mtpp_dsl.solvers.reductions.clusters import quotient
 from mtpp_dsl.testing import check_constraint
 from mtpp_dsl.views.symmetry import interchangeable
-from tests.customs import Few, Quiet, Remainders, Spread, Unruled
+from tests.customs import Few, OfType, Quiet, Remainders, Spread, Unruled
 from tests.latency_cases import latency_problem
 from tests.makespans import makespan_problem
 
@@ -136,6 +146,38 @@ def test_every_method_keeps_it_or_refuses(method: str) -> None:
             best = best_of(problem)
             assert result.plan is None
             assert result.bound is None or best is None or result.bound.cost <= best * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("types", ["AB", "BA"])
+@pytest.mark.parametrize("objective", ["bottleneck", "makespan"])
+@pytest.mark.parametrize("nodes", [(0,), (1, 2), (0, 2)])
+def test_devices_of_different_types_are_not_swapped(types: str, objective: str, nodes: tuple[int, ...]) -> None:
+    """A constraint may read the type of a device, on which no time depends: devices that differ in it are not equal."""
+    graph = Graph.create(["a", "b", "c"], [(0, 1), (1, 2)], work=[3.0, 2.0, 1.0], output=1.0)
+    devices = [Device(name, type=kind) for name, kind in zip("xy", types, strict=True)]
+    fast = np.where(np.eye(2, dtype=np.bool_), 0.0, 10.0)
+    channel = Shared(10.0) if objective == "bottleneck" else Links(fast, np.zeros((2, 2)))
+    rules = [OfType(nodes=nodes), BreakSymmetry(by="tasks")] if objective == "makespan" else [OfType(nodes=nodes)]
+    problem = Problem.create(graph, devices, channel, Objective(objective), rules)
+    for method in ("exact" if objective == "bottleneck" else "moirai", "auto"):
+        result = solve(problem, method, time_limit=60)
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(best_of(problem.with_constraints(rules[:1])), rel=1e-6)
+
+
+def test_a_method_may_list_a_constraint_of_a_plug_in() -> None:
+    """A scope that names a plug-in's constraint accepts it, and no other."""
+
+    class Keeps(Scoped, MethodBase):
+        name, gives, summary = "keeps", "plan", "keeps one"
+        scopes = (Scope(objectives=("bottleneck",), interconnects=("shared",), constraints=(Remainders,)),)
+
+        def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+            raise NotImplementedError
+
+    problem = small()["diamond"].with_constraints([])
+    assert refusal(Keeps(), problem.with_constraints([Remainders()])) is None
+    assert "does not support constraint unruled" in str(refusal(Keeps(), problem.with_constraints([Unruled()])))
 
 
 @pytest.mark.parametrize("solver", ["cp-sat"])

@@ -225,8 +225,12 @@ def accepting() -> Iterator[str]:
 
 
 def _supported(scope: Scope, problems: Problems, *, drops: bool) -> str:
-    """Return what a scope keeps, in words; a bound also holds where a method *drops* a plug-in's constraint."""
-    rows = [(word, test(scope) or (drops and word == PLUGGED_IN)) for word, test in relevant(problems)]
+    """Return what a scope keeps, in words; a bound also holds where a method *drops* a plug-in's constraint.
+
+    A method that gives plans keeps those of plug-ins only if its scope says so, whatever else it keeps.
+    """
+    plugged_in = drops or issubclass(CustomConstraint, scope.families)
+    rows = [(word, plugged_in if word == PLUGGED_IN else test(scope)) for word, test in relevant(problems)]
     able, unable = ([word for word, kept in rows if kept is wanted] for wanted in (True, False))
     needed = [f"needs `{kind.__name__.lower()}`" for kind in scope.needs]
     if len(unable) <= MAX_UNABLE:
