@@ -65,13 +65,13 @@ class Supernodes:
         """Number of supernodes."""
         return len(self.members)
 
-    @property
+    @cached_property
     def of(self) -> Ints:
         """[nodes] the supernode of each node; every node is in one."""
         of = np.empty(sum(map(len, self.members)), np.int64)
         for supernode, nodes in enumerate(self.members):
             of[list(nodes)] = supernode
-        return of
+        return frozen(of, np.int64)
 
     @property
     def nets_at(self) -> list[list[int]]:
