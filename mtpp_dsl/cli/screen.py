@@ -6,6 +6,7 @@ a terminal (:mod:`mtpp_dsl.text.visible`).
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -59,5 +60,5 @@ def show(lines: Iterable[Text]) -> None:
 def tell_warnings(problem: Problem) -> None:
     """Print what the reader of a spec warns of; most warnings say their place themselves, with the line in question."""
     for warning in problem.warnings:
-        placed = ": warning: " in warning.partition("\n")[0]
+        placed = re.search(r"(: |^)warning(\[[^]]*\])?: ", warning.partition("\n")[0])
         say(warning if placed else f"warning: {warning}", stderr=True)

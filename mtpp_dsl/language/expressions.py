@@ -164,7 +164,8 @@ class _Evaluator:
             if dimension == SIZE:
                 self.scope.sizes.add(node.unit.text)
         else:
-            raise Complaint(f"there is no unit {node.unit.text!r}{unit_hint(node.unit.text)}", node.unit.span)
+            unit = node.unit.text
+            raise Complaint(f"there is no unit {unit!r}{unit_hint(unit)}", node.unit.span, code="MTPP-E201")
         if factor < 1:  # 5 us is 5 / 10^6, which is nearer than 5 * 1e-6
             value = self.placed(node.span, arithmetic.divide, Quantity(node.value), Quantity(round(1 / factor)))
         else:

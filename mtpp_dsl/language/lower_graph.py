@@ -216,8 +216,13 @@ class _Block:
         for step in iterate(item.clauses, self.scope):
             for name, local in expand_family(item.name.text, item.family, self.scope, step):
                 if name in self.nodes:
-                    place = self.places[name].place
-                    raise Complaint(f"node {name!r} is already declared at {place}", item.name.span)
+                    first = self.places[name]
+                    raise Complaint(
+                        f"node {name!r} is already declared at {first.place}",
+                        item.name.span,
+                        code="MTPP-E102",
+                        second=(first, "first declared here"),
+                    )
                 if len(self.nodes) >= MAX_NODES:
                     raise Complaint(f"the graph would have more than {MAX_NODES:,} nodes", item.span)
                 self.places[name] = item.name.span
@@ -284,8 +289,10 @@ class _Block:
         if family and base == name:
             raise Complaint(f"{name!r} is a family: write {name}[i] and say 'for i in …'", end.span)
         if family:
-            raise Complaint(f"there is no node {name!r}: there are {family[0]} to {family[-1]}", end.span)
-        raise Complaint(f"there is no node {name!r}{self.scope.near(name, self.nodes)}", end.span)
+            raise Complaint(
+                f"there is no node {name!r}: there are {family[0]} to {family[-1]}", end.span, code="MTPP-E101"
+            )
+        raise Complaint(f"there is no node {name!r}{self.scope.near(name, self.nodes)}", end.span, code="MTPP-E101")
 
     def families(self) -> dict[str, list[str]]:
         """Return the first and the last member of each family, made when it is first asked for."""

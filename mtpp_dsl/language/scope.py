@@ -13,7 +13,8 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Sequence, Value
 from mtpp_dsl.problem import Device
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.text.source import Diagnostic, Span
+from mtpp_dsl.text.fixes import suggested
+from mtpp_dsl.text.source import Diagnostic, Fix, Place, Span
 
 __all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope"]
 
@@ -28,11 +29,32 @@ MAX_LOOPS = 100
 
 
 class Complaint(Exception):
-    """One error found while a spec is checked; collected, never shown as such."""
+    """One error found while a spec is checked; collected, never shown as such.
 
-    def __init__(self, message: str, span: Span | None, notes: SequenceType[str] = ()) -> None:
+    Args:
+        message: what is wrong, with the offending value and the remedy.
+        span: where; None for what has no place in a text.
+        notes: further lines.
+        code: of :mod:`mtpp_dsl.text.codes`.
+        second: another place, and what is there, such as ``(first.span, "first declared here")``.
+        fix: a change that mends it; where none is given and the message ends in a did-you-mean about the word at
+            *span*, that word is replaced.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        span: Span | None,
+        notes: SequenceType[str] = (),
+        *,
+        code: str = "",
+        second: tuple[Span, str] | None = None,
+        fix: Fix | None = None,
+    ) -> None:
         super().__init__(message)
-        self.diagnostic = Diagnostic(message, span, notes=tuple(notes))
+        places = () if second is None else (Place(*second),)
+        fix = fix or suggested(message, span)
+        self.diagnostic = Diagnostic(message, span, notes=tuple(notes), code=code, places=places, fix=fix)
 
 
 @dataclass
@@ -140,9 +162,12 @@ class Scope:
             if base in families and base != name:
                 members = families[base]
                 names = [self._names(what)[ref.index] for ref in members if isinstance(ref, (NodeRef, DeviceRef))]
-                return Complaint(f"there is no {what} {name!r}: there are {names[0]} to {names[-1]}", span)
+                return Complaint(
+                    f"there is no {what} {name!r}: there are {names[0]} to {names[-1]}", span, code="MTPP-E101"
+                )
         few = [*extra, *self.params, *self.lets, *self._families["node"], *self._families["device"], "nodes", "devices"]
-        return Complaint(f"nothing is called {name!r}{self.near(name, few, self._nodes, self._devices)}", span)
+        near = self.near(name, few, self._nodes, self._devices)
+        return Complaint(f"nothing is called {name!r}{near}", span, code="MTPP-E101")
 
     def near(self, name: str, *known: Collection[str]) -> str:
         """Return ``"; did you mean 'x'?"``, or ``""`` where as many words as may be have been compared."""

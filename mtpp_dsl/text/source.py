@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-__all__ = ["Diagnostic", "Source", "Span", "shortened"]
+__all__ = ["Diagnostic", "Edit", "Fix", "Place", "Source", "Span", "shortened"]
 
 MAX_EXCERPT = 100
 """Characters of a source line that messages show."""
@@ -108,6 +108,52 @@ def shortened(text: str, most: int = MAX_MESSAGE) -> str:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A further place that a message is about, such as where a name was declared first.
+
+    Attributes:
+        span: where.
+        says: what is there, such as "first declared here".
+    """
+
+    span: Span
+    says: str
+
+    def __str__(self) -> str:
+        excerpt = "\n".join(f"  {line}" for line in self.span.excerpt().splitlines())
+        return f"  {self.span}: {shortened(self.says)}\n{excerpt}"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A replacement of the characters of a span; of an empty one, an insertion."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change of the text that mends what a message is about.
+
+    Attributes:
+        title: what it does, such as "write '<=' in place of '<'".
+        edits: they do not overlap, and are made together.
+        safe: whether a program may make it unasked: it can only be what was meant.
+    """
+
+    title: str
+    edits: tuple[Edit, ...]
+    safe: bool = True
+
+    @classmethod
+    def replace(cls, span: Span, text: str, *, safe: bool = True) -> Fix:
+        """Return the fix that writes *text* in place of *span*."""
+        title = f"write {text!r} in place of {span.text!r}" if text else f"remove {span.text!r}"
+        return cls(title if span.text else f"write {text!r} here", (Edit(span, text),), safe)
+
+
+@dataclass(frozen=True)
 class Diagnostic:
     """One message about one place.
 
@@ -116,24 +162,34 @@ class Diagnostic:
         span: where; None for what has no place in a text (a ``-D`` on the command line).
         severity: errors stop, warnings do not.
         notes: further lines, such as what was expected.
+        code: by which :mod:`mtpp_dsl.text.codes` and docs/errors.md know this kind of message, such as "MTPP-E101".
+        places: further places that it is about, each with what is there.
+        fix: a change that mends it, where a program can tell.
     """
 
     message: str
     span: Span | None = None
     severity: Literal["error", "warning"] = "error"
     notes: tuple[str, ...] = field(default=())
+    code: str = ""
+    places: tuple[Place, ...] = ()
+    fix: Fix | None = None
 
     def __str__(self) -> str:
+        severity = f"{self.severity}[{self.code}]" if self.code else self.severity
         if self.span is None:
-            return "\n".join([f"{self.severity}: {shortened(self.message)}", *self._trailer()])
+            return "\n".join([f"{severity}: {shortened(self.message)}", *self._trailer()])
         line, column = self.span.source.position(self.span.start)
         stop = column + max(1, self.span.stop - self.span.start) - 1
         columns = f"{column}" if stop == column or "\n" in self.span.text else f"{column}-{stop}"
-        head = f"{self.span.source.name}:{line}:{columns}: {self.severity}: {shortened(self.message)}"
+        head = f"{self.span.source.name}:{line}:{columns}: {severity}: {shortened(self.message)}"
         return "\n".join([head, self.span.excerpt(), *self._trailer()])
 
     def _trailer(self) -> list[str]:
-        lines = [f"  = {shortened(note)}" for note in self.notes]
+        lines = [str(place) for place in self.places]
+        lines += [f"  = {shortened(note)}" for note in self.notes]
+        if self.fix is not None and not any(edit.text and repr(edit.text) in self.message for edit in self.fix.edits):
+            lines.append(f"  = help: {shortened(self.fix.title)}")
         origin = self.span.source.included_from if self.span else None
         while origin is not None:
             lines.append(f"  = included from {origin}")

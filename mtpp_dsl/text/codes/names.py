@@ -1,0 +1,24 @@
+"""Codes E101 to E199, and W101 to W199: names that are unknown, declared twice, or not allowed."""
+
+from __future__ import annotations
+
+from mtpp_dsl.text.codes.code import Code
+
+__all__ = ["NAMES"]
+
+NAMES: tuple[Code, ...] = (
+    Code(
+        "MTPP-E101",
+        "A name is unknown",
+        "An expression or a list of nodes or devices says a name that no param, let, node or device has.",
+        "constraint pin stat on gpu",
+        "Write the name as it is declared; the message suggests one that is near.",
+    ),
+    Code(
+        "MTPP-E102",
+        "A node is declared twice",
+        "Two nodes of a graph have one name. The message shows both places.",
+        "graph {\n  node start (work = 1 ms)\n  node start (work = 2 ms)\n}",
+        "Rename one of the two, or remove it.",
+    ),
+)
