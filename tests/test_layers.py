@@ -18,6 +18,7 @@ DATA = {"base", "constraints", "errors", "problem", "plans", "text"}
 """The packages of data: any part above them may import them."""
 CORE = {  # what a part of the core may import beside itself
     "text": set(),
+    "text.codes": set(),
     "errors": {"text"},
     "constraints": set(),
     "base": {"errors", "text"},
