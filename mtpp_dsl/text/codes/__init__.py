@@ -1,6 +1,6 @@
 """The codes of messages: what each means, an example that causes it, and the remedy.
 
-One module holds the codes of one area; docs/errors.md is made from them. Imports nothing of the rest.
+One module holds the codes of one area; docs/errors.md is made from them. It may import nothing of the rest.
 """
 
 from mtpp_dsl.text.codes.code import Code
