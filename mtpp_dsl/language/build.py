@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.tables import Token
-from mtpp_dsl.text.source import Source, Span
+from mtpp_dsl.text.source import Diagnostic, Source, Span
 
-__all__ = ["TreeBuilder", "unquote"]
+__all__ = ["TreeBuilder", "exact", "unquote"]
+
+MAX_DIGITS = 400
+"""Digits of a number, before and after the point."""
+_LARGEST = Fraction(sys.float_info.max)
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 
@@ -24,11 +30,40 @@ def unquote(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1])
 
 
+def exact(text: str) -> int | Fraction:
+    """Return the number that *text* writes, exactly.
+
+    Raises:
+        OverflowError: it is larger than floats are, or has more than :data:`MAX_DIGITS` digits.
+
+    >>> exact("1_000"), exact("0.25"), exact("5e-1")
+    (1000, Fraction(1, 4), Fraction(1, 2))
+    """
+    plain = text.replace("_", "")
+    if plain.isdigit() and len(plain) <= 308:
+        return int(plain)
+    mantissa, _, exponent = plain.lower().partition("e")
+    whole, _, places = mantissa.partition(".")
+    power = int(exponent or 0) if len(exponent) < 10 else MAX_DIGITS * (-1 if exponent[0] == "-" else 1)
+    if len(whole) + abs(power) > MAX_DIGITS or len(places) > MAX_DIGITS:
+        raise OverflowError
+    power -= len(places)
+    value = Fraction(int(whole + places) * 10 ** max(power, 0), 10 ** max(-power, 0))
+    if value > _LARGEST:
+        raise OverflowError
+    return value if power < 0 and value.denominator > 1 else int(value)
+
+
 class TreeBuilder:
-    """Makes the syntax tree of *source*: one method per rule of the grammar, called with the offsets of its text."""
+    """Makes the syntax tree of *source*: one method per rule of the grammar, called with the offsets of its text.
+
+    Attributes:
+        wrong: what the grammar lets pass and is an error all the same.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.wrong: list[Diagnostic] = []
 
     def __getitem__(self, rule: str) -> Callable[[int, int, list[Any]], Any]:
         """Return what makes the value of a rule."""
@@ -48,11 +83,22 @@ class TreeBuilder:
     def number(self, start: int, stop: int, children: list[Any]) -> tree.Number:
         """Build a number, with its unit if it has one."""
         digits, unit = children
-        plain = digits.text.replace("_", "")
-        value = int(plain) if plain.isdigit() and len(plain) < 400 else float(plain)
         return tree.Number(
-            span=Span(self.source, start, stop), value=value, unit=None if unit is None else self.word(unit)
+            span=Span(self.source, start, stop),
+            value=self.exact(digits),
+            unit=None if unit is None else self.word(unit),
         )
+
+    def exact(self, digits: Token) -> int | Fraction:
+        """Return the value of a number, and note one that is too large."""
+        try:
+            return exact(digits.text)
+        except OverflowError:
+            limit = f"the largest is 1e308, and numbers have at most {MAX_DIGITS} digits"
+            self.wrong.append(
+                Diagnostic("the number is too large or too long", self.token_span(digits), notes=(limit,))
+            )
+            return 0
 
     def text(self, start: int, stop: int, children: list[Any]) -> tree.Text:
         """Build a string, without quotes and escapes."""
@@ -153,8 +199,11 @@ class TreeBuilder:
         return tree.SetOf(span=Span(self.source, start, stop), items=tuple(c for c in children if c is not None))
 
     def set_where(self, start: int, stop: int, children: list[Any]) -> tree.SetWhere:
-        """Build a set by a condition, such as ``{v in nodes if …}``."""
-        return tree.SetWhere(span=Span(self.source, start, stop), binder=children[0], condition=children[1])
+        """Build a set by a condition, such as ``{v in nodes if …}``: its item is the variable."""
+        binder, condition = children
+        span = Span(self.source, start, stop)
+        clauses = tree.Clauses(span=span, binders=(binder,), condition=condition)
+        return tree.SetWhere(span=span, item=tree.Name(span=binder.name.span, name=binder.name.text), clauses=clauses)
 
     # parts of statements
 
@@ -170,7 +219,7 @@ class TreeBuilder:
         """Build a ``forall … if …:``."""
         name, domain, condition = children
         binder = tree.Binder(span=self.token_span(name).to(domain.span), name=self.word(name), domain=domain)
-        return tree.Quantifier(span=Span(self.source, start, stop), binder=binder, condition=condition)
+        return tree.Quantifier(span=Span(self.source, start, stop), binders=(binder,), condition=condition)
 
     def options(self, _: int, __: int, children: list[Any]) -> tuple[tree.Option, ...]:
         """Collect the options in parentheses."""
@@ -216,9 +265,7 @@ class TreeBuilder:
 
     def version(self, start: int, stop: int, children: list[Any]) -> tree.VersionStatement:
         """Build ``mtpp 1``."""
-        number = tree.Number(
-            span=self.token_span(children[0]), value=float(children[0].text.replace("_", "")), unit=None
-        )
+        number = tree.Number(span=self.token_span(children[0]), value=self.exact(children[0]), unit=None)
         return tree.VersionStatement(span=Span(self.source, start, stop), version=number)
 
     def param(self, start: int, stop: int, children: list[Any]) -> tree.ParamStatement:
@@ -323,10 +370,12 @@ class TreeBuilder:
 
     def objective(self, start: int, stop: int, children: list[Any]) -> tree.ObjectiveStatement:
         """Build an objective."""
+        name = self.word(children[1])
         return tree.ObjectiveStatement(
             span=Span(self.source, start, stop),
             sense=children[0].text,
-            name=self.word(children[1]),
+            label=None,
+            value=tree.Name(span=name.span, name=name.text),
             options=_last(children, 2),
         )
 

@@ -131,9 +131,9 @@ class _Evaluator:
         return Sequence(tuple(dict.fromkeys(items)), "set")
 
     def set_where(self, node: tree.SetWhere, local: Locals) -> Sequence:
-        name = node.binder.name.text
-        steps = _steps((node.binder,), node.condition, self.scope, local)
-        return self.counted(Sequence(tuple([step[name] for step in steps]), "set"), node.span)
+        steps = iterate(node.clauses, self.scope, local)
+        items = self.counted(Sequence(tuple([self.value(node.item, step) for step in steps])), node.span)
+        return Sequence(tuple(dict.fromkeys(items)), "set")
 
     def counted(self, value: Sequence, span: Span) -> Sequence:
         """Count the members of a list or set, with those of what is in it."""
@@ -157,6 +157,7 @@ class _Evaluator:
         return known[1]
 
     def literal(self, node: tree.Number) -> Quantity:
+        given = node.value if isinstance(node.value, int) else float(node.value)
         if node.unit is None:
             factor, dimension = 1.0, NONE
         elif node.unit.text in UNITS:
@@ -167,9 +168,9 @@ class _Evaluator:
             unit = node.unit.text
             raise Complaint(f"there is no unit {unit!r}{unit_hint(unit)}", node.unit.span, code="MTPP-E201")
         if factor < 1:  # 5 us is 5 / 10^6, which is nearer than 5 * 1e-6
-            value = self.placed(node.span, arithmetic.divide, Quantity(node.value), Quantity(round(1 / factor)))
+            value = self.placed(node.span, arithmetic.divide, Quantity(given), Quantity(round(1 / factor)))
         else:
-            value = self.placed(node.span, arithmetic.multiply, Quantity(int(factor)), Quantity(node.value))
+            value = self.placed(node.span, arithmetic.multiply, Quantity(int(factor)), Quantity(given))
         assert isinstance(value, Quantity)
         return Quantity(value.value, dimension)
 

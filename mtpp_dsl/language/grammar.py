@@ -15,7 +15,7 @@ from lark import Lark
 
 from mtpp_dsl.language.build import TreeBuilder
 from mtpp_dsl.language.tables import Tables
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.text.source import Diagnostic, Source
 
 __all__ = ["LEX", "MAX_WORDS", "Word", "run", "words"]
 
@@ -63,9 +63,18 @@ def _cache() -> str | None:
     return str(folder / "mtpp.lark.tables")
 
 
-def run(source: Source, start: str, begin: int, end: int, most: int = MAX_WORDS) -> tuple[object, int]:
-    """Parse a part of a source by rule *start*, up to *most* words; return its tree and the number of words."""
-    return _tables().run(source.text, start, begin, end, TreeBuilder(source), most)
+def run(
+    source: Source, start: str, begin: int, end: int, most: int = MAX_WORDS, wrong: list[Diagnostic] | None = None
+) -> tuple[object, int]:
+    """Parse a part of a source by rule *start*, up to *most* words; return its tree and the number of words.
+
+    Errors that the grammar lets pass, such as a number that is too large, are added to *wrong*.
+    """
+    builder = TreeBuilder(source)
+    found = _tables().run(source.text, start, begin, end, builder, most)
+    if wrong is not None:
+        wrong += builder.wrong
+    return found
 
 
 def words(source: Source, begin: int, end: int) -> Iterator[Word]:

@@ -32,7 +32,7 @@ def remedy(body: tree.Expression, quantifiers: Sequence[tree.Quantifier], at: Sp
         quantifiers: before it.
         at: the place of the term that is not linear.
     """
-    before = "".join(_forall([quantifier.binder], quantifier.condition) for quantifier in quantifiers)
+    before = "".join(_forall(quantifier.binders, quantifier.condition) for quantifier in quantifiers)
     if isinstance(body, tree.Compare) and body.operator in ("<=", ">=", "=="):
         said = _quotient(body, at) or _product(body, at) or _extreme(body, at) or _absolute(body, at)
         return f"write: {before}{said}" if said else _impossible(body, at)

@@ -196,9 +196,9 @@ class _Lowering:
     def version(self) -> None:
         for statement, _ in self.of(tree.VersionStatement):
             if statement.version.value != LANGUAGE_VERSION:
+                span = statement.version.span
                 raise Complaint(
-                    f"this is language version {LANGUAGE_VERSION}; the spec is written in {statement.version.value:g}",
-                    statement.version.span,
+                    f"this is language version {LANGUAGE_VERSION}; the spec is written in {span.text}", span
                 )
 
     def define_lets(self) -> None:

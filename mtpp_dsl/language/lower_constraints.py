@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Sequence as SequenceType
 from typing import Literal, cast
 
 from mtpp_dsl import constraints as c
@@ -72,21 +73,33 @@ def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: 
 def _quantified(
     quantifiers: tuple[tree.Quantifier, ...], scope: Scope, local: Locals, suffix: str = ""
 ) -> Iterator[tuple[str, Locals]]:
-    if not quantifiers:
+    steps = [
+        (binder, quantifier.condition if binder is quantifier.binders[-1] else None)
+        for quantifier in quantifiers
+        for binder in quantifier.binders
+    ]
+    yield from _bound(steps, scope, local, suffix)
+
+
+def _bound(
+    steps: SequenceType[tuple[tree.Binder, tree.Expression | None]], scope: Scope, local: Locals, suffix: str
+) -> Iterator[tuple[str, Locals]]:
+    """Yield the loop variables of every step, and the names of what they stand for; each binder has its condition."""
+    if not steps:
         yield suffix, local
         return
-    head, *rest = quantifiers
-    domain = evaluate(head.binder.domain, scope, local)
+    (head, condition), *rest = steps
+    domain = evaluate(head.domain, scope, local)
     if not isinstance(domain, Sequence):
-        raise Complaint(f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.binder.span)
+        raise Complaint(f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.span)
     if len(local) >= MAX_LOOPS:
         raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span)
     for item in domain:
         scope.spend(1 + len(local) // 4, head.span)
-        step = {**local, head.binder.name.text: item}
-        if head.condition is None or truth(head.condition, scope, step):
+        step = {**local, head.name.text: item}
+        if condition is None or truth(condition, scope, step):
             name = _shown(item, scope)
-            yield from _quantified(tuple(rest), scope, step, f"{suffix}, {name}" if suffix else name)
+            yield from _bound(rest, scope, step, f"{suffix}, {name}" if suffix else name)
 
 
 def _shown(value: Value, scope: Scope) -> str:

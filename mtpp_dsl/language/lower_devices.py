@@ -285,7 +285,7 @@ def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope:
         table.set(second, first, bandwidth, latency, statement.span)
 
 
-def _ends(end: tree.Name | tree.Text, scope: Scope, local: Locals) -> list[int]:
+def _ends(end: tree.Expression, scope: Scope, local: Locals) -> list[int]:
     value = scope.member(end.value, end.span) if isinstance(end, tree.Text) else evaluate(end, scope, local)
     items = list(value) if isinstance(value, Values) else [value]
     found = [item.index for item in items if isinstance(item, DeviceRef)]

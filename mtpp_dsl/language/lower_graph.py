@@ -274,9 +274,11 @@ class _Block:
                 self.edges.append((u, v))
                 self.sizes.append(None if size is None else float(size.value))
 
-    def end(self, end: tree.Name | tree.Text, local: Locals) -> tuple[int, Span]:
+    def end(self, end: tree.Expression, local: Locals) -> tuple[int, Span]:
         if isinstance(end, tree.Text):
             name = end.value
+        elif not isinstance(end, tree.Name) or end.parts:
+            raise Complaint("an edge joins nodes, such as a -> b[i]", end.span)
         elif end.subscripts:
             inside = ",".join(str(whole(s, self.scope, local, "a subscript")) for s in end.subscripts)
             name = f"{end.name}[{inside}]"

@@ -23,12 +23,14 @@ def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Objecti
     Raises:
         Complaint: there is none of that name, the other sense, an option that makes no sense.
     """
-    name = statement.name.text
+    value = statement.value
+    listed = [f"objectives are: {', '.join(OBJECTIVES)}"]
+    if not isinstance(value, tree.Name) or value.subscripts or value.parts:
+        raise Complaint("an objective is one word", value.span, listed)
+    name = value.name
     if name not in OBJECTIVES:
         hint = word_hint(name, OBJECTIVES, "objective")
-        raise Complaint(
-            f"there is no objective {name!r}{hint}", statement.name.span, [f"objectives are: {', '.join(OBJECTIVES)}"]
-        )
+        raise Complaint(f"there is no objective {name!r}{hint}", value.span, listed)
     objective = Objective(cast("Any", name))
     if statement.sense != objective.sense:
         raise Complaint(f"a plan should {objective.sense} {name}, not {statement.sense} it", statement.span)

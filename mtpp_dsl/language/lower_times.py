@@ -77,6 +77,8 @@ class TimeTables:
         Raises:
             Complaint: members that are no nodes or devices, a batch without inputs, a value that is no time.
         """
+        if statement.batch is None:
+            raise Complaint("a time needs the size of its batch: time a on d at batch 4 = 5 ms", statement.span)
         for local in iterate(statement.clauses, self.scope):
             nodes = members(statement.nodes, self.scope, local, NodeRef)
             devices = members(statement.devices, self.scope, local, DeviceRef)

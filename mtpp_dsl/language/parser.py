@@ -57,8 +57,9 @@ def parse(source: Source) -> tuple[tree.Statement, ...]:
 def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...], int]:
     """Return the statements of a text and the number of its words, of which *most* are read; see :func:`parse`."""
     _refuse_deep_nesting(source)
+    wrong: list[Diagnostic] = []
     try:
-        found, count = run(source, "start", 0, len(source.text), most)
+        found, count = run(source, "start", 0, len(source.text), most, wrong)
     except OverflowError:
         message = f"the spec has more than {MAX_WORDS:,} words and marks, with all that it includes; that is the most"
         notes = ('a large graph is better read from a file: graph from "graph.json"',)
@@ -68,9 +69,9 @@ def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...]
         errors = list(islice(chain(_unknown_rules(cast("Any", before)), _recover(source, failure)), MAX_ERRORS))
         raise SpecError(errors or [explain(source, failure, "start", failure.pending, len(source.text))]) from None
     statements = cast("tuple[tree.Statement, ...]", found)
-    unknown = list(islice(_unknown_rules(statements), MAX_ERRORS))
-    if unknown:
-        raise SpecError(unknown)
+    wrong = list(islice(chain(wrong, _unknown_rules(statements)), MAX_ERRORS))
+    if wrong:
+        raise SpecError(wrong)
     return statements, count
 
 
@@ -87,12 +88,16 @@ def parse_expression(source: Source) -> tree.Expression:
         SpecError: it is none.
     """
     _refuse_deep_nesting(source)
+    wrong: list[Diagnostic] = []
     try:
-        return cast("tree.Expression", run(source, "expression", 0, len(source.text), MAX_WORDS)[0])
+        found = cast("tree.Expression", run(source, "expression", 0, len(source.text), MAX_WORDS, wrong)[0])
     except OverflowError:
         raise SpecError([Diagnostic(f"this has more than {MAX_WORDS:,} words", Span(source, 0, 1))]) from None
     except Failure as failure:
         raise SpecError([explain(source, failure, "expression", 0, len(source.text))]) from None
+    if wrong:
+        raise SpecError(wrong)
+    return found
 
 
 def _refuse_deep_nesting(source: Source) -> None:
@@ -161,8 +166,10 @@ def _unknown_rules(statements: Iterable[object]) -> Iterator[Diagnostic]:
 
 
 def _first_error(source: Source, start: str, begin: int, end: int) -> Diagnostic | None:
+    wrong: list[Diagnostic] = []
     try:
-        return next(_unknown_rules([run(source, start, begin, end)[0]]), None)
+        found = run(source, start, begin, end, MAX_WORDS, wrong)[0]
+        return next(chain(wrong, _unknown_rules([found])), None)
     except Failure as failure:
         return explain(source, failure, start, begin, end)
     except OverflowError:

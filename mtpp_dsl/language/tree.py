@@ -6,31 +6,43 @@ Places do not take part in comparison: two texts that say the same have equal tr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from mtpp_dsl.text.source import Span
 
 __all__ = [
+    "AssertStatement",
     "Binder",
+    "BlockStatement",
     "Call",
     "Chain",
     "Clauses",
     "Compare",
+    "Conditional",
     "ConstraintStatement",
+    "DefStatement",
     "DeviceStatement",
     "EdgeItem",
+    "Entry",
     "Expression",
     "Family",
     "GraphBlock",
     "GraphFile",
     "GraphGenerator",
+    "ImportPlan",
     "ImportStatement",
     "IncludeStatement",
     "InterconnectStatement",
+    "Item",
     "LabelledConstraint",
     "LetStatement",
     "LinkStatement",
     "ListOf",
+    "ListWhere",
     "Logic",
+    "MapOf",
+    "MapWhere",
     "Name",
     "Negate",
     "NodeItem",
@@ -39,9 +51,13 @@ __all__ = [
     "ObjectiveStatement",
     "Option",
     "ParamStatement",
+    "Part",
     "Path",
+    "PortItem",
     "Quantifier",
     "RangeOf",
+    "ScenarioStatement",
+    "Select",
     "SetOf",
     "SetWhere",
     "Statement",
@@ -49,6 +65,7 @@ __all__ = [
     "TimeStatement",
     "TimesFile",
     "Tree",
+    "UseItem",
     "VersionStatement",
     "Word",
 ]
@@ -78,9 +95,9 @@ class Expression(Tree):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Expression):
-    """``96 MiB``: an int or a float, and its unit."""
+    """``96 MiB``: the number as it is written, exactly, and its unit."""
 
-    value: int | float
+    value: int | Fraction
     unit: Word | None
 
 
@@ -92,20 +109,60 @@ class Text(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Name(Expression):
-    """``attn[i]``: a param, a let, a loop variable, a node, a device, or a family of them."""
+class Part(Tree):
+    """``.attn[2]`` or ``[2]`` behind a name, a call or brackets.
 
-    name: str
+    Attributes:
+        name: after the dot; None for subscripts alone.
+        subscripts: between ``[`` and ``]``; a range, a set or a list among them takes several members.
+    """
+
+    name: str | None
     subscripts: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
+class Name(Expression):
+    """``attn[i]`` or ``layer[3].attn``: a param, a let, a loop variable, a node, a device, or a family of them."""
+
+    name: str
+    subscripts: tuple[Expression, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Select(Expression):
+    """``f(x)[0]``: parts of what is no name."""
+
+    base: Expression
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Call(Expression):
-    """``sum(on(v, d) for v in heavy)``."""
+    """``sum(on(v, d) for v in heavy)``.
+
+    Attributes:
+        function: its name.
+        arguments: by position.
+        named: ``name = value`` among the arguments. No function takes any: what the statement's options are has been
+            taken off the last name before.
+        clauses: of a comprehension.
+    """
 
     function: Word
     arguments: tuple[Expression, ...]
-    clauses: Clauses | None
+    named: tuple[Option, ...] = ()
+    clauses: Clauses | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditional(Expression):
+    """``if c then a else b``."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +182,11 @@ class Negate(Expression):
 
 @dataclass(frozen=True, kw_only=True)
 class RangeOf(Expression):
-    """``0..3``, both ends included."""
+    """``0..3``, both ends included; ``0..<3`` is open: without its last end."""
 
     first: Expression
     last: Expression
+    open: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,11 +228,42 @@ class SetOf(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetWhere(Expression):
-    """``{ v in nodes if work(v) >= 4 ms }``."""
+class ListWhere(Expression):
+    """``[work(v) for v in nodes if v != a]``."""
 
-    binder: Binder
-    condition: Expression | None
+    item: Expression
+    clauses: Clauses
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetWhere(Expression):
+    """``{ color(v) for v in nodes }``; ``{ v in nodes if work(v) >= 4 ms }`` has *v* for its item."""
+
+    item: Expression
+    clauses: Clauses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Tree):
+    """``cpu: 3 ms`` in a map; a bare name as key is its own text."""
+
+    key: Expression
+    value: Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapOf(Expression):
+    """``{cpu: 3 ms, gpu[0]: 1 ms}``."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapWhere(Expression):
+    """``{d: speed(d) for d in devices}``."""
+
+    entry: Entry
+    clauses: Clauses
 
 
 # Parts of statements
@@ -190,7 +279,7 @@ class Binder(Tree):
 
 @dataclass(frozen=True, kw_only=True)
 class Clauses(Tree):
-    """``for i in 0..3 for j in 0..i if j > 0``."""
+    """``for i in 0..3, j in 0..i if j > 0``; without binders ``if strict``, which takes a statement or leaves it."""
 
     binders: tuple[Binder, ...]
     condition: Expression | None
@@ -198,9 +287,9 @@ class Clauses(Tree):
 
 @dataclass(frozen=True, kw_only=True)
 class Quantifier(Tree):
-    """``forall d in devices if c:``."""
+    """``forall d in devices, i in 0..3 if c:``."""
 
-    binder: Binder
+    binders: tuple[Binder, ...]
     condition: Expression | None
 
 
@@ -245,12 +334,13 @@ class VersionStatement(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class ParamStatement(Statement):
-    """``param k: int = 4 in 2..64``."""
+    """``param k: int = 4 in 2..64``, or ``param t: table from "t.csv"``."""
 
     name: Word
     type: Word | None
     default: Expression | None
     domain: Expression | None
+    table: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,10 +352,36 @@ class LetStatement(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DefStatement(Statement):
+    """``def share(v) = work(v) / total``."""
+
+    name: Word
+    params: tuple[Word, ...]
+    value: Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssertStatement(Statement):
+    """``assert k > 2, "message"``."""
+
+    condition: Expression
+    message: Expression | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class IncludeStatement(Statement):
     """``include "quickstart.mtpp"``."""
 
     path: Path
+    clauses: Clauses | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioStatement(Statement):
+    """``scenario night { … }``: statements that count where the scenario is chosen."""
+
+    name: Word
+    statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +390,16 @@ class ImportStatement(Statement):
 
     path: Path
     options: tuple[Option, ...]
+    clauses: Clauses | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportPlan(Statement):
+    """``import plan "old.json"``: an earlier answer, whose places ``moved`` speaks of."""
+
+    path: Path
+    options: tuple[Option, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,16 +416,46 @@ class NodeItem(Tree):
 class EdgeItem(Tree):
     """``edge a -> b -> c (size = 4 MiB)``."""
 
-    ends: tuple[Name | Text, ...]
+    ends: tuple[Expression, ...]
     options: tuple[Option, ...]
     clauses: Clauses | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseItem(Tree):
+    """``use layer as decoder[i in 0..<80]``: instances of a block; without ``as``, ``name`` is the name of the block."""
+
+    block: Word
+    name: Word
+    family: Family | None
+    options: tuple[Option, ...]
+    clauses: Clauses | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortItem(Tree):
+    """``input in = attn, norm`` in a block: what ``layer[3].in`` stands for in edges."""
+
+    way: Literal["input", "output"]
+    name: Word
+    ends: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockStatement(Statement):
+    """``block layer(i) { ... }``: a part of a graph that may be used many times."""
+
+    name: Word
+    params: tuple[Word, ...]
+    items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphBlock(Statement):
     """``graph { ... }``."""
 
-    items: tuple[NodeItem | EdgeItem, ...]
+    items: tuple[Item, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,6 +464,7 @@ class GraphFile(Statement):
 
     path: Path
     options: tuple[Option, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,6 +473,7 @@ class GraphGenerator(Statement):
 
     name: Word
     options: tuple[Option, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,6 +483,7 @@ class DeviceStatement(Statement):
     name: Word
     family: Family | None
     options: tuple[Option, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,14 +492,15 @@ class InterconnectStatement(Statement):
 
     name: Word
     options: tuple[Option, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkStatement(Statement):
     """``link cpu <-> gpu (bandwidth = 12 GiB/s, latency = 10 us)``."""
 
-    first: Name | Text
-    second: Name | Text
+    first: Expression
+    second: Expression
     both_ways: bool
     options: tuple[Option, ...]
     clauses: Clauses | None
@@ -348,11 +508,11 @@ class LinkStatement(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class TimeStatement(Statement):
-    """``time conv[i] on gpu[0] at batch 4 = 5 ms for i in 0..3``."""
+    """``time conv[i] on gpu[0] at batch 4 = 5 ms for i in 0..3``; ``batch`` is None where none is said."""
 
     nodes: tuple[Expression, ...]
     devices: tuple[Expression, ...]
-    batch: Expression
+    batch: Expression | None
     value: Expression
     clauses: Clauses | None
 
@@ -363,15 +523,18 @@ class TimesFile(Statement):
 
     path: Path
     options: tuple[Option, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveStatement(Statement):
-    """``minimize bottleneck``."""
+    """``minimize bottleneck``, or ``minimize cost: sum(price(d) * used(d) for d in devices) (within = 1%)``."""
 
     sense: str
-    name: Word
+    label: Word | None
+    value: Expression
     options: tuple[Option, ...]
+    clauses: Clauses | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -402,3 +565,9 @@ class LabelledConstraint(Statement):
     label: Word
     quantifiers: tuple[Quantifier, ...]
     body: Expression
+    options: tuple[Option, ...] = ()
+    clauses: Clauses | None = None
+
+
+Item: TypeAlias = NodeItem | EdgeItem | UseItem | PortItem | AssertStatement
+"""What stands in a graph or a block; ports only in a block."""
