@@ -423,7 +423,7 @@ class EdgeItem(Tree):
 
 @dataclass(frozen=True, kw_only=True)
 class UseItem(Tree):
-    """``use layer as decoder[i in 0..<80]``: instances of a block; without ``as``, ``name`` is the name of the block."""
+    """``use layer as decoder[i in 0..<80]``: instances of a block; without ``as``, ``name`` is that of the block."""
 
     block: Word
     name: Word
