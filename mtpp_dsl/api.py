@@ -22,6 +22,7 @@ from mtpp_dsl.contracts import (
     Method,
     MethodBase,
     Progress,
+    as_read_by,
     method_traits,
     refusal,
     why_not,
@@ -33,6 +34,7 @@ from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.plugins import supervision
 from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_numbers, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.counting import Recognised, restored
 
 __all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
 
@@ -204,15 +206,29 @@ def _solved(method: Method, problem: Problem, limits: Limits, progress: Progress
         SolverError: it has reported nothing.
     """
     given = progress.plan
+    read = as_read_by(method, problem)
     try:
-        if "ortools" in sys.modules and registry.built_in(f"{_APART}:highs_is_hidden")():
-            apart: Result = registry.built_in(f"{_APART}:solve_apart")(method, problem, limits, progress)
-            return apart
-        return supervision.run(method, problem, limits, progress)
+        return _restored(_run(method, read.problem, limits, progress), read)
     except SolverError as error:
         if progress.bound is None and progress.plan is given:
             raise
         return Result("error", method=method.name, seed=limits.seed, notes=(f"{method.name!r} failed: {error}",))
+
+
+def _run(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
+    """Solve by *method*, in a process of its own where HiGHS cannot be used in this one."""
+    if "ortools" in sys.modules and registry.built_in(f"{_APART}:highs_is_hidden")():
+        apart: Result = registry.built_in(f"{_APART}:solve_apart")(method, problem, limits, progress)
+        return apart
+    return supervision.run(method, problem, limits, progress)
+
+
+def _restored(result: Result, read: Recognised) -> Result:
+    """Return a result whose constraints are those of the problem as it is stated."""
+    why = result.infeasibility
+    if why is None or not read.sources:
+        return result
+    return replace(result, infeasibility=replace(why, clash=restored(why.clash, read.sources)))
 
 
 def _time_for(problem: Problem, seconds: float) -> float:

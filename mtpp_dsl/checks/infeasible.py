@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated, cycle, together
+from mtpp_dsl.problem.counting import Recognised, hard_rows, recognised, restored
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
@@ -39,8 +41,18 @@ def quick(problem: Problem) -> Infeasibility | None:
     Looks for: a node, or nodes held together by colocation or by a cycle that it closes, that no device may or can run
     or hold; more memory needed than there is where it may be used; nodes held together and apart; more nodes held apart
     than devices they may use; a constraint whose left side cannot reach its right side; an edge between nodes whose
-    devices no link joins.
+    devices no link joins. Labelled constraints that count are read as what they amount to, where that is not enough.
     """
+    found = _first(problem)
+    read = Recognised(problem) if found is not None else recognised(problem)
+    if read.problem is problem:
+        return found
+    found = _first(read.problem)
+    return None if found is None else replace(found, clash=restored(found.clash, read.sources))
+
+
+def _first(problem: Problem) -> Infeasibility | None:
+    """Return what the first of the finders that finds anything finds."""
     for find in FINDERS:
         found = next(find(problem), None)
         if found is not None:
@@ -274,7 +286,7 @@ def _too_many_apart(problem: Problem) -> Iterator[Finding]:
 
 
 def _out_of_reach(problem: Problem) -> Iterator[Finding]:
-    for row in problem.of(Linear):
+    for row in hard_rows(problem):
         if not all(isinstance(decision, On) for decision, _ in row.terms):
             continue
         low, high, size = _reach(problem, row)

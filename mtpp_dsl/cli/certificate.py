@@ -14,6 +14,7 @@ from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
 from mtpp_dsl.contracts import Checker, Limits, Method, Progress
 from mtpp_dsl.errors import Refused, UsageError, VerificationError, did_you_mean
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.counting import recognised
 
 __all__ = ["Claim", "Finding", "check_bound", "check_infeasible"]
 
@@ -80,7 +81,7 @@ def check_bound(problem: Problem, claim: Claim, limits: Limits) -> Finding:
     checker: Checker = registry.load(registry.PROOFS, kind)()
     data = {name: given for name, given in claim.certificate.items() if name != "kind"}
     try:
-        proved = checker.prove(problem, data, limits)
+        proved = checker.prove(recognised(problem).problem, data, limits)
     except Refused as error:
         raise VerificationError(f"the bound {value} by {claim.method} is not proved: {error}") from None
     if not claim.cost <= proved * (1 + ROUNDING):

@@ -23,6 +23,7 @@ from mtpp_dsl.contracts.protocols import (
     Reduction,
     Role,
     Strengthened,
+    as_read_by,
     refusal,
     why_not,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "Scoped",
     "Statement",
     "Strengthened",
+    "as_read_by",
     "backend_traits",
     "formulation_traits",
     "method_traits",

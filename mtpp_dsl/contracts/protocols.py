@@ -19,6 +19,7 @@ from mtpp_dsl.contracts.traits import (
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.counting import Recognised, recognised
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
 
@@ -250,8 +251,22 @@ class Engine(Protocol):
         ...
 
 
+def as_read_by(method: Method, problem: Problem) -> Recognised:
+    """Return *problem* as *method* is to be given it: with rows that count as what they amount to, if it accepts that.
+
+    Some methods accept labelled rows and not what they amount to, such as ``separate``: these are given the rows.
+    """
+    read = recognised(problem)
+    return read if read.problem is problem or _why_not(method, read.problem) is None else Recognised(problem)
+
+
 def why_not(method: Method, problem: Problem) -> str | None:
-    """Return why *method* cannot honour *problem*, or None.
+    """Return why *method* cannot honour *problem*, or None; labelled rows may be read as what they amount to."""
+    return _why_not(method, as_read_by(method, problem).problem)
+
+
+def _why_not(method: Method, problem: Problem) -> str | None:
+    """Return why *method* cannot honour *problem* as it stands, or None.
 
     A method that gives plans, and does not say that it keeps constraints of plug-ins, is not asked of a problem with
     such a constraint. One that gives bounds alone is: a constraint only takes plans away, so its bounds hold.
