@@ -30,6 +30,7 @@ def lower_custom(statement: tree.ConstraintStatement, scope: Scope) -> Iterator[
     """
     word = statement.rule.text
     kind = _kind(word)
+    scope.need("nodes", "weights", "devices", "options", "time unit")
     for local in iterate(statement.clauses, scope):
         assert scope.graph is not None
         assert scope.devices is not None

@@ -206,12 +206,16 @@ class _Evaluator:
             chain = " -> ".join([*pending[pending.index(name) :], name])
             raise Complaint(f"'let {name}' is defined by itself: {chain}", span)
         if name not in values:
+            self.scope.need(name)
             if len(pending) >= MAX_LETS:
                 what = f"lets refer to each other more than {MAX_LETS} deep, from {pending[0]!r} on; put them in order"
                 raise SpecError([Diagnostic(what, span)])
             pending.append(name)
             try:
                 values[name] = self.value(self.scope.lets[name].value, {})
+            except Complaint:
+                self.scope.unsettled.add(name)
+                raise
             finally:
                 pending.pop()
         return values[name]
@@ -220,6 +224,8 @@ class _Evaluator:
         graph, devices = self.scope.graph, self.scope.devices
         if name in ("true", "false"):
             return name == "true"
+        if name in ("nodes", "devices"):
+            self.scope.need(name)
         if name == "nodes" and graph is not None:
             return Sequence(tuple(NodeRef(v) for v in range(graph.n)), "set")
         if name == "devices" and devices is not None:

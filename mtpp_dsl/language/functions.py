@@ -19,6 +19,8 @@ _DIMENSIONS = {"s": TIME, "B": SIZE, "FLOP": WORK, "": NONE}
 
 def decision(what: Decision, scope: Scope) -> Affine:
     """Return a decision as an expression; all but ``on`` are times."""
+    if not isinstance(what, On):
+        scope.need("time unit")
     dimension = NONE if isinstance(what, On) else _DIMENSIONS[scope.time_unit]
     return Affine({what: 1.0}, 0.0, dimension)
 
@@ -38,18 +40,22 @@ def _device(scope: Scope, value: Value) -> int:
 def _graph_array(attribute: str, unit: str) -> Callable[[Scope, Value], Value]:
     def function(scope: Scope, value: Value) -> Value:
         v = _node(scope, value)
+        scope.need("weights")
         return Quantity(float(getattr(scope.graph, attribute)[v]), _DIMENSIONS[getattr(scope.graph, unit)])
 
     return function
 
 
 def _of_device(scope: Scope, value: Value) -> Device:
+    d = _device(scope, value)
+    scope.need("options")
     assert scope.devices is not None
-    return scope.devices[_device(scope, value)]
+    return scope.devices[d]
 
 
 def _memory(scope: Scope, value: Value) -> Value:
     if isinstance(value, DeviceRef):
+        scope.need("weights")
         device = _of_device(scope, value)
         if device.memory is None:
             raise Mismatch(f"device {device.name!r} has no memory given")
@@ -69,6 +75,8 @@ def _speed(scope: Scope, value: Value) -> Value:
 def _text(attribute: str) -> Callable[[Scope, Value], Value]:
     def function(scope: Scope, value: Value) -> Value:
         v = _node(scope, value)
+        if attribute != "names":
+            scope.need("weights")
         text: str = getattr(scope.graph, attribute)[v]
         return text
 
@@ -83,12 +91,14 @@ def _name(scope: Scope, value: Value) -> Value:
 
 def _color(scope: Scope, value: Value) -> Value:
     v = _node(scope, value)
+    scope.need("weights")
     assert scope.graph is not None
     return Quantity(int(scope.graph.colors[v]))
 
 
 def _part(scope: Scope, value: Value) -> Value:
     v = _node(scope, value)
+    scope.need("weights")
     assert scope.graph is not None
     return "backward" if scope.graph.backward[v] else "forward"
 

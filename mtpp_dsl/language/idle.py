@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.language import tree
-from mtpp_dsl.problem import Device, Interconnect, Links
+from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Shared
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
-__all__ = ["idle_memory", "idle_names", "idle_work"]
+__all__ = ["free_streams", "idle_batches", "idle_memory", "idle_names", "idle_tables", "idle_work"]
 
 _SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"|#[^\n]*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -80,6 +80,54 @@ def idle_memory(
     if limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
         places += [s.span for s in statements if isinstance(s, tree.InterconnectStatement)]
         yield _warning("no node takes any memory, so every device has enough: give nodes (params = …)", *places[:1])
+
+
+def free_streams(
+    devices: Sequence[Device], joined: Interconnect, constraints: Sequence[Constraint]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for the first device whose memory streams parameters for nothing, as it pays no I/O."""
+    held = [x.devices for x in constraints if isinstance(x, Memory)]
+    if not (isinstance(joined, (Shared, Host)) and joined.overflow):
+        return
+    for d, device in enumerate(devices):
+        limited = any(kept is None or d in kept for kept in held)
+        if device.memory is not None and not device.pays_io and not limited:
+            yield _warning(
+                f"memory of {device.name} has no effect: with io = free the device pays nothing for "
+                f"the parameters that 'overflow = stream' streams; say 'constraint memory on {device.name}'"
+            )
+            return
+
+
+def idle_tables(graph: Graph, devices: Sequence[Device], left_out: Sequence[Device]) -> Iterator[Diagnostic]:
+    """Yield a warning where the times of a graph's file are by devices that the spec does not have.
+
+    Args:
+        graph: with the times of its file.
+        devices: those of the spec.
+        left_out: those of the file, which ``graph from`` does not take.
+    """
+    named = [device.name for device in left_out if device.name in graph.times]
+    if named and not any({device.name, device.type} & set(graph.times) for device in devices):
+        yield _warning(
+            f"the graph has times for {', '.join(named)}, but no device of the spec has such a name: all use those "
+            f"of {named[0]}; declare devices of these names, or take the file's with 'import'"
+        )
+
+
+def idle_batches(
+    objective: Objective, devices: Sequence[Device], statements: Sequence[tree.Statement]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for times of batches where the objective has none."""
+    if objective.batch is not None:
+        return
+    given = [s.span.place for s in statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
+    given += [device.name for device in devices if device.fixed or device.overhead]
+    if given:
+        yield _warning(
+            f"{given[0]}: times of batches have a meaning only for 'maximize throughput (batch = …)'; "
+            f"to {objective} uses the work of the nodes"
+        )
 
 
 def _named(sources: Iterable[Source], *, calls: bool = False) -> Counter[str]:

@@ -47,7 +47,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         yield from _RULES[statement.rule.text](statement, scope, local, options)
 
 
-def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: Objective) -> Iterator[c.Linear]:
+def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: Objective | None) -> Iterator[c.Linear]:
     """Yield the rows of a labelled constraint; rows that hold whatever the plan are left out.
 
     Raises:
@@ -57,7 +57,8 @@ def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: 
     for suffix, local in _quantified(statement.quantifiers, scope, {}):
         for body in _inequalities(statement.body):
             row = _linear_row(body, statement, scope, local)
-            _check_decisions(row, body.span, objective)
+            if objective is not None:
+                _check_decisions(row, body.span, objective)
             operator = cast('Literal["<=", "==", ">="]', _SENSES[body.operator])
             linear = c.Linear(
                 label=f"{label}[{suffix}]" if suffix else label,
@@ -183,6 +184,7 @@ def _parts(options: Options) -> c.Parts:
 
 def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     devices = _on(s, scope, local)
+    scope.need("devices", "options")
     assert scope.devices is not None
     chosen = [scope.devices[d] for d in (range(len(scope.devices)) if devices is None else devices)]
     without = [device.name for device in chosen if device.memory is None]
@@ -195,6 +197,7 @@ def _colocate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Optio
     if s.by is None:
         yield c.Colocate(nodes=_nodes(s, scope, local, least=2), origin=s.span.place)
         return
+    scope.need("nodes", "weights")
     assert scope.graph is not None
     columns: dict[str, list[object]] = {
         "color": [color if color >= 0 else None for color in scope.graph.colors.tolist()],

@@ -75,20 +75,34 @@ def declare_devices(
         raise Complaint(f"this declares no device: {base!r} has no members", statement.span)
     if len(members) + len(devices) > MAX_DEVICES:
         raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span)
-    new = {}
+    new: dict[str, Device] = {}
+    complaint: Complaint | None = None
     for name, local in members:
         if name in new:
             raise Complaint(f"device {name!r} is declared twice", statement.name.span)
-        new[name] = _device(name, statement, devices.get(name, template), scope, local, (memory, times))
+        new[name] = replace(devices.get(name, template), name=name)
+        if complaint is None:
+            try:
+                new[name] = _device(name, statement, new[name], scope, local, (memory, times))
+            except Complaint as wrong:
+                complaint = wrong  # the devices are known all the same: one complaint, not one per use
     scope.bases.add(base)
     fresh.update(new)
+    _put(devices, old, new)
+    if complaint is not None:
+        raise complaint
+
+
+def _put(devices: dict[str, Device], old: list[str], new: dict[str, Device]) -> None:
+    """Put *new* devices where the *old* ones, which they replace, were; else at the end."""
     if not old:
         devices.update(new)
         return
     names = list(devices)
     place = names.index(old[0])
+    replaced = set(old)
     before = {name: devices[name] for name in names[:place]}
-    after = {name: devices[name] for name in names[place:] if name not in old}
+    after = {name: devices[name] for name in names[place:] if name not in replaced}
     devices.clear()
     devices.update({**before, **new, **after})
 
@@ -108,6 +122,7 @@ def _device(
             keepers[0].add(value, f"{what} of {name}", options.span(what))
     speed = options.quantity("speed", (NONE, COMPUTE))
     if speed is not None:
+        scope.need("weights")
         flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
         if (speed.dimension == COMPUTE) != flops:
             wanted = "in FLOP/s, as the work is in FLOP" if flops else "a factor without a unit, as the work is a time"

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from mtpp_dsl import formats, generators
 from mtpp_dsl.base.files import note_hash
 from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NAME, MAX_NODES, check_graph
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, Dimension
-from mtpp_dsl.errors import MtppError, SpecError, did_you_mean
+from mtpp_dsl.errors import MtppError, did_you_mean
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
+from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.options import Options
-from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
+from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.text.source import Diagnostic, Span
+from mtpp_dsl.text.source import Span
 
 __all__ = ["RESERVED", "UnitKeeper", "check_word", "expand_family", "lower_graph", "resolve_path"]
 
@@ -77,16 +78,16 @@ def lower_graph(
     statement: tree.GraphBlock | tree.GraphFile | tree.GraphGenerator,
     folder: Path,
     scope: Scope,
-    wrong: list[Diagnostic],
+    findings: Findings,
 ) -> Workload:
-    """Return the graph that a statement describes; complaints about its items go to *wrong*.
+    """Return the graph that a statement describes; complaints about its items go to *findings*.
 
     Raises:
         Complaint: about the statement as a whole.
     """
     match statement:
         case tree.GraphBlock():
-            return Workload(_Block(scope, wrong).graph(statement))
+            return Workload(_Block(scope, findings).graph(statement))
         case tree.GraphFile():
             return read_file(statement.path, statement.options, folder, scope)
         case tree.GraphGenerator():
@@ -175,8 +176,8 @@ def _generate(statement: tree.GraphGenerator, scope: Scope) -> Graph:
 class _Block:
     """Collects the nodes, then the edges, of ``graph { … }``."""
 
-    def __init__(self, scope: Scope, wrong: list[Diagnostic]) -> None:
-        self.scope, self.wrong = scope, wrong
+    def __init__(self, scope: Scope, findings: Findings) -> None:
+        self.scope, self.findings = scope, findings
         self.nodes: dict[str, dict[str, object]] = {}
         self.places: dict[str, Span] = {}
         self.edges: list[tuple[int, int]] = []
@@ -185,30 +186,22 @@ class _Block:
         self.ends_of_families: dict[str, list[str]] | None = None
 
     def graph(self, block: tree.GraphBlock) -> Graph:
-        before = len(self.wrong)
+        before = self.findings.failed
         for item in block.items:
             if isinstance(item, tree.NodeItem):
-                self.attempt(self.node, item)
+                self.findings.attempt(self.node, item)
         self.index = {name: v for v, name in enumerate(self.nodes)}
         for item in block.items:
             if isinstance(item, tree.EdgeItem):
-                self.attempt(self.edge, item)
-        if len(self.wrong) > before:
-            return Graph.create([*self.nodes], [])
+                self.findings.attempt(self.edge, item)
+        if self.findings.failed > before:
+            return Graph.create([*self.nodes], [], work_unit=self.times.unit, size_unit=self.bytes.unit)
         if not self.nodes:
             raise Complaint("the graph has no nodes", block.span)
         try:
             return self.create()
         except MtppError as error:
             raise Complaint(str(error), block.span) from None
-
-    def attempt(self, function: Callable[..., None], item: tree.Tree) -> None:
-        try:
-            function(item)
-        except Complaint as complaint:
-            self.wrong.append(complaint.diagnostic)
-            if len(self.wrong) >= MAX_WRONG:
-                raise SpecError(self.wrong) from None
 
     def node(self, item: tree.NodeItem) -> None:
         check_word(item.name)

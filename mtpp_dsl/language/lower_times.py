@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,18 +10,19 @@ import numpy as np
 
 from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.base.units import NONE, TIME, UNITS
-from mtpp_dsl.errors import SpecError, UsageError
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, iterate, number, whole
+from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.lower_graph import UnitKeeper, resolve_path
 from mtpp_dsl.language.measurements import Measurement, read_measurements
 from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import read_source
-from mtpp_dsl.language.scope import MAX_WRONG, Complaint, Scope
+from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef
 from mtpp_dsl.problem.graph import Floats, Graph, frozen
-from mtpp_dsl.text.source import Diagnostic, Span
+from mtpp_dsl.text.source import Span
 
 __all__ = ["TimeTables"]
 
@@ -36,12 +36,12 @@ class TimeTables:
         graph: with the tables of its file, by device or by type of device.
         scope: knows the nodes and the devices.
         keeper: holds that all times carry units, or none do.
-        wrong: takes the complaints about lines of files.
+        findings: takes the complaints about lines of files.
     """
 
-    def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper, wrong: list[Diagnostic]) -> None:
+    def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper, findings: Findings) -> None:
         assert scope.devices is not None
-        self.graph, self.scope, self.keeper, self.wrong = graph, scope, keeper, wrong
+        self.graph, self.scope, self.keeper, self.findings = graph, scope, keeper, findings
         self.rows = 0
         known = graph.batch_times
         self.tables: list[dict[int, Floats]] = [
@@ -110,7 +110,7 @@ class TimeTables:
         return word in local or word in scope.params or word in scope.lets or scope.node(word) is not None
 
     def file(self, statement: tree.TimesFile, folder: Path) -> None:
-        """Take the times of a file; complaints about its lines go to ``wrong``.
+        """Take the times of a file; complaints about its lines go to ``findings``.
 
         Raises:
             Complaint: the file cannot be read, or lacks a column.
@@ -123,8 +123,8 @@ class TimeTables:
         except UsageError as error:
             raise Complaint(str(error), statement.path.span) from None
         seen: dict[tuple[int, int, int], Span] = {}
-        for row in read_measurements(source, unit, statement.path.span, self.wrong):
-            self.attempt(self.measurement, row, seen)
+        for row in read_measurements(source, unit, statement.path.span, self.findings):
+            self.findings.attempt(self.measurement, row, seen)
 
     def measurement(self, row: Measurement, seen: dict[tuple[int, int, int], Span]) -> None:
         """Take one line of a file."""
@@ -149,12 +149,3 @@ class TimeTables:
         if kind is DeviceRef and typed and self.scope.member(name, span) is None:
             return typed
         return members((tree.Text(span=span, value=name),), self.scope, {}, kind)
-
-    def attempt(self, function: Callable[..., None], *arguments: object) -> None:
-        """Call *function*; a complaint is noted."""
-        try:
-            function(*arguments)
-        except Complaint as complaint:
-            self.wrong.append(complaint.diagnostic)
-            if len(self.wrong) >= MAX_WRONG:
-                raise SpecError(self.wrong) from None

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.language.values import Quantity
-from mtpp_dsl.text.source import Diagnostic, Source, Span
+from mtpp_dsl.text.source import Source, Span
 
 __all__ = ["MAX_ERRORS", "Measurement", "read_measurements"]
 
@@ -47,15 +48,15 @@ class _Cell:
     span: Span
 
 
-def read_measurements(source: Source, unit: str | None, place: Span, wrong: list[Diagnostic]) -> Iterator[Measurement]:
-    """Yield the measurements of a file; complaints about single lines go to *wrong*.
+def read_measurements(source: Source, unit: str | None, place: Span, findings: Findings) -> Iterator[Measurement]:
+    """Yield the measurements of a file; complaints about single lines go to *findings*.
 
     Args:
         source: the text. Its first line names the columns, in any order; others than those four are passed over.
             The unit of the times may stand behind the name of theirs: ``time (ms)``.
         unit: of the times, where the file does not say; None for plain numbers.
         place: where the spec names the file.
-        wrong: takes complaints, at most :data:`MAX_ERRORS`.
+        findings: takes complaints, at most :data:`MAX_ERRORS`.
 
     Raises:
         Complaint: a column is missing, or units contradict each other.
@@ -77,7 +78,7 @@ def read_measurements(source: Source, unit: str | None, place: Span, wrong: list
         try:
             yield _measurement(source, line, columns, factor, dimension == TIME)
         except Complaint as complaint:
-            wrong.append(complaint.diagnostic)
+            findings.add(complaint.diagnostic)
             found += 1
             if found == MAX_ERRORS:
                 return

@@ -29,6 +29,7 @@ def members(
                 raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span)
             found.add(item.index)
     if not found:
+        scope.need(f"{what}s")
         raise Complaint(f"there is no {what} in this set", named[0].span)
     return tuple(sorted(found))
 

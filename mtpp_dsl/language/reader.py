@@ -16,7 +16,7 @@ from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_counted, parse_expression
-from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Diagnostic, Source, Span, shortened
@@ -166,7 +166,10 @@ def bind_params(
     for name, (statement, folder) in last.items():
         try:
             scope.params[name] = _value(statement, folder, given, scope)
+        except Unsettled:
+            scope.unsettled.add(name)
         except Complaint as complaint:
+            scope.unsettled.add(name)
             wrong.append(complaint.diagnostic)
     return wrong
 

@@ -16,7 +16,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.fixes import suggested
 from mtpp_dsl.text.source import Diagnostic, Fix, Place, Span
 
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope"]
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope", "Unsettled"]
 
 MAX_WRONG = 100
 """Errors reported in one run; no more are looked for."""
@@ -57,6 +57,13 @@ class Complaint(Exception):
         self.diagnostic = Diagnostic(message, span, notes=tuple(notes), code=code, places=places, fix=fix)
 
 
+class Unsettled(Complaint):
+    """What cannot be checked as something that it depends on is wrong; that was said, so this is not."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} could not be read", None)
+
+
 @dataclass
 class Scope:
     """Names of a spec; graph and devices are filled in once they are known.
@@ -74,6 +81,8 @@ class Scope:
         values_of_lets: of those evaluated so far.
         pending: the lets being evaluated, outermost first.
         bases: names of devices and of their families, declared so far.
+        unsettled: what an earlier error has left unknown: "nodes", "weights" (of nodes, and edges), "devices",
+            "options" (of devices), "time unit", or the name of a param or let.
     """
 
     params: dict[str, Value] = field(default_factory=dict)
@@ -89,6 +98,7 @@ class Scope:
     values_of_lets: dict[str, Value] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
     bases: set[str] = field(default_factory=set)
+    unsettled: set[str] = field(default_factory=set)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
     _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})
@@ -119,6 +129,16 @@ class Scope:
                 "that is the most",
                 span,
             )
+
+    def need(self, *what: str) -> None:
+        """Stop if an earlier error has left one of *what* unknown (see ``unsettled``).
+
+        Raises:
+            Unsettled: it has.
+        """
+        for each in what:
+            if each in self.unsettled:
+                raise Unsettled(each)
 
     @property
     def decimal(self) -> bool:
@@ -157,6 +177,8 @@ class Scope:
 
     def unknown(self, name: str, span: Span, extra: SequenceType[str] = ()) -> Complaint:
         """Return the complaint that nothing is called *name*."""
+        if self.unsettled & {"nodes", "devices", name, name.split("[")[0]}:
+            return Unsettled(name)
         base = name.split("[")[0]
         for what, families in self._families.items():
             if base in families and base != name:

@@ -182,8 +182,55 @@ def test_operations_need_a_speed() -> None:
 
 def test_a_family_complains_once() -> None:
     """One wrong option of a family is one error, and its members are known all the same."""
-    found = errors("graph { node a[i in 0..3] (wrk = 1) edge a[0] -> a[3] }\ndevice d\nminimize bottleneck")
+    found = errors(
+        "graph { node a[i in 0..3] (wrk = 1) edge a[0] -> a[3] }\ndevice d\n"
+        "interconnect shared (bandwidth = 1)\nminimize bottleneck"
+    )
     assert [d.message.partition(";")[0] for d in found] == ["a node has no option 'wrk'"]
+
+
+def test_errors_of_all_kinds_of_statements_in_one_run() -> None:
+    """An error does not keep later statements from being checked, and what only follows from it is not said."""
+    found = errors(
+        """
+        param k: int = 3.5
+        let slow = { v in nodes if work(v) > limit }
+        let limit = 3 mss
+        graph {
+          node a (work = 1 msec, output = 1 MiB)
+          node b (work = k * 1 ms)
+          edge a -> c
+        }
+        device gpu[2] (memry = 4 GiB)
+        interconnect shared (bandwith = 8 GiB/s)
+        minimize makspan
+        constraint pin a on gpu[2]
+        constraint pin a on gpu[k]
+        constraint cap: forall d in devices: load(d) <= 3 ms
+        constraint separate slow
+        constraint memory
+        constraint small: forall d in devices: sum(on(v, d) for v in nodes if work(v) > 0 ms) <= 1 / limit
+        """
+    )
+    assert sorted(d.span.text for d in found if d.span is not None) == sorted(
+        ["3.5", "msec", "c", "memry", "bandwith", "makspan", "gpu[2]", "mss"]
+    )
+
+
+def test_what_cannot_be_read_hides_nothing_else() -> None:
+    """Names that may be of a graph or of devices that could not be read are no errors; what else is wrong is one."""
+    rest = "interconnect shared (bandwidth = 1)\nconstraint pin x on d[0]\nconstraint break symmetry by task"
+    found = errors(f'graph from "absent.json"\ndevice d[2]\n{rest}')
+    assert [d.message.partition(":")[0].partition(";")[0] for d in found] == [
+        "there is no file absent.json",
+        "the spec has no objective",
+        "symmetry is broken by tasks, batches, time, not 'task'",
+    ]
+    found = errors(f"graph {{ node a node b }}\ndevice d[2 ms]\nminimize bottleneck\n{rest}")
+    assert [d.message.partition(";")[0] for d in found] == [
+        "the size of a family must be a whole number",
+        "symmetry is broken by tasks, batches, time, not 'task'",
+    ]
 
 
 def test_missing_parts_are_named() -> None:

@@ -1,0 +1,266 @@
+"""The stages of lowering: params, lets, graph, devices, times, interconnect, objective, constraints."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from mtpp_dsl.base.units import TIME
+from mtpp_dsl.constraints import Constraint
+from mtpp_dsl.formats import Workload
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.findings import Findings
+from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
+from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
+from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, lower_graph, read_file
+from mtpp_dsl.language.lower_objective import lower_objective
+from mtpp_dsl.language.lower_times import TimeTables
+from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
+from mtpp_dsl.language.reader import bind_params
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.problem import Device, Interconnect, Objective
+from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.text.source import Diagnostic, Source, Span
+
+__all__ = ["LANGUAGE_VERSION", "Stages"]
+
+LANGUAGE_VERSION = 1
+
+S = TypeVar("S", bound=tree.Statement)
+
+
+class Stages:
+    """Reads the statements, kind by kind; what one kind got wrong is left out of the checks of the later ones.
+
+    Attributes:
+        scope: what the names of the spec mean; its ``unsettled`` says what could not be read.
+        findings: the errors.
+        warnings: what the spec says to no effect.
+        notes: warnings of the files that were read, as text.
+        replaced: a graph that takes the place of the spec's, or None.
+        graph, devices, constraints: what was read; empty where nothing could be.
+        joined, objective: what was read; None where nothing could be.
+        left_out: devices of the graph's file, which ``graph from`` does not take.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        statements: list[tuple[tree.Statement, Path]],
+        params: dict[str, object],
+        replaced: Graph | None,
+    ) -> None:
+        self.source, self.statements, self.given, self.replaced = source, statements, params, replaced
+        self.scope, self.findings = Scope(), Findings()
+        self.memory, self.times = UnitKeeper("sizes"), UnitKeeper("times")
+        self.warnings: list[Diagnostic] = []
+        self.notes: list[str] = []
+        self.graph = Graph.create([], [])
+        self.devices: tuple[Device, ...] = ()
+        self.joined: Interconnect | None = None
+        self.objective: Objective | None = None
+        self.constraints: list[Constraint] = []
+        self.left_out: tuple[Device, ...] = ()
+
+    def read(self) -> bool:
+        """Go through all stages; return whether nothing is wrong.
+
+        Raises:
+            SpecError: there are as many errors as one run reports.
+        """
+        attempt = self.findings.attempt
+        attempt(self.version)
+        for diagnostic in bind_params(self.statements, self.given, self.scope):
+            self.findings.add(diagnostic)
+        self.define_lets()
+        brought = self.read_graph()
+        self.read_devices(brought.devices)
+        self.read_times()
+        attempt(self.interconnect, brought.interconnect)
+        attempt(self.read_objective)
+        for name in self.scope.lets:  # in their order, so that none waits for long chains of others
+            attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
+        self.read_constraints()
+        return not self.findings.failed
+
+    # helpers
+
+    def of(self, kind: type[S]) -> list[tuple[S, Path]]:
+        """Return the statements of a kind, each with the folder its paths start from."""
+        return [(s, folder) for s, folder in self.statements if isinstance(s, kind)]
+
+    def last(self, found: Sequence[tuple[S, Path]], what: str) -> tuple[S, Path] | None:
+        """Return the statement that counts: the last one. Two in one file are an error."""
+        for (first, _), (second, _) in itertools.pairwise(found):
+            if first.span.source is second.span.source:
+                self.findings.add(Diagnostic(f"{what} is already given at {first.span.place}", second.span))
+        return found[-1] if found else None
+
+    def missing(self, what: str, example: str) -> Complaint:
+        """Return the complaint that the spec lacks a statement."""
+        stop = len(self.source.text.rstrip())
+        return Complaint(
+            f"the spec has no {what}", Span(self.source, max(0, stop - 1), stop), [f"for example: {example}"]
+        )
+
+    # the kinds of statements
+
+    def version(self) -> None:
+        """Hold that the spec is written in this version of the language."""
+        for statement, _ in self.of(tree.VersionStatement):
+            if statement.version.value != LANGUAGE_VERSION:
+                span = statement.version.span
+                raise Complaint(
+                    f"this is language version {LANGUAGE_VERSION}; the spec is written in {span.text}", span
+                )
+
+    def define_lets(self) -> None:
+        """Make the lets known; they are evaluated when they are first used."""
+        for statement, _ in self.of(tree.LetStatement):
+            name = statement.name.text
+            self.findings.attempt(check_word, statement.name)
+            old = self.scope.lets.get(name)
+            if old is not None and old.span.source is statement.span.source:
+                message = f"{name!r} is already defined at {old.span.place}"
+                self.findings.add(Diagnostic(message, statement.name.span))
+            if name in self.scope.params:
+                self.findings.add(Diagnostic(f"{name!r} is a param already", statement.name.span))
+            self.scope.lets[name] = statement
+
+    def read_graph(self) -> Workload:
+        """Read the graph that counts; return the workload that an import brought."""
+        before = self.findings.failed
+        found = self.workload()
+        self.graph = found.graph
+        self.notes += found.warnings
+        if self.findings.failed > before:
+            self.scope.unsettled |= {"weights", "time unit"}
+            if not found.graph.n:
+                self.scope.unsettled.add("nodes")
+        self.scope.set_graph(self.graph)
+        return found
+
+    def workload(self) -> Workload:
+        """Return the graph that counts, with the devices and interconnect that an import brought."""
+        imported = self.last(self.of(tree.ImportStatement), "an import")
+        graphs = [
+            (s, folder)
+            for s, folder in self.statements
+            if isinstance(s, (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator))
+        ]
+        graph = self.last(graphs, "the graph")
+        brought = Workload(Graph.create([], []))
+        if imported is not None:
+            read = self.findings.attempt(self.read_import, *imported)
+            if read is None:
+                self.scope.unsettled |= {"devices", "options", "interconnect"}
+            brought = read or brought
+        elif graph is None and self.replaced is None:
+            self.findings.add(self.missing("graph", "graph { node a (work = 1 ms) }").diagnostic)
+        if self.replaced is not None:
+            return Workload(self.replaced, brought.devices, brought.interconnect, brought.warnings)
+        if graph is None:
+            return brought
+        own = self.findings.attempt(lower_graph, *graph, self.scope, self.findings)
+        self.left_out = own.devices if own is not None else ()
+        found = own.graph if own is not None else Graph.create([], [])
+        warnings = (*brought.warnings, *(own.warnings if own is not None else ()))
+        return Workload(found, brought.devices, brought.interconnect, warnings)
+
+    def read_import(self, statement: tree.ImportStatement, folder: Path) -> Workload:
+        """Read the file of an ``import`` statement."""
+        return read_file(statement.path, statement.options, folder, self.scope)
+
+    def read_devices(self, imported: tuple[Device, ...]) -> None:
+        """Read the devices, in the order of their statements, over those that an import brought."""
+        devices = {device.name: device for device in imported}
+        self.scope.bases.update(name.partition("[")[0] for name in devices)
+        fresh: dict[Source, set[str]] = {}
+        for statement, _ in self.of(tree.DeviceStatement):
+            declared = fresh.setdefault(statement.span.source, set())
+            before, keepers = self.findings.failed, (self.memory, self.times)
+            self.findings.attempt(declare_devices, statement, devices, declared, self.scope, *keepers)
+            if self.findings.failed > before:
+                known = statement.name.text in self.scope.bases
+                self.scope.unsettled |= {"options"} if known else {"options", "devices"}
+        if not devices and "devices" not in self.scope.unsettled:
+            self.findings.add(self.missing("device", "device gpu[4] (memory = 16 GiB)").diagnostic)
+            self.scope.unsettled |= {"devices", "options"}
+        for statement, _ in self.of(tree.DeviceStatement)[:1]:
+            self.findings.attempt(memory_units, self.graph, self.memory, statement.span)
+        self.devices = tuple(devices.values())
+        self.scope.set_devices(self.devices)
+
+    def read_times(self) -> None:
+        """Give the graph the times that statements say, in their order."""
+        statements = [(s, f) for s, f in self.statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
+        if not statements:
+            return
+        tables = TimeTables(self.graph, self.scope, self.times, self.findings)
+        for statement, folder in statements:
+            if isinstance(statement, tree.TimeStatement):
+                self.findings.attempt(tables.statement, statement)
+            else:
+                self.findings.attempt(tables.file, statement, folder)
+        self.graph = self.scope.graph = tables.result()
+
+    def interconnect(self, imported: Interconnect | None) -> None:
+        """Read what joins the devices, and with it whether times are in seconds."""
+        before = self.findings.failed
+        self.scope.unsettled.add("time unit")
+        found = self.last(self.of(tree.InterconnectStatement), "the interconnect")
+        links = [statement for statement, _ in self.of(tree.LinkStatement)]
+        if found is not None:
+            self.join(lower_interconnect(found[0], self.scope), links)
+        elif imported is None:
+            if not links:
+                self.scope.need("interconnect")
+                raise self.missing("interconnect", "interconnect shared (bandwidth = 8 GiB/s)")
+            self.join(Channel("links", None, None, False, links[0].span), links)
+        elif links:
+            raise Complaint("say 'interconnect links' to replace what the import brought", links[0].span)
+        else:
+            seconds = given_in_seconds(self.graph.work_unit in ("s", "FLOP"), self.times)
+            self.scope.time_unit, self.joined = "s" if seconds else "", imported
+        if self.findings.failed == before and "weights" not in self.scope.unsettled:
+            self.scope.unsettled.discard("time unit")
+
+    def join(self, channel: Channel, links: Sequence[tree.LinkStatement]) -> None:
+        """Join the devices by a channel and its links."""
+        joined, time = lower_links(channel, links, self.scope, self.graph)
+        self.scope.need("weights")
+        seconds = times_in_seconds(self.graph, joined, time == TIME, self.times, channel.span)
+        check_io(self.devices, joined, channel.span)
+        self.scope.time_unit, self.joined = "s" if seconds else "", joined
+
+    def read_objective(self) -> None:
+        """Read the objective that counts."""
+        found = self.last(self.of(tree.ObjectiveStatement), "the objective")
+        if found is None:
+            raise self.missing("objective", "minimize bottleneck")
+        self.objective = lower_objective(found[0], self.scope)
+
+    def read_constraints(self) -> None:
+        """Read the constraints, in their order, each once."""
+        found: dict[Constraint, None] = {}
+        labels: dict[str, tree.LabelledConstraint] = {}
+        batched = self.objective is None or self.objective.batch is not None
+        for statement, _ in self.statements:
+            if isinstance(statement, tree.ConstraintStatement):
+                new = self.findings.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
+                found.update(dict.fromkeys(new or ()))
+                if not batched and statement.rule.text == "batch":
+                    message = f"batch sizes need 'maximize throughput (batch = …)'; to {self.objective} runs one input"
+                    self.findings.add(Diagnostic(message, statement.span))
+            elif isinstance(statement, tree.LabelledConstraint):
+                label = statement.label.text
+                if label in labels:
+                    message = f"label {label!r} is already used at {labels[label].span.place}"
+                    self.findings.add(Diagnostic(message, statement.label.span))
+                labels[label] = statement
+                rows = self.findings.attempt(lambda s=statement: list(lower_labelled(s, self.scope, self.objective)))
+                found.update(dict.fromkeys(rows or ()))
+        self.constraints = list(found)

@@ -1,0 +1,62 @@
+"""Where a problem came from, as results record it: the spec, its params, and every file that was read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from mtpp_dsl.base.files import absolute
+from mtpp_dsl.base.units import NONE, format_exact
+from mtpp_dsl.language.scope import Scope
+from mtpp_dsl.language.values import Quantity, Value
+from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.problem import Origin
+from mtpp_dsl.text.source import Source
+
+__all__ = ["origin_of"]
+
+MAX_SHOWN = 100
+"""Longer lists are told by their length in what results say of params."""
+
+
+def origin_of(source: Source, path: Path | None, scope: Scope, hashes: Mapping[str, str]) -> Origin:
+    """Return where a problem came from.
+
+    Args:
+        source: the spec.
+        path: of its file; None for a text.
+        scope: with the values of the params.
+        hashes: the SHA-256 of every file that was read, the spec's own among them, by absolute path.
+    """
+    rest = dict(hashes)
+    if path is None:
+        folder, own = Path(), hashlib.sha256(source.text.encode()).hexdigest()
+    else:
+        folder, own = path.parent, rest.pop(absolute(path))
+    params = {name: _plain(value) for name, value in scope.params.items()}
+    files = {_seen_from(folder, name): digest for name, digest in sorted(rest.items())}
+    shown = None if path is None else str(path)
+    return Origin(shown, own, MappingProxyType(params), scope.decimal, MappingProxyType(files))
+
+
+def _seen_from(folder: Path, path: str) -> str:
+    """Return a path as it is seen from a folder, with slashes; by way of links where that is shorter."""
+    ends = [(path, absolute(folder)), (os.path.realpath(path), os.path.realpath(folder))]
+    try:
+        ways = [os.path.relpath(*pair).replace(os.sep, "/") for pair in ends]
+    except ValueError:  # another drive
+        return path.replace(os.sep, "/")
+    return min(ways, key=lambda way: way.count("../"))
+
+
+def _plain(value: Value, inner: bool = False) -> object:
+    if isinstance(value, Quantity):
+        return value.value if value.dimension == NONE else format_exact(value.value, value.dimension)
+    if isinstance(value, Values):
+        if inner or len(value) > MAX_SHOWN:
+            return f"{len(value)} items"
+        return f"[{', '.join(str(_plain(item, inner=True)) for item in value)}]"
+    return value if isinstance(value, (str, bool)) else str(value)
