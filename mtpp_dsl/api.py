@@ -11,6 +11,8 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl import registry
+from mtpp_dsl.base.amounts import Duration, Share, seconds_of, share_of, whole
+from mtpp_dsl.base.shown import in_full
 from mtpp_dsl.checkpoint import kept
 from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.checks.verification import check_result, settled, verify
@@ -32,7 +34,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.plugins import supervision
-from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_numbers, check_solver, refuse_options, refuse_solver
+from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_solver
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.counting import Recognised, restored
 
@@ -104,8 +106,8 @@ def solve(
     method: str | Method = "auto",
     *,
     solver: str = DEFAULT_SOLVER,
-    time_limit: float | None = DEFAULT_TIME,
-    gap: float = 1e-6,
+    time_limit: Duration | None = DEFAULT_TIME,
+    gap: Share = 1e-6,
     threads: int | None = None,
     seed: int = 0,
     start: Plan | Mapping[str, object] | None = None,
@@ -120,9 +122,10 @@ def solve(
         problem: what is asked.
         method: a name (``mtpp methods`` lists them) or a method of your own.
         solver: MIP back end, for the methods that use one.
-        time_limit: seconds, counted from the call, checks of the answer included; None for no limit. A method that is
-            then within a step that cannot be interrupted is left behind, and what it has reported counts.
-        gap: stop when ``(cost - bound) / cost`` is at most this.
+        time_limit: seconds, or a text such as "10s" or "2min", counted from the call, checks of the answer included;
+            None for no limit. A method that is then within a step that cannot be interrupted is left behind, and what
+            it has reported counts.
+        gap: stop when ``(cost - bound) / cost`` is at most this: a number, or a text such as "1%".
         threads: of the solver, and processes of ``auto``; None leaves it to the solver and to the cores there are. More
             than twice the cores (and than eight) are not started: they would take memory and gain nothing.
         seed: of everything random: the same seed gives the same answer, time limits aside.
@@ -141,8 +144,9 @@ def solve(
             with termination "error".
         VerificationError: a plan or bound is wrong: a bug of ours.
     """
-    check_numbers(gap=gap, time_limit=time_limit, threads=threads, seed=seed)
     began = monotonic()
+    gap, time_limit = share_of("gap", gap), seconds_of("time_limit", time_limit)
+    threads, seed = None if threads is None else whole("threads", threads, 1), whole("seed", seed, 0)
     check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
     traits = method_traits(chosen)
@@ -153,7 +157,7 @@ def solve(
         by = "" if solver == DEFAULT_SOLVER else f" with solver {solver!r}"
         raise Refused(f"method {chosen.name!r}{by} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
-    start = None if start is None else plan_of(problem, start)
+    start = None if start is None else plan_of(problem, start).of(None)
     if start is not None and not start.timed and problem.objective.quantity == "makespan":
         start = _timed(problem, start)
     if traits.needs_start:
@@ -313,9 +317,9 @@ def _evidence(problem: Problem, result: Result) -> dict[str, Any]:
     return {
         "problem": repr(problem),
         "spec": {"path": problem.origin.path, "sha256": problem.origin.sha256, "params": dict(problem.origin.params)},
-        "constraints": [repr(constraint) for constraint in problem.constraints],
+        "constraints": [in_full(constraint) for constraint in problem.constraints],
         "plan": None if result.plan is None else result.plan.to_json(problem),
-        "bound": repr(result.bound),
+        "bound": None if result.bound is None else in_full(result.bound),
         "method": result.method,
         "solver": result.solver,
         "seed": result.seed,
@@ -335,7 +339,7 @@ def finish(
     if result.infeasibility is not None:
         if reported is not None:
             raise VerificationError(f"{result.method!r} calls the problem infeasible and has reported a plan for it")
-        return replace(result, bound=None, log=result.log or tuple(progress.log))
+        return replace(result, bound=None, log=result.log or tuple(progress.log)).of(problem)
     plan = _best_plan(problem, [result.plan, reported])
     bound = _best_bound([result.bound, progress.bound, _simple(problem, progress, limits or Limits())])
     evaluation = None if plan is None else evaluate(problem, plan)
@@ -343,7 +347,7 @@ def finish(
         bound = settled(bound, evaluation.cost)
     result = replace(result, plan=plan, evaluation=evaluation, bound=bound, log=result.log or tuple(progress.log))
     check_result(problem, result)
-    return replace(result, verified=plan is not None)
+    return replace(result, verified=plan is not None).of(problem)
 
 
 def _best_plan(problem: Problem, plans: Sequence[Plan | None]) -> Plan | None:

@@ -55,6 +55,9 @@ class SpecError(MtppError, ValueError):
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n\n".join(str(diagnostic) for diagnostic in self.diagnostics))
 
+    def __reduce__(self) -> tuple[type[SpecError], tuple[Sequence[Diagnostic]]]:
+        return type(self), (self.diagnostics,)
+
 
 class UsageError(MtppError, ValueError):
     """A call, an option or an input file (other than a spec) is wrong."""
@@ -86,6 +89,9 @@ class DeviceError(UsageError):
     def __init__(self, message: str, device: str) -> None:
         super().__init__(message)
         self.device = device
+
+    def __reduce__(self) -> tuple[type[DeviceError], tuple[str, str]]:
+        return type(self), (str(self), self.device)
 
 
 class PluginError(MtppError, LookupError):

@@ -9,14 +9,16 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
+from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.preparation import PREPARING
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.plans.plan import Plan
 
 __all__ = ["Limits"]
 
 
-@dataclass(frozen=True)
-class Limits:
+@dataclass(frozen=True, repr=False)
+class Limits(Short, Picklable):
     """How long and how hard to try, and with what.
 
     Limits made by :meth:`within` are a share of others. What this process takes to prepare compiled code is not charged

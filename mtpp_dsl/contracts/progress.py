@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Event, RLock
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal
 
 from mtpp_dsl.contracts.limits import Limits
 from mtpp_dsl.plans.evaluation import Evaluation
@@ -49,6 +49,23 @@ class Progress:
         self._stop = Event()
         self._closed = False
         self._lock = RLock()
+
+    def __repr__(self) -> str:
+        bound = None if self.bound is None else self.bound.cost
+        return f"Progress(incumbent={self.incumbent}, bound={bound}, elapsed={self.elapsed:.1f})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy knows: all that was reported. It has no listener, and is heard by nobody."""
+        with self._lock:
+            known = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+            return {**known, "log": [*self.log], "models": [*self.models], "stopped": self.stopped}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        stopped = state.pop("stopped")
+        self.__init__()  # type: ignore[misc]
+        vars(self).update(state)
+        if stopped:
+            self.stop()
 
     @property
     def elapsed(self) -> float:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtpp_dsl import registry
+from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.contracts import Format
 from mtpp_dsl.errors import PluginError, UsageError, did_you_mean
 from mtpp_dsl.problem import Device, Interconnect
@@ -18,8 +20,8 @@ from mtpp_dsl.problem.graph import Graph
 __all__ = ["Workload", "read"]
 
 
-@dataclass(frozen=True, eq=False)
-class Workload:
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload(Short, Picklable):
     """What a file holds: a graph, and devices where it has them.
 
     Attributes:

@@ -15,6 +15,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.near_words import word_hint
+from mtpp_dsl.language.outside import from_python
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_counted, parse_expression
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.language.values import Quantity, Value, describe
@@ -240,14 +241,9 @@ def _recorded(name: str, found: Recorded, kind: str | None, default: Value | Non
 
 def _given(name: str, value: object, kind: str | None, default: Value | None) -> Value:
     """Return a value given from outside: text as the language reads it, numbers as they are."""
-    if isinstance(value, (bool, Values)):
-        return value
-    if isinstance(value, (int, float)):
-        return Quantity(value)
-    if isinstance(value, Path):
-        return str(value)
+    value = from_python(value)
     if not isinstance(value, str):
-        raise Complaint(f"cannot use a {type(value).__name__} as a value", None)
+        return value
     if kind in _TEXT_TYPES or isinstance(default, str):
         return value
     source = Source(f"-D {name}", value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.problem.graph import Floats, Ints, frozen
 
@@ -42,8 +43,8 @@ class Shipment(NamedTuple):
     end: float
 
 
-@dataclass(frozen=True, eq=False)
-class Batches(Picklable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Batches(Short, Picklable):
     """Which device runs which input of every node, and when: on every device at most one batch of a node.
 
     Attributes:

@@ -23,7 +23,7 @@ from mtpp_dsl.problem.replication import synchronises
 __all__ = ["Evaluation", "evaluate"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Picklable):
     """Costs per device, all [devices], in the problem's units; a replica has its share of the times.
 
@@ -54,6 +54,9 @@ class Evaluation(Picklable):
     backward: Floats
     separate: bool = False
     makespan: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Evaluation(cost={self.cost:.6g}, {len(self.load)} devices)"
 
     @property
     def bottleneck(self) -> float:

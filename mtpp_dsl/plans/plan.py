@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -21,9 +22,12 @@ from mtpp_dsl.problem.graph import Ints, frozen
 __all__ = ["Plan", "device_order", "plan_of", "quotient_order"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan(Picklable):
     """Which device every node is on, and for a makespan when it runs.
+
+    A plan that knows its problem is a mapping of names: ``plan["embed"]`` is the name of the node's device, and
+    ``dict(plan)`` has all of them.
 
     Attributes:
         assignment: [n] device number of every node.
@@ -33,6 +37,7 @@ class Plan(Picklable):
         schedule: when every node and transfer starts and ends; None where the objective is no makespan, or nobody said.
         batches: which inputs run where and when, where the objective is the throughput of a batch; *assignment* is then
             the device that runs most inputs of a node.
+        problem: whose nodes and devices the numbers are; None where nobody said.
     """
 
     assignment: Ints
@@ -40,6 +45,7 @@ class Plan(Picklable):
     replicas: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     schedule: Schedule | None = None
     batches: Batches | None = None
+    problem: Problem | None = None
 
     @property
     def timed(self) -> bool:
@@ -72,7 +78,47 @@ class Plan(Picklable):
         if array.size and not (array.min() >= 0 and array.max() < problem.k):
             raise UsageError(f"the plan names a device outside 0..{problem.k - 1}")
         order = device_order(problem, array) if order is None else tuple(order)
-        return cls(array, order, MappingProxyType(dict(_replicas(replicas or {}, problem))), schedule)
+        return cls(array, order, MappingProxyType(dict(_replicas(replicas or {}, problem))), schedule, problem=problem)
+
+    def of(self, problem: Problem | None) -> Plan:
+        """Return this plan as one that knows its problem; None lets it forget it."""
+        return self if self.problem is problem else replace(self, problem=problem)
+
+    def __repr__(self) -> str:
+        what = f"{len(self.assignment)} nodes on {len(np.unique(self.assignment))} devices"
+        replicas = f", {len(self.replicas)} stages replicated" if self.replicas else ""
+        return f"Plan({what}{replicas}{', scheduled' if self.timed else ''})"
+
+    @cached_property
+    def _names(self) -> Mapping[str, str | list[str]]:
+        """The device of every node by their names; of a batch whose inputs are on several, the list of them."""
+        if self.problem is None:
+            raise UsageError("this plan does not know its problem: write plan.of(problem)")
+        found: Mapping[str, str | list[str]] = self.to_json(self.problem)["assignment"]
+        return found
+
+    def __getitem__(self, node: str) -> Any:
+        """Return the name of the device that *node* is on; of a batch whose inputs are on several, their names.
+
+        Raises:
+            KeyError: there is no such node.
+        """
+        try:
+            return self._names[node]
+        except KeyError:
+            raise KeyError(f"there is no node {node!r}{did_you_mean(str(node), self._names)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the nodes."""
+        return iter(self._names)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the nodes."""
+        return self._names.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return pairs of the name of a node and that of its device."""
+        return self._names.items()
 
     def leads(self, k: int) -> Ints:
         """Return [k] which device's nodes every device runs: its own, or those of the one it is a replica of."""
@@ -93,8 +139,15 @@ class Plan(Picklable):
                 found[d].add(v)
         return [frozenset(found[lead]) for lead in self.leads(k).tolist()]
 
-    def to_json(self, problem: Problem) -> dict[str, Any]:
-        """Return the ``plan`` of the JSON answer: names in place of numbers."""
+    def to_json(self, problem: Problem | None = None) -> dict[str, Any]:
+        """Return the ``plan`` of the JSON answer: names in place of numbers; of a *problem*, or of its own.
+
+        Raises:
+            UsageError: there is no problem.
+        """
+        problem = problem if problem is not None else self.problem
+        if problem is None:
+            raise UsageError("this plan does not know its problem: give it to to_json")
         names = [device.name for device in problem.devices]
         if self.batches is not None:
             return {
@@ -128,7 +181,7 @@ class Plan(Picklable):
                 raise UsageError("a plan for a batch is a schedule: it says which inputs run where and when")
             batches = Batches.from_json(problem, rows)
             _agree(_plan_of(data)["assignment"], batches.assignment_to_json(problem))
-            return cls.of_batches(batches)
+            return cls.of_batches(batches).of(problem)
         assignment = assignment_of_split(problem, data) if is_split(data) else _assignment_of(data)
         graph = problem.graph
         missing = [name for name in graph.names if name not in assignment]

@@ -7,12 +7,17 @@ search stopped. Plan and bound are separate, and either may be absent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import IO, Any, Literal, TypeAlias
 
+from mtpp_dsl.base.late import late
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
+from mtpp_dsl.base.units import format_gap, format_quantity, format_value
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
 
 __all__ = [
     "Bound",
@@ -37,8 +42,8 @@ ROUNDING = 1e-12
 """Relative: sums of the same times in another order differ by so much; a gap no wider is none."""
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Short, Picklable):
     """What a proof of a bound needs beside the problem, in the problem's own names.
 
     Attributes:
@@ -54,8 +59,8 @@ class Certificate:
         return {"kind": self.kind, **self.data}
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(Short):
     """What no plan can beat.
 
     Attributes:
@@ -85,8 +90,8 @@ class LogEntry:
     bound: float | None
 
 
-@dataclass(frozen=True)
-class Infeasibility:
+@dataclass(frozen=True, repr=False)
+class Infeasibility(Short):
     """Why no plan exists.
 
     Attributes:
@@ -100,7 +105,7 @@ class Infeasibility:
     minimal: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(Picklable):
     """What a method found.
 
@@ -115,6 +120,8 @@ class Result(Picklable):
         infeasibility: why there is no plan, when that is proven.
         verified: True once the independent check has passed.
         notes: what the user should be told about this run.
+        problem: what was asked; None in what a method returns by itself, and the methods of this class that need it
+            then refuse.
     """
 
     termination: Termination
@@ -129,6 +136,7 @@ class Result(Picklable):
     infeasibility: Infeasibility | None = None
     verified: bool = False
     notes: tuple[str, ...] = ()
+    problem: Problem | None = None
 
     @property
     def cost(self) -> float | None:
@@ -163,6 +171,83 @@ class Result(Picklable):
         if self.plan is not None:
             return "optimal" if self.gap is not None and self.gap <= OPTIMAL_GAP else "feasible"
         return "bound" if self.bound is not None else "unknown"
+
+    @property
+    def value(self) -> float | None:
+        """The plan's value of the objective, such as a throughput; its cost where the problem is not known."""
+        return None if self.cost is None else self._valued(self.cost)
+
+    @property
+    def bound_value(self) -> float | None:
+        """The value of the objective that no plan can beat; the bound's cost where the problem is not known."""
+        return None if self.bound is None else self._valued(self.bound.cost)
+
+    def _valued(self, cost: float) -> float:
+        return cost if self.problem is None else self.problem.objective.value(cost)
+
+    def of(self, problem: Problem) -> Result:
+        """Return this result as one that knows its problem, as its plan then does."""
+        return replace(self, problem=problem, plan=None if self.plan is None else self.plan.of(problem))
+
+    def _asked(self) -> Problem:
+        if self.problem is None:
+            raise UsageError("this result does not know its problem: write result.of(problem)")
+        return self.problem
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON answer as a dictionary: what ``mtpp solve --json`` writes."""
+        found: dict[str, Any] = late("mtpp_dsl.report.json:result_to_json")(self._asked(), self)
+        return found
+
+    def to_json(self) -> str:
+        """Return the JSON answer as text: what ``mtpp solve --json`` writes."""
+        text: str = late("mtpp_dsl.report.json:dumps")(self.to_dict())
+        return text
+
+    def to_dataframe(self, rows: Literal["nodes", "devices", "log"] = "nodes") -> Any:
+        """Return a table for pandas: a row for each node, for each device, or for each entry of the log.
+
+        Raises:
+            UsageError: pandas is not installed, or there is no plan to make rows of.
+        """
+        return late("mtpp_dsl.report.frames:frame")(self._asked(), self, rows)
+
+    def show(self, width: int | None = None, file: IO[str] | None = None) -> None:
+        """Print what ``mtpp solve`` prints.
+
+        Args:
+            width: of the lines; None for that of the terminal, or 100 where there is none.
+            file: where to; None for standard output.
+        """
+        late("mtpp_dsl.report.session:show")(self._asked(), self, width, file)
+
+    def _repr_html_(self) -> str | None:
+        """Return what notebooks show: the report of ``mtpp solve``."""
+        if self.problem is None:
+            return None
+        page: str = late("mtpp_dsl.report.session:html")(self.problem, self)
+        return page
+
+    def __repr__(self) -> str:
+        parts = [] if self.infeasibility is None else [f"infeasible: {self.infeasibility.reason:.200}"]
+        if self.cost is not None:
+            name = "cost" if self.problem is None else self.problem.objective.name
+            parts.append(f"{self.status}: {name} {self._shown(self.value)}")
+        if self.bound is not None:
+            parts.append(f"bound {self._shown(self.bound_value)}")
+        if self.gap is not None:
+            parts.append(f"gap {format_gap(self.gap)}")
+        if self.termination not in ("gap", "complete", "infeasible"):
+            parts.append(self.termination.replace("_", " "))
+        took = f" in {self.time['total']:.1f} s" if "total" in self.time else ""
+        parts.append(f"by {self.method or 'no method'}{took}")
+        return f"Result({', '.join(parts)})"
+
+    def _shown(self, value: float | None) -> str:
+        assert value is not None
+        if self.problem is None:
+            return format_value(value)
+        return format_quantity(value, self.problem.objective.unit(self.problem.time_unit))
 
 
 def relative_gap(cost: float, bound: float) -> float:

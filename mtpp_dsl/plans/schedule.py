@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Schedule"]
 
 
-@dataclass(frozen=True, eq=False)
-class Schedule(Picklable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule(Short, Picklable):
     """Start and end of every node and of every transfer, in the problem's unit of time.
 
     Attributes:

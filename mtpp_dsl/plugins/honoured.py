@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +11,10 @@ from mtpp_dsl.contracts import Formulation, FormulationFamily, Method, formulati
 from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
 from mtpp_dsl.problem import Problem
 
-__all__ = ["DEFAULT_SOLVER", "check_numbers", "check_solver", "refuse_options", "refuse_solver"]
+__all__ = ["DEFAULT_SOLVER", "check_solver", "refuse_options", "refuse_solver"]
 
 DEFAULT_SOLVER = "highs"
 MODEL_FILES = (".lp", ".mps")
-
-
-def check_numbers(*, gap: float, time_limit: float | None, threads: int | None, seed: int) -> None:
-    """Refuse a limit that is no number, or out of its range.
-
-    Raises:
-        UsageError: one of them is; it names which, and what it must be.
-    """
-    numbers: dict[str, object] = {"gap": gap, "time_limit": time_limit, "threads": threads, "seed": seed}
-    for name, value in numbers.items():
-        if value is None and name in ("time_limit", "threads"):
-            continue
-        kind, word = (Integral, "a whole number") if name in ("threads", "seed") else (Real, "a number")
-        if not isinstance(value, kind):
-            raise UsageError(f"{name} is {value!r}; it must be {word}{' of seconds' if name == 'time_limit' else ''}")
-    if not 0 <= gap < 1:
-        raise UsageError(f"the gap is {gap:g}; it must be zero or more and less than one")
-    if time_limit is not None and not time_limit >= 0:
-        raise UsageError(f"the time limit is {time_limit:g} s; it must not be negative")
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}; it must be one or more")
-    if seed < 0:
-        raise UsageError(f"the seed is {seed}; it must be zero or more")
 
 
 def check_solver(solver: str) -> None:

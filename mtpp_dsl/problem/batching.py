@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
@@ -27,8 +28,8 @@ MAX_CHUNKS = 1024
 """Chunks of one batch; tables by their number would grow beyond any use."""
 
 
-@dataclass(frozen=True, eq=False)
-class Batching(Picklable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Batching(Short, Picklable):
     """The batches of a problem, counted in chunks: inputs that stay together throughout every plan.
 
     A node runs at most one batch on every device, and its batches together are all inputs.

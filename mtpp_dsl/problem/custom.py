@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
+from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.errors import Refused
 
@@ -48,8 +50,8 @@ class Option:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Statement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Statement(Short, Picklable):
     """What a spec says in ``constraint KEYWORD [members] [on members] [(options)]``.
 
     Attributes:

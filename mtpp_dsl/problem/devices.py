@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from mtpp_dsl.base.shown import Short
+
 __all__ = ["Device"]
 
 
-@dataclass(frozen=True)
-class Device:
+@dataclass(frozen=True, repr=False)
+class Device(Short):
     """One device.
 
     Attributes:

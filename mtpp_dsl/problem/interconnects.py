@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["Host", "Interconnect", "Links", "Shared"]
 
 
-@dataclass(frozen=True)
-class Shared:
+@dataclass(frozen=True, repr=False)
+class Shared(Short):
     """One channel to memory: a device pays ``output / bandwidth`` once per tensor and direction.
 
     ``overflow``: parameters beyond the device's memory are streamed, at a cost (archer2024, eq. 2).
@@ -25,8 +26,8 @@ class Shared:
     keyword: ClassVar[str] = "shared"
 
 
-@dataclass(frozen=True)
-class Host:
+@dataclass(frozen=True, repr=False)
+class Host(Short):
     """As :class:`Shared`, but devices with ``io = free`` pay nothing, overflow included (tarnawski2020)."""
 
     bandwidth: float
@@ -35,8 +36,8 @@ class Host:
     keyword: ClassVar[str] = "host"
 
 
-@dataclass(frozen=True, eq=False)
-class Links(Picklable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Links(Short, Picklable):
     """Point to point: an edge from device d to e takes ``latency[d,e] + size/bandwidth[d,e]``.
 
     Attributes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mtpp_dsl.base.shown import Short
+
 __all__ = ["OBJECTIVES", "Objective"]
 
 OBJECTIVES: dict[str, tuple[str, ...]] = {
@@ -15,8 +17,8 @@ OBJECTIVES: dict[str, tuple[str, ...]] = {
 """What can be optimised, with the options of each."""
 
 
-@dataclass(frozen=True)
-class Objective:
+@dataclass(frozen=True, repr=False)
+class Objective(Short):
     """What is optimised.
 
     A plan's ``cost``, the minimised quantity behind every objective, is its bottleneck, the sum of the

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -42,8 +43,8 @@ MEMORY_ROUNDING = 1e-9
 """Of a memory: what sums of sizes may be too large by their rounding."""
 
 
-@dataclass(frozen=True)
-class Origin(Picklable):
+@dataclass(frozen=True, repr=False)
+class Origin(Short, Picklable):
     """Where a problem came from, for results.
 
     Attributes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
 from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Transfers", "routed", "transfers"]
 
 
-@dataclass(frozen=True, eq=False)
-class Transfers(Picklable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Transfers(Short, Picklable):
     """What edges take: e from device d to device f ``latency[d,f] + size[e] * inverse[d,f] + table[row[e],d,f]``.
 
     Arrays of one shape for both ways to give times, so that a compiled loop needs no cases. ``inf`` where no way

@@ -8,6 +8,8 @@ import struct
 from types import MappingProxyType
 from typing import IO, Any
 
+from mtpp_dsl.plans.plan import Plan
+
 __all__ = ["receive", "send"]
 
 _LENGTH = struct.Struct("<Q")
@@ -18,9 +20,11 @@ def _read_only(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles read-only mappings too, which problems and plans contain."""
+    """Pickles read-only mappings too, which problems and plans contain; plans go without their problem."""
 
     def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Plan) and value.problem is not None:
+            return value.of(None).__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         if isinstance(value, MappingProxyType):
             return _read_only, (dict(value),)
         return NotImplemented

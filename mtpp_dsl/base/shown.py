@@ -1,0 +1,67 @@
+"""Short texts for data in a Python session: what differs from the defaults, and no long columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Short", "in_full", "short"]
+
+MAX_ITEMS = 6
+"""Longer collections are shown by their size."""
+MAX_TEXT = 60
+"""Longer strings are cut."""
+
+
+class Short:
+    """Shows a dataclass that is declared with ``repr=False``: the fields that differ from their defaults.
+
+    Fields that are declared with ``repr=False`` are left out.
+    """
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{each.name}={short(getattr(self, each.name))}"
+            for each in fields(self)  # type: ignore[arg-type]
+            if each.repr and not _is_default(getattr(self, each.name), each)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def short(value: object) -> str:
+    """Return a value in a few words.
+
+    >>> short((1, 2)), short(tuple(range(500))), short(np.zeros((3, 4))), short({}), short("x" * 200)
+    ('(1, 2)', '<500 items>', '<3 x 4 array>', '{}', "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'")
+    """
+    if isinstance(value, np.ndarray):
+        return f"<{' x '.join(map(str, value.shape))} array>"
+    if isinstance(value, str):
+        return repr(value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 3]}…")
+    if isinstance(value, Mapping):
+        return f"<{len(value)} items>" if value else "{}"
+    if isinstance(value, (tuple, list, set, frozenset)):
+        if len(value) > MAX_ITEMS:
+            return f"<{len(value)} items>"
+        inside = ", ".join(map(short, sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value))
+        if isinstance(value, tuple):
+            return f"({inside}{',' * (len(value) == 1)})"
+        return f"[{inside}]" if isinstance(value, list) else f"{{{inside}}}"
+    return repr(value)
+
+
+def in_full(value: object) -> str:
+    """Return all fields of a dataclass, for evidence rather than for a screen."""
+    shown = [f"{each.name}={getattr(value, each.name)!r}" for each in fields(value)]  # type: ignore[arg-type]
+    return f"{type(value).__name__}({', '.join(shown)})"
+
+
+def _is_default(value: Any, field: Field[Any]) -> bool:
+    if field.default_factory is not MISSING:
+        return isinstance(value, Mapping) and not value
+    if field.default is MISSING or isinstance(value, np.ndarray):
+        return False
+    return bool(value is field.default or (type(value) is type(field.default) and value == field.default))

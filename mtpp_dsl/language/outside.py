@@ -1,0 +1,42 @@
+"""Values of Python as values of the language: what ``load(spec, k=4)`` is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import SupportsFloat, SupportsIndex, cast
+
+import numpy as np
+
+from mtpp_dsl.language.scope import Complaint
+from mtpp_dsl.language.values import Quantity, Sequence, Value
+
+__all__ = ["from_python"]
+
+
+def from_python(value: object) -> Value:
+    """Return a Python value as one of the language.
+
+    Numbers of Python and numpy are numbers without a unit, strings stay text, paths become text, and lists, tuples,
+    ranges, sets and arrays hold the values of their items.
+
+    Raises:
+        Complaint: the language has nothing like it.
+    """
+    if isinstance(value, (bool, str, Sequence, Quantity)):
+        return value
+    if isinstance(value, np.generic):
+        return from_python(value.item())
+    if isinstance(value, Integral):
+        return Quantity(int(cast("SupportsIndex", value)))
+    if isinstance(value, (Real, Fraction)) or type(value).__name__ == "Decimal":
+        return Quantity(float(cast("SupportsFloat", value)))
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    if isinstance(value, (set, frozenset)):
+        return Sequence(tuple(from_python(item) for item in value), "set")
+    if isinstance(value, (list, tuple, range, np.ndarray)):
+        return Sequence(tuple(from_python(item) for item in cast("Iterable[object]", value)))
+    raise Complaint(f"cannot use a {type(value).__name__} as a value", None)
