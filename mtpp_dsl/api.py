@@ -158,7 +158,7 @@ def solve(
         raise Refused(f"method {chosen.name!r}{by} cannot solve this: {reason}{_instead(problem, chosen)}")
     progress = progress or Progress()
     start = None if start is None else plan_of(problem, start).of(None)
-    if start is not None and not start.timed and problem.objective.quantity == "makespan":
+    if start is not None and not start.timed and problem.timed:
         start = _timed(problem, start)
     if traits.needs_start:
         _check_given(problem, chosen, start)

@@ -21,18 +21,21 @@ __all__ = [
     "ExclusiveLinks",
     "Finish",
     "Forbid",
+    "Latency",
     "Linear",
     "Load",
     "Makespan",
     "Memory",
     "On",
     "Parts",
+    "Penalties",
     "Pin",
     "PinChunks",
     "Replicate",
     "Separate",
     "Start",
     "Subgraphs",
+    "Used",
 ]
 
 Parts: TypeAlias = Literal["both", "forward"]
@@ -212,24 +215,55 @@ class Makespan:
     """When the last node ends."""
 
 
-Decision: TypeAlias = On | Load | Bottleneck | Start | Finish | Makespan
+@dataclass(frozen=True)
+class Used:
+    """1 when any node is on *device*, else 0."""
+
+    device: int
+
+
+@dataclass(frozen=True)
+class Latency:
+    """The sum of all loads, and of the times of transfers that are in no load."""
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """What the soft rows of the problem cost: penalty times violation, summed over them; for rows made in Python."""
+
+
+Decision: TypeAlias = On | Load | Bottleneck | Start | Finish | Makespan | Used | Latency | Penalties
 
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Constraint):
     """``sum(coefficient * decision) sense rhs``, from a labelled constraint.
 
+    A soft row, one with a penalty, may be broken: ``penalty * violation`` is then added to the cost of the plan.
+
     Attributes:
         label: the user's name for it, with the values of its ``forall`` where it has one.
         terms: decisions, each once, with non-zero coefficients.
         sense: of the row.
         rhs: right-hand side.
+        penalty: what a unit of violation costs, in the unit of the first objective; None where the row must hold.
     """
 
     label: str
     terms: tuple[tuple[Decision, float], ...]
     sense: Literal["<=", "==", ">="]
     rhs: float
+    penalty: float | None = None
+
+    @property
+    def soft(self) -> bool:
+        """Whether a plan may break the row, and pays for it."""
+        return self.penalty is not None
+
+    def violation(self, left: float) -> float:
+        """Return by how much the row is missed where its left side is *left*; 0.0 where it holds."""
+        over = {"<=": left - self.rhs, ">=": self.rhs - left, "==": abs(left - self.rhs)}[self.sense]
+        return max(0.0, over)
 
     def __str__(self) -> str:
         return f"{self.label} ({self.origin})" if self.origin else self.label

@@ -32,7 +32,7 @@ def counted(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures of every device, as the JSON answer has them, of a plan that breaks nothing."""
     if problem.objective.batch is not None:
         return _batched(problem, plan)
-    if problem.objective.quantity == "makespan":
+    if problem.timed:
         return _scheduled(problem, plan)
     return _loaded(problem, plan)
 

@@ -39,7 +39,7 @@ def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]
 def _rounding(problem: Problem) -> float:
     """Return what two ways to add up may differ by, as a time, where the rest of a difference counts."""
     link = problem.interconnect
-    if problem.objective.quantity == "makespan":  # transfers are differences of times
+    if problem.timed:  # transfers are differences of times
         return ROUNDING * float(problem.time[problem.time < float("inf")].sum())
     if isinstance(link, Links) or not link.overflow:
         return 0.0

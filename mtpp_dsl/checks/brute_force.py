@@ -35,7 +35,7 @@ def plans(problem: Problem) -> Iterator[Plan]:
         yield from _batch_plans(problem)
         return
     for assignment in product(range(problem.k), repeat=problem.graph.n):
-        if problem.objective.quantity == "makespan":
+        if problem.timed:
             if isinstance(problem.interconnect, Links):
                 found = _shortest(problem, assignment)
                 yield from [found] if found is not None and not verify(problem, found) else []

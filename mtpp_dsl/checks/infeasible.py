@@ -26,7 +26,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated, cycle, together
-from mtpp_dsl.problem.counting import Recognised, hard_rows, recognised, restored
+from mtpp_dsl.problem.counting import Recognised, recognised, restored
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
@@ -286,7 +286,7 @@ def _too_many_apart(problem: Problem) -> Iterator[Finding]:
 
 
 def _out_of_reach(problem: Problem) -> Iterator[Finding]:
-    for row in hard_rows(problem):
+    for row in problem.hard_rows:
         if not all(isinstance(decision, On) for decision, _ in row.terms):
             continue
         low, high, size = _reach(problem, row)

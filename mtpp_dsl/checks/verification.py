@@ -12,42 +12,49 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mtpp_dsl.checks.batch_check import broken_batches
+from mtpp_dsl.checks.linear_values import Values, broken_row, payments
 from mtpp_dsl.checks.replica_counts import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.checks.schedule_check import broken_times
 from mtpp_dsl.checks.subgraph_check import broken_subgraphs, subgraph_loads
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
-    Bottleneck,
     BreakSymmetry,
     Colocate,
     Constraint,
     Contiguous,
-    Decision,
     ExclusiveLinks,
-    Finish,
     Forbid,
     Linear,
-    Load,
-    Makespan,
     Memory,
     On,
     Pin,
     PinChunks,
     Replicate,
     Separate,
-    Start,
     Subgraphs,
+    Used,
 )
 from mtpp_dsl.errors import MtppError, PluginError, Refused, UsageError, VerificationError
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import undefined
-from mtpp_dsl.problem import Host, Links, Problem, Shared
+from mtpp_dsl.problem import Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.custom import CustomConstraint
 
-__all__ = ["TOLERANCE", "Violation", "check_result", "cost_of", "loads", "settled", "verify"]
+__all__ = [
+    "TOLERANCE",
+    "Violation",
+    "check_result",
+    "cost_of",
+    "costs_of",
+    "loads",
+    "penalties_of",
+    "settled",
+    "size_of",
+    "verify",
+]
 
 OF_BATCHES = (BatchSizes, BreakSymmetry, Colocate, CustomConstraint, Forbid, Memory, Pin, PinChunks, Separate)
 """Constraints that mean something of a batch: each input by itself, or as a plug-in says."""
@@ -89,7 +96,7 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
         raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
     device = [int(d) for d in plan.assignment]
     broken = [Violation("replicas", message) for message in faults(problem, plan.replicas, device)]
-    if problem.objective.quantity == "makespan":
+    if problem.timed:
         check = broken_subgraphs if _by_subgraphs(problem) else broken_times
         broken += [Violation(what, message) for what, message in check(problem, plan)]
     if broken:
@@ -124,13 +131,12 @@ def _custom(problem: Problem, plan: Plan) -> Iterator[Violation]:
 
 def _refuse_unknown(problem: Problem) -> None:
     """Refuse what no check is written for."""
-    makespan = problem.objective.quantity == "makespan"
     if problem.objective.batch is not None:
         for constraint in problem.constraints:
             if not isinstance(constraint, OF_BATCHES):
                 raise Refused(f"cannot verify 'constraint {constraint}' of a batch: it speaks of one sample")
         return
-    if isinstance(problem.interconnect, Links) and not makespan:
+    if isinstance(problem.interconnect, Links) and not problem.timed:
         raise Refused(f"cannot verify a plan for {problem.objective.quantity} on {problem.interconnect.keyword} yet")
     reason = undefined(problem) if _by_subgraphs(problem) else None
     if reason is not None:
@@ -139,17 +145,32 @@ def _refuse_unknown(problem: Problem) -> None:
         raise Refused("cannot verify 'constraint subgraphs' yet: it speaks of a makespan on host or shared")
 
 
+def _values(problem: Problem, device: list[int], schedule: Schedule | None, replicas: Replicas = NONE) -> Values:
+    """Return the values of decisions in a plan with every node on one device, or with *replicas*."""
+    return Values(problem, device, schedule, lambda: _all_loads(problem, device, schedule, replicas), replicas)
+
+
+def _all_loads(
+    problem: Problem, device: list[int], schedule: Schedule | None, replicas: Replicas = NONE
+) -> list[float]:
+    """Return the loads, by subgraphs where plans have those."""
+    if _by_subgraphs(problem) and schedule is not None and schedule.piece is not None:
+        return subgraph_loads(problem, device, schedule.piece.tolist())
+    return loads(problem, device, replicas=replicas)
+
+
 def _by_subgraphs(problem: Problem) -> bool:
     """Whether the objective is a latency by subgraphs (tarnawski2020, section 4)."""
-    return problem.objective.quantity == "makespan" and not isinstance(problem.interconnect, Links)
+    return problem.timed and not isinstance(problem.interconnect, Links)
 
 
 def _check(problem: Problem, device: list[int], schedule: Schedule | None) -> Iterator[Violation]:
     """Yield what breaks a constraint, with every node on one device."""
     yield from _support(problem, device)
+    values = _values(problem, device, schedule)
     for constraint in problem.constraints:
         if isinstance(constraint, Linear):
-            for message in _linear(problem, device, constraint, schedule):
+            for message in broken_row(constraint, values, TOLERANCE):
                 yield Violation(str(constraint), message)
             continue
         if isinstance(constraint, CustomConstraint):
@@ -174,18 +195,34 @@ def check_result(problem: Problem, result: Result) -> None:
             + "\n".join(f"  {violation}" for violation in broken)
         )
     cost = cost_of(problem, result.plan)
-    if result.cost is None or abs(result.cost - cost) > 1e-9 * max(cost, result.cost) + _rounding(problem):
+    if result.cost is None or abs(result.cost - cost) > 1e-9 * _size(problem, result.plan, cost) + _rounding(problem):
         raise VerificationError(f"the plan costs {cost!r}, the evaluation says {result.cost!r}")
-    if result.bound is not None and result.bound.cost > cost * (1 + TOLERANCE):
+    if result.bound is not None and result.bound.cost > cost + TOLERANCE * _size(problem, result.plan, cost):
         raise VerificationError(
             f"the bound {result.bound.cost!r} of {result.bound.method!r} ({result.bound.by}) is above the cost "
             f"{cost!r} of a valid plan"
         )
 
 
+def _size(problem: Problem, plan: Plan, cost: float) -> float:
+    """Return what a difference of costs is small against: the cost, or the largest term of a linear one."""
+    return max(abs(cost), size_of(problem, plan))
+
+
+def size_of(problem: Problem, plan: Plan) -> float:
+    """Return the largest term of a linear cost, that of an ``on`` or ``used`` where it is 1; 0.0 of another cost."""
+    if not problem.objective.is_linear:
+        return 0.0
+    values = _values(problem, [int(d) for d in plan.assignment], plan.schedule, plan.replicas)
+    sizes = [abs(problem.objective.constant)]
+    for decision, a in problem.objective.terms:
+        sizes.append(abs(a) if isinstance(decision, (On, Used)) else abs(a * values.of(decision)))
+    return max(sizes)
+
+
 def settled(bound: Bound, cost: float) -> Bound:
     """Return the bound, brought down to *cost* where it exceeds it by no more than solvers' tolerances."""
-    if cost < bound.cost <= cost * (1 + TOLERANCE):
+    if cost < bound.cost <= cost + TOLERANCE * abs(cost):
         return replace(bound, cost=cost)
     return bound
 
@@ -199,23 +236,52 @@ def _rounding(problem: Problem) -> float:
 
 
 def cost_of(problem: Problem, plan: Plan) -> float:
-    """Return what is minimised: the largest load, that of the forward part plus that of the backward part, or the end.
+    """Return what is minimised of the first objective: a largest load, or two; the end; a weighted sum; and penalties.
 
     Raises:
         UsageError: the objective is a makespan, and the plan has no schedule.
     """
-    if problem.objective.batch is not None:
+    return costs_of(problem, plan)[0]
+
+
+def costs_of(problem: Problem, plan: Plan) -> list[float]:
+    """Return what is minimised of every objective, in their order; what soft rows cost is in the first.
+
+    Raises:
+        UsageError: the objective is a makespan, and the plan has no schedule.
+    """
+    if problem.timed and problem.objective.batch is None and plan.schedule is None:
+        raise UsageError("the plan says where every node runs and not when: it has no makespan")
+    device = [int(d) for d in plan.assignment]
+    values = _values(problem, device, plan.schedule, plan.replicas)
+    costs = []
+    for objective in problem.objectives:
+        paid = sum(payments(problem, values).values()) if objective.penalised else 0.0
+        costs.append(_cost(problem, objective, plan, values) + paid)
+    return costs
+
+
+def penalties_of(problem: Problem, plan: Plan) -> dict[str, float]:
+    """Return what each soft row costs, by its label."""
+    device = [int(d) for d in plan.assignment]
+    return payments(problem, _values(problem, device, plan.schedule, plan.replicas))
+
+
+def _cost(problem: Problem, objective: Objective, plan: Plan, values: Values) -> float:
+    """Return what *objective* minimises, without what soft rows cost."""
+    if objective.batch is not None:
         if plan.batches is None:
             raise UsageError("the plan does not say which inputs run where and when: it has no throughput")
         return max((batch.end for batch in plan.batches), default=0.0)
-    if problem.objective.quantity == "makespan":
-        if plan.schedule is None:
-            raise UsageError("the plan says where every node runs and not when: it has no makespan")
+    if objective.is_linear:
+        total = objective.constant + sum(a * values.of(decision) for decision, a in objective.terms)
+        return 0.0 - total if objective.sense == "maximize" else total
+    if objective.quantity == "makespan":
+        assert plan.schedule is not None
         return max(plan.schedule.end.tolist(), default=0.0)
-    device = [int(d) for d in plan.assignment]
-    if problem.objective.parts == "separate":
-        return sum(max(loads(problem, device, backward)) for backward in (False, True))
-    return max(loads(problem, device, replicas=plan.replicas))
+    if objective.parts == "separate":
+        return sum(max(loads(problem, values.device, backward)) for backward in (False, True))
+    return max(values.loads)
 
 
 def loads(problem: Problem, device: list[int], backward: bool | None = None, replicas: Replicas = NONE) -> list[float]:
@@ -354,38 +420,6 @@ def _forbid(problem: Problem, device: list[int], constraint: Forbid) -> Iterator
     for v in constraint.nodes:
         if device[v] in constraint.devices:
             yield f"{problem.graph.names[v]} is on {problem.devices[device[v]].name}"
-
-
-def _linear(problem: Problem, device: list[int], constraint: Linear, schedule: Schedule | None) -> Iterator[str]:
-    if _by_subgraphs(problem) and schedule is not None and schedule.piece is not None:
-        total = subgraph_loads(problem, device, schedule.piece.tolist())
-    else:
-        total = loads(problem, device)
-    makespan = problem.objective.quantity == "makespan"
-
-    def value(decision: Decision) -> float:
-        match decision:
-            case On(node, on):
-                return float(device[node] == on)
-            case Load(d):
-                return total[d]
-            case Bottleneck() if problem.objective.parts == "together":
-                return max(total)
-            case Start(node) if schedule is not None:
-                return float(schedule.start[node])
-            case Finish(node) if schedule is not None:
-                return float(schedule.end[node])
-            case Makespan() if schedule is not None and makespan:
-                return max(schedule.end.tolist(), default=0.0)
-            case _:
-                raise Refused(f"cannot verify {type(decision).__name__.lower()} in a constraint yet")
-
-    parts = [coefficient * value(decision) for decision, coefficient in constraint.terms]
-    left, right = sum(parts), constraint.rhs
-    slack = TOLERANCE * max([abs(right), *(abs(part) for part in parts)])
-    excess = {"<=": left - right, ">=": right - left, "==": abs(left - right)}[constraint.sense]
-    if excess > slack:
-        yield f"{left:.6g} {constraint.sense} {right:.6g} does not hold"
 
 
 _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str]]] = {

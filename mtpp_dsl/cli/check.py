@@ -89,7 +89,7 @@ def _work(problem: Problem) -> str:
     equal = bool((problem.time == problem.time[:, :1]).all())
     where = " in all" if equal else " if every node ran where it is fastest"
     text = f"{format_quantity(work, problem.time_unit)}{of_one}{where}"
-    if problem.objective.quantity == "makespan" or problem.k == 1:
+    if problem.timed or problem.k == 1:
         return text
     return f"{text}; {format_quantity(work / problem.k, problem.time_unit)} a device if it could be spread evenly"
 

@@ -144,7 +144,7 @@ def _check_schedule(call: SolveCall, problem: Problem, method: Method) -> None:
     """Complain about a picture of a schedule where there will be none."""
     asked = {"--trace": call.trace, "--gantt": call.gantt}
     for option, path in asked.items():
-        if path is not None and problem.objective.quantity != "makespan":
+        if path is not None and not problem.timed:
             raise UsageError(f"{option} shows a schedule, and a plan to {problem.objective} has none")
         if path is not None and method.gives == "bound":
             raise UsageError(f"{option} shows a schedule, and method {method.name!r} gives only bounds")

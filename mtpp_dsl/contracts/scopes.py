@@ -23,6 +23,8 @@ WORDS = {
     "sum of bottlenecks": "a sum of bottlenecks",
     "makespan": "the makespan of one sample",
     "batch": "the makespan of a batch",
+    "linear": "a linear objective",
+    "timed linear": "a linear objective of plans with a schedule",
 }
 
 
@@ -34,13 +36,17 @@ class Scope:
 
     Attributes:
         objectives: what may be asked for: "bottleneck", "sum of bottlenecks", "makespan" (of one sample), "batch" (the
-            throughput of a batch).
+            throughput of a batch), "linear" (a weighted sum of decisions), "timed linear" (one of plans that say when
+            nodes run).
         interconnects: keywords of the interconnects.
         constraints: the kinds that are kept, or :data:`EVERY`. A kind that is not listed is refused, and so is one that
             is derived from a listed one, as it may ask for more.
         families: base classes of which every derived kind is kept.
         without: kinds that are refused nevertheless, with all that are derived from them.
-        decisions: what labelled constraints may speak of, where they are accepted; None for all decisions.
+        decisions: what labelled constraints may speak of, where they are accepted, and linear objectives; None for
+            all decisions.
+        soft: whether labelled constraints may have a penalty, which is added to the cost. A method that bounds may
+            leave them out.
         needs: kinds of which the problem must have one.
         groups: whether the network between groups of devices may be slower.
         streams: whether parameters that do not fit may be streamed (``overflow = stream``).
@@ -54,6 +60,7 @@ class Scope:
     families: tuple[type[Constraint], ...] = ()
     without: tuple[type[Constraint], ...] = ()
     decisions: tuple[type[Decision], ...] | None = None
+    soft: bool = False
     needs: tuple[type[Constraint], ...] = ()
     groups: bool = False
     streams: bool = True
@@ -83,7 +90,10 @@ class Scope:
 
 def objective_of(problem: Problem) -> str:
     """Return the objective of *problem*, by the word that scopes use."""
-    return "batch" if problem.objective.batch is not None else problem.objective.quantity
+    objective = problem.objective
+    if objective.is_linear:
+        return "timed linear" if objective.timed else "linear"
+    return "batch" if objective.batch is not None else objective.quantity
 
 
 def outside(name: str, scopes: Sequence[Scope], problem: Problem, *, gives: str = "plan") -> str | None:
@@ -108,6 +118,9 @@ def outside(name: str, scopes: Sequence[Scope], problem: Problem, *, gives: str 
     'mine minimises a bottleneck, not the makespan of one sample'
     """
     left, verb = list(scopes), "bounds" if gives == "bound" else "minimises"
+    if problem.later:
+        several = listed([repr(str(objective)) for objective in problem.objectives], "and")
+        return f"{name} takes one objective at a time, not {several}"
     for covers, reason in _FIRST:
         kept = [scope for scope in left if covers(scope, problem)]
         if not kept:
@@ -154,6 +167,14 @@ def _particular(scope: Scope, scopes: Sequence[Scope], problem: Problem) -> str 
             elsewhere = any(other.keeps(type(constraint)) for other in scopes)
             where = f" for {_worded(objective_of(problem))}" if elsewhere else ""
             return f"does not support constraint {constraint}{where}"
+    soft = next(iter(problem.soft_rows), None)
+    if soft is not None and not scope.soft:
+        elsewhere = any(other.soft for other in scopes)
+        where = f" for {_worded(objective_of(problem))}" if elsewhere else ""
+        return f"does not support the penalty of constraint {soft}{where}"
+    for decision, _ in problem.objective.terms if problem.objective.is_linear else ():
+        if not scope.reads(decision):
+            return f"does not support {type(decision).__name__.lower()}() in the objective"
     for constraint, decision in _spoken_of(problem):
         if not scope.reads(decision):
             return f"does not support {type(decision).__name__.lower()}() in constraint {constraint}"

@@ -6,18 +6,21 @@ Nothing here knows of models or solvers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.constraints import On, Used
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.batches import shipments
+from mtpp_dsl.plans.decisions import Values
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import traffic
-from mtpp_dsl.problem import Links, Problem, Shared
-from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.problem import Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.problem.replication import synchronises
 
 __all__ = ["Evaluation", "evaluate"]
@@ -40,6 +43,13 @@ class Evaluation(Picklable):
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
         makespan: when the last node or batch ends, where that is the objective; input and output are then the times
             for which tensors arrive and leave; on links that is beside the work, which alone is the load.
+        carried: what transfers take, in sum, that are in no load: all of those on links.
+        used: which devices run any node, by themselves or as replicas.
+        linear: the cost of the first objective, without penalties, where it is linear.
+        penalties: what each soft row costs, by its label; empty where there is none.
+        paid: what is added to the cost of the first objective for soft rows.
+        later: the costs of the other objectives, in their order.
+        size: the largest term of the cost, where it is a sum of some that may cancel; 0 where it is none.
     """
 
     work: Floats
@@ -54,6 +64,13 @@ class Evaluation(Picklable):
     backward: Floats
     separate: bool = False
     makespan: float | None = None
+    carried: float = 0.0
+    used: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    linear: float | None = None
+    penalties: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    paid: float = 0.0
+    later: tuple[float, ...] = ()
+    size: float = 0.0
 
     def __repr__(self) -> str:
         return f"Evaluation(cost={self.cost:.6g}, {len(self.load)} devices)"
@@ -65,12 +82,24 @@ class Evaluation(Picklable):
 
     @property
     def cost(self) -> float:
-        """The minimised quantity: the bottleneck, the sum of those of both parts, or the makespan."""
+        """The minimised quantity: bottleneck, sum of those of both parts, makespan, or linear; and what is paid."""
+        if self.linear is not None:
+            return self.linear + self.paid
         if self.makespan is not None:
-            return self.makespan
+            return self.makespan + self.paid
         if self.separate:
-            return float(self.forward.max() + self.backward.max())
-        return self.bottleneck
+            return float(self.forward.max() + self.backward.max()) + self.paid
+        return self.bottleneck + self.paid
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """The costs of all objectives, in their order."""
+        return (self.cost, *self.later)
+
+    @property
+    def latency(self) -> float:
+        """The sum of all loads, and of transfers that are in none."""
+        return float(self.load.sum()) + self.carried
 
 
 def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
@@ -88,8 +117,59 @@ def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
     plan = plan_of(problem, plan)
     if problem.objective.batch is not None:
         return _batched(problem, plan)
-    if problem.objective.quantity == "makespan":
-        return _scheduled(problem, plan)
+    found = _scheduled(problem, plan) if problem.timed else _split(problem, plan)
+    if problem.objective.is_linear or problem.later or problem.soft_rows:
+        return _with_objectives(problem, plan, found)
+    return found
+
+
+def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluation:
+    """Return *found* with the costs of all objectives and what soft rows cost."""
+    values = Values(
+        assignment=plan.assignment,
+        load=found.load,
+        used=found.used,
+        latency=found.latency,
+        makespan=found.makespan,
+        schedule=plan.schedule,
+    )
+    penalties = dict.fromkeys((row.label for row in problem.soft_rows), 0.0)
+    for row in problem.soft_rows:
+        assert row.penalty is not None
+        penalties[row.label] += row.penalty * row.violation(values.sum(row.terms))
+    paid = sum(penalties.values())
+    first, *later = (_cost(objective, found, values) for objective in problem.objectives)
+    return replace(
+        found,
+        linear=first if problem.objective.is_linear else None,
+        penalties=MappingProxyType(penalties),
+        paid=paid if problem.objective.penalised else 0.0,
+        later=tuple(later),
+        size=_size(problem.objective, values) if problem.objective.is_linear else 0.0,
+    )
+
+
+def _size(objective: Objective, values: Values) -> float:
+    """Return the largest term of a linear objective; of an ``on`` or ``used``, whether it is 0 or 1."""
+    terms = (abs(a) * (1.0 if isinstance(x, (On, Used)) else abs(values.of(x))) for x, a in objective.terms)
+    return max([abs(objective.constant), *terms])
+
+
+def _cost(objective: Objective, found: Evaluation, values: Values) -> float:
+    """Return what *objective* minimises, without what soft rows cost."""
+    if objective.is_linear:
+        value = objective.constant + values.sum(objective.terms)
+        return 0.0 - value if objective.maximized else value
+    if objective.quantity == "makespan":
+        assert found.makespan is not None
+        return found.makespan
+    if objective.quantity == "sum of bottlenecks":
+        return float(found.forward.max() + found.backward.max())
+    return found.bottleneck
+
+
+def _split(problem: Problem, plan: Plan) -> Evaluation:
+    """Return what is known of a plan without a schedule."""
     if isinstance(problem.interconnect, Links):
         raise Refused("a bottleneck on links is not defined: transfers take no device's time; minimize makespan")
     k, device, graph = problem.k, plan.assignment, problem.graph
@@ -106,6 +186,7 @@ def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
     lead = plan.leads(k)
     excess = np.maximum(params[lead] - problem.overflow_limit, 0.0)
     share = 1.0 / np.bincount(lead, minlength=k)[lead]
+    held = np.bincount(device, minlength=k) > 0
     overflow = excess / problem.interconnect.bandwidth * share
     sync = _sync(problem, plan, span, params)
     return Evaluation(
@@ -120,6 +201,7 @@ def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
         forward=forward[lead] * share + overflow,
         backward=backward[lead] * share,
         separate=problem.objective.parts == "separate",
+        used=held[lead],
     )
 
 
@@ -144,6 +226,8 @@ def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
         forward=_per_device(device, np.where(graph.backward, 0.0, problem.time[np.arange(graph.n), device]), k),
         backward=_per_device(device, np.where(graph.backward, problem.time[np.arange(graph.n), device], 0.0), k),
         makespan=plan.schedule.makespan,
+        carried=float(reads.sum()) if links else 0.0,
+        used=np.bincount(device, minlength=k) > 0,
     )
 
 
@@ -173,6 +257,8 @@ def _batched(problem: Problem, plan: Plan) -> Evaluation:
         forward=work - backward,
         backward=backward,
         makespan=batches.makespan,
+        carried=float(reads.sum()),
+        used=sizes.sum(axis=0) > 0,
     )
 
 

@@ -64,7 +64,7 @@ class Bound(Short):
     """What no plan can beat.
 
     Attributes:
-        cost: no plan's cost (bottleneck or makespan, in time) is below it.
+        cost: no plan's cost (bottleneck or makespan, in time; or linear) is below it.
         method: which method found it.
         proof: "checked" if our own code re-derived it, "trusted" if it rests on a solver's word.
         by: the solver and its version, or the algorithm.
@@ -140,7 +140,7 @@ class Result(Picklable):
 
     @property
     def cost(self) -> float | None:
-        """The plan's bottleneck or makespan."""
+        """The plan's cost: its bottleneck, its makespan, or a weighted sum; with what soft rows cost."""
         return None if self.evaluation is None else self.evaluation.cost
 
     @property
@@ -148,7 +148,8 @@ class Result(Picklable):
         """``(cost - bound) / cost``; None unless both are known."""
         if self.cost is None or self.bound is None:
             return None
-        return relative_gap(self.cost, self.bound.cost)
+        assert self.evaluation is not None
+        return relative_gap(self.cost, self.bound.cost, self.evaluation.size)
 
     @property
     def settled(self) -> bool:
@@ -250,12 +251,19 @@ class Result(Picklable):
         return format_quantity(value, self.problem.objective.unit(self.problem.time_unit))
 
 
-def relative_gap(cost: float, bound: float) -> float:
+def relative_gap(cost: float, bound: float, size: float = 0.0) -> float:
     """Return how far below *cost* the *bound* lies, as a share of *cost*; 0.0 where that is the rounding of sums.
+
+    Costs of linear objectives may be negative, or 0, of which nothing is a share: the share is then of the larger of
+    the two. A difference of a millionth of *size*, the largest term of the cost, is what solvers call none.
 
     >>> relative_gap(10.0, 9.5)
     0.05
     >>> relative_gap(0.3, 0.1 + 0.1 + 0.1 - 1e-16)
     0.0
+    >>> relative_gap(-10.0, -12.5), relative_gap(0.0, -1.0), relative_gap(0.0, -1e-9, size=2.0)
+    (0.25, 1.0, 0.0)
     """
-    return 0.0 if bound >= cost * (1 - ROUNDING) else (cost - bound) / cost
+    if bound >= cost - max(ROUNDING * abs(cost), OPTIMAL_GAP * size):
+        return 0.0
+    return (cost - bound) / (abs(cost) or abs(bound))

@@ -37,7 +37,7 @@ def paying(problem: Problem) -> Bools:
 
 def undefined(problem: Problem) -> str | None:
     """Return why the latency of *problem* by subgraphs is not defined, or None."""
-    if problem.objective.quantity != "makespan" or isinstance(problem.interconnect, Links):
+    if not problem.timed or isinstance(problem.interconnect, Links):
         asked = f"{problem.objective.quantity} on {problem.interconnect.keyword}"
         return f"the latency by subgraphs is a makespan on host or shared, not a {asked}"
     if problem.objective.batch is not None:

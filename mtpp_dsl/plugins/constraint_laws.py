@@ -113,7 +113,7 @@ def _told_apart(problem: Problem, constraint: CustomConstraint) -> bool:
         and np.array_equal(problem.time[:, d], problem.time[:, e])
         and (d in among) == (e in among)
     ]
-    if problem.objective.quantity == "makespan":
+    if problem.timed:
         return False
     for count, plan in enumerate(plans(problem)):
         for d, e in equal if count < MAX_SWAPPED else ():

@@ -17,7 +17,7 @@ from mtpp_dsl.constraints import Colocate, Constraint, Linear, On, Pin, Separate
 from mtpp_dsl.problem.graph import Bools, Floats
 from mtpp_dsl.problem.problem import Problem
 
-__all__ = ["Recognised", "hard_rows", "recognised", "restored"]
+__all__ = ["Recognised", "recognised", "restored"]
 
 TOLERANCE = 1e-6
 """Of the largest part of a row: by how much it may be missed, as the independent check of plans has it."""
@@ -60,11 +60,6 @@ class _Row:
         return None if min(weights.values()) < 0 else (d, sign * self.source.rhs, weights)
 
 
-def hard_rows(problem: Problem) -> tuple[Linear, ...]:
-    """Return the labelled rows that every plan must satisfy: those without a penalty."""
-    return tuple(row for row in problem.of(Linear) if getattr(row, "penalty", None) is None)
-
-
 def recognised(problem: Problem) -> Recognised:
     """Return *problem* with the rows that count replaced by ``pin``, ``separate`` and ``colocate``.
 
@@ -77,7 +72,7 @@ def recognised(problem: Problem) -> Recognised:
     All that is added follows from the rows, and every row that is left out follows from what is added: the plans stay
     the same. Rows that count further than to one, and those over other decisions, stay.
     """
-    rows = [_row(row, problem.k) for row in hard_rows(problem) if all(isinstance(one, On) for one, _ in row.terms)]
+    rows = [_row(row, problem.k) for row in problem.hard_rows if all(isinstance(one, On) for one, _ in row.terms)]
     if not rows or problem.objective.batch is not None:
         return Recognised(problem)
     pins = list(_pins(problem, rows))

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, Self
 
 from mtpp_dsl.base.shown import Short
+from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Latency, Makespan, Penalties, Start
+from mtpp_dsl.errors import UsageError
 
-__all__ = ["OBJECTIVES", "Objective"]
+__all__ = ["OBJECTIVES", "Objective", "Quantity"]
 
 OBJECTIVES: dict[str, tuple[str, ...]] = {
     "bottleneck": ("parts",),
     "makespan": (),
     "throughput": ("batch", "parts", "chunk", "transfer"),
+    "latency": (),
 }
-"""What can be optimised, with the options of each."""
+"""What can be optimised by name, with the options of each; every one also takes ``within``."""
+
+Quantity = Literal["bottleneck", "sum of bottlenecks", "makespan", "linear"]
+"""What a cost can be; linear: a weighted sum of decisions."""
+
+Terms = tuple[tuple[Decision, float], ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,49 +31,141 @@ class Objective(Short):
     """What is optimised.
 
     A plan's ``cost``, the minimised quantity behind every objective, is its bottleneck, the sum of the
-    bottlenecks of its two parts, or its makespan (in time); ``value`` turns a cost into what the user asked for.
+    bottlenecks of its two parts, its makespan (in time), or, of a linear objective, ``constant`` and the weighted sum
+    ``terms``, with the other sign where it is maximised. To the cost of the first objective of a problem what its soft
+    rows cost is added. ``value`` turns a cost into what the user asked for.
 
     With ``parts = "separate"`` the forward pass of a batch comes before its backward pass, as in GPipe's schedule, and
     the cost is the largest forward load plus the largest backward load (tarnawski2020, 5.3).
 
     Attributes:
-        name: what is optimised.
+        name: what is optimised: "bottleneck", "makespan", "throughput"; else it is linear, as "latency" and "objective"
+            are. Make linear ones by :meth:`linear`.
         batch: the number of inputs of a batched throughput (ghannane2023, 3.2), which is ``batch / makespan``.
         parts: whether both parts of a training graph count as one.
         chunk: inputs that stay together throughout a batched plan; None for as many as the batch sizes allow.
         transfer: whether what an edge carries takes the same time for every batch, as in ghannane2023, (3.3), or
             grows with the inputs that both batches share.
+        terms: of a linear objective: decisions, each once, with non-zero coefficients.
+        constant: of a linear objective, what is added to the terms.
+        maximized: of a linear objective, whether a larger value is better.
+        value_unit: of a linear objective, the unit of its value: "s", "USD", "J", ...; "" for none.
+        label: the user's name for it; "" for none.
+        within: by how much objectives that come after it may worsen it, as a share of its value or in its unit.
+        within_is: "share" or "value": which of the two.
+        timed: whether plans say when nodes run: so of makespans, of terms that speak of start, finish or makespan, and
+            of all objectives of a problem where it is so of one.
+        penalised: whether what soft rows cost is added, if the problem has any: so for its first objective.
+        origin: the place in the spec, as ``file:line``; "" for those made in Python.
     """
 
-    name: Literal["bottleneck", "makespan", "throughput"]
+    name: str
     batch: int | None = None
     parts: Literal["together", "separate"] = "together"
     chunk: int | None = None
     transfer: Literal["per-batch", "per-input"] = "per-batch"
+    terms: Terms = ()
+    constant: float = 0.0
+    maximized: bool = False
+    value_unit: str = ""
+    label: str = ""
+    within: float = 0.0
+    within_is: Literal["share", "value"] = "share"
+    timed: bool = False
+    penalised: bool = True
+    origin: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.name == "latency" and not self.terms:
+            object.__setattr__(self, "terms", ((Latency(), 1.0),))
+        speaks = any(isinstance(decision, (Start, Finish, Makespan)) for decision, _ in self.terms)
+        if speaks or self.quantity == "makespan":
+            object.__setattr__(self, "timed", True)
+
+    @classmethod
+    def linear(
+        cls,
+        terms: Iterable[tuple[Decision, float]],
+        sense: Literal["minimize", "maximize"] = "minimize",
+        *,
+        constant: float = 0.0,
+        unit: str = "",
+        label: str = "",
+        name: str = "objective",
+    ) -> Self:
+        """Return the objective ``constant + sum(coefficient * decision)``; terms of one decision are added up.
+
+        >>> from mtpp_dsl.constraints import Used
+        >>> str(Objective.linear([(Used(0), 2.0), (Used(1), 3.0)], unit="USD", label="cost"))
+        'minimize cost'
+        """
+        total: dict[Decision, float] = {}
+        for decision, coefficient in terms:
+            total[decision] = total.get(decision, 0.0) + float(coefficient)
+        kept = tuple((decision, a) for decision, a in total.items() if a)
+        return cls(
+            name, terms=kept, constant=float(constant), maximized=sense == "maximize", value_unit=unit, label=label
+        )
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is a weighted sum of decisions, and no bottleneck, makespan or throughput."""
+        return self.name not in ("bottleneck", "makespan", "throughput")
 
     @property
     def sense(self) -> Literal["minimize", "maximize"]:
         """Whether a larger value is better."""
-        return "maximize" if self.name == "throughput" else "minimize"
+        return "maximize" if self.name == "throughput" or self.maximized else "minimize"
 
     @property
-    def quantity(self) -> Literal["bottleneck", "sum of bottlenecks", "makespan"]:
+    def quantity(self) -> Quantity:
         """The cost that is minimised."""
+        if self.is_linear:
+            return "linear"
         if self.name == "makespan" or self.batch is not None:
             return "makespan"
         return "bottleneck" if self.parts == "together" else "sum of bottlenecks"
 
+    @property
+    def shown(self) -> str:
+        """What it is called in answers: its label, or its name."""
+        return self.label or self.name
+
     def __str__(self) -> str:
         batch = "" if self.batch is None else f" of a batch of {self.batch}"
         parts = " (parts = separate)" if self.parts == "separate" else ""
-        return f"{self.sense} {self.name}{batch}{parts}"
+        return f"{self.sense} {self.shown}{batch}{parts}"
 
     def value(self, cost: float) -> float:
         """Return the objective's value of a plan (or a bound) whose cost is *cost*."""
+        if self.maximized:
+            return 0.0 - cost
         if self.name != "throughput":
             return cost
         return (self.batch or 1) / cost if cost > 0 else float("inf")
 
     def unit(self, time_unit: str) -> str:
-        """Return the unit of the value: "s", "1/s" or ""."""
+        """Return the unit of the value: "s", "1/s", "USD", ..., or ""."""
+        if self.is_linear and self.name not in ("latency", "timed bottleneck"):
+            return self.value_unit
         return f"1/{time_unit}" if self.name == "throughput" and time_unit else time_unit
+
+    @property
+    def cost_terms(self) -> tuple[Terms, float]:
+        """Return the cost as a weighted sum of decisions, and a constant: for rows that limit it.
+
+        Raises:
+            UsageError: it is the sum of two bottlenecks, which is none.
+        """
+        paid: Terms = ((Penalties(), 1.0),) if self.penalised else ()
+        if self.is_linear:
+            sign = -1.0 if self.maximized else 1.0
+            return (*((decision, sign * a) for decision, a in self.terms), *paid), sign * self.constant
+        if self.quantity == "sum of bottlenecks":
+            raise UsageError(f"no row can speak of what 'to {self}' minimises: two bottlenecks")
+        decision: Decision = Makespan() if self.quantity == "makespan" else Bottleneck()
+        return ((decision, 1.0), *paid), 0.0
+
+    def allowed_cost(self, cost: float) -> float:
+        """Return the largest cost of plans that a later objective may choose from, where the best cost is *cost*."""
+        return cost + (self.within * abs(cost) if self.within_is == "share" else self.within)

@@ -18,6 +18,7 @@ from mtpp_dsl.constraints import (
     Constraint,
     Contiguous,
     Forbid,
+    Linear,
     Memory,
     Pin,
     PinChunks,
@@ -31,7 +32,8 @@ from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared
 from mtpp_dsl.problem.objective import Objective
 from mtpp_dsl.problem.replication import check_groups, check_replicas
-from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members, settled_objective
+from mtpp_dsl.problem.several import settled_objectives
+from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members
 from mtpp_dsl.problem.transfers import Transfers, transfers
 from mtpp_dsl.problem.unread import unread
 
@@ -68,6 +70,8 @@ class Problem(Picklable):
 
     Attributes:
         time: [n, devices] running time of each node on each device; ``inf``: not supported.
+        objective: what is optimised; the first of several.
+        later: the other objectives, in their order: each chooses among the plans that those before it leave.
         time_unit: "s" or "".
         warnings: what the reader of the spec should be told.
     """
@@ -81,6 +85,7 @@ class Problem(Picklable):
     time_unit: str = ""
     origin: Origin = field(default_factory=Origin)
     warnings: tuple[str, ...] = ()
+    later: tuple[Objective, ...] = ()
 
     @classmethod
     def create(
@@ -88,7 +93,7 @@ class Problem(Picklable):
         graph: Graph,
         devices: Sequence[Device],
         interconnect: Interconnect,
-        objective: Objective | None = None,
+        objective: Objective | Sequence[Objective] | None = None,
         constraints: Sequence[Constraint] = (),
         *,
         time_unit: str | None = None,
@@ -97,11 +102,13 @@ class Problem(Picklable):
     ) -> Problem:
         """Check the parts against each other and compute ``time``.
 
+        Several objectives are optimised one after the other, each over the plans that those before it leave.
+
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
                 that names a node or device that is not there, or that speaks of the bottleneck where there are two;
-                and see :mod:`mtpp_dsl.problem.replication`, :mod:`mtpp_dsl.problem.soundness` and
-                :mod:`mtpp_dsl.problem.batching`.
+                and see :mod:`mtpp_dsl.problem.replication`, :mod:`mtpp_dsl.problem.soundness`,
+                :mod:`mtpp_dsl.problem.several` and :mod:`mtpp_dsl.problem.batching`.
         """
         devices = tuple(devices)
         channel = None if isinstance(interconnect, Links) else interconnect
@@ -114,7 +121,8 @@ class Problem(Picklable):
         time = _times(graph, devices)
         check_groups(devices, interconnect)
         check_replicas(constraints, graph, devices, interconnect, time)
-        objective, notes = settled_objective(objective or Objective("bottleneck"), graph, constraints)
+        objectives, notes = settled_objectives(objective, graph, len(devices), interconnect, constraints)
+        objective = objectives[0]
         if objective.batch is not None:
             notes = (*notes, *check_batches(objective, devices, interconnect, constraints))
         notes = (*notes, *unread(graph, devices, interconnect, objective, constraints))
@@ -130,6 +138,7 @@ class Problem(Picklable):
             time_unit=time_unit,
             origin=origin or Origin(),
             warnings=(*warnings, *notes),
+            later=objectives[1:],
         )
         if objective.batch is not None:
             problem.batching  # noqa: B018  raises where times or memories are missing
@@ -141,13 +150,41 @@ class Problem(Picklable):
 
     def __repr__(self) -> str:
         return (
-            f"Problem({self.objective}: {self.graph.n} nodes, {self.graph.m} edges, "
+            f"Problem({', then '.join(map(str, self.objectives))}: {self.graph.n} nodes, {self.graph.m} edges, "
             f"{len(self.devices)} devices, {self.interconnect.keyword}, {len(self.constraints)} constraints)"
         )
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
         """Return the same problem under other constraints."""
         return replace(self, constraints=tuple(constraints))
+
+    def asking(self, objective: Objective, constraints: Sequence[Constraint] | None = None) -> Problem:
+        """Return the problem with this objective alone, which has to be of its kind, and under other *constraints*.
+
+        Whether plans are timed, and whether what soft rows cost is added, is left as *objective* says.
+        """
+        kept = self.constraints if constraints is None else tuple(constraints)
+        return replace(self, objective=objective, later=(), constraints=kept)
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """All objectives, in their order."""
+        return (self.objective, *self.later)
+
+    @property
+    def timed(self) -> bool:
+        """Whether plans say when nodes, or batches, run."""
+        return self.objective.timed
+
+    @cached_property
+    def soft_rows(self) -> tuple[Linear, ...]:
+        """The rows that a plan may break, and pays for."""
+        return tuple(row for row in self.of(Linear) if row.soft)
+
+    @cached_property
+    def hard_rows(self) -> tuple[Linear, ...]:
+        """The labelled rows that must hold."""
+        return tuple(row for row in self.of(Linear) if not row.soft)
 
     def size(self, value: float) -> str:
         """Return a size for people, in the family of units that the spec uses."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.problem.interconnects import Host, Links, Shared
     from mtpp_dsl.problem.objective import Objective
 
-__all__ = ["LARGEST", "check_devices", "check_links", "check_magnitudes", "check_members", "settled_objective"]
+__all__ = ["LARGEST", "check_devices", "check_links", "check_magnitudes", "check_members", "settled_parts"]
 
 LARGEST = 1e100
 """Larger times, sizes and their sums are refused: no solver computes with them."""
@@ -77,7 +77,7 @@ def check_links(links: Links, graph: Graph, k: int) -> None:
         raise UsageError(f"the times of transfers add up to {finite:g}; more than {LARGEST:g} is refused")
 
 
-def settled_objective(
+def settled_parts(
     objective: Objective, graph: Graph, constraints: Sequence[Constraint]
 ) -> tuple[Objective, tuple[str, ...]]:
     """Return the objective and warnings; with separate parts, of a graph without a backward part, the usual one.

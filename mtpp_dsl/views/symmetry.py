@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Constraint, Linear, Load, On, PinChunks
+from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Constraint, Linear, Load, On, PinChunks, Used
 from mtpp_dsl.plans.batches import Batches
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
@@ -255,12 +255,16 @@ def _by_device(problem: Problem) -> Mapping[int, list[Constraint]]:
         if problem.objective.batch is None or not isinstance(constraint, BatchSizes):
             for d in _names(constraint):
                 named.setdefault(d, []).append(_canonical(constraint))
+    for number, objective in enumerate(problem.objectives):
+        row = Linear(label="", terms=objective.terms, sense="==", rhs=float(number))  # what it adds up, as if a row
+        for d in _names(row):
+            named.setdefault(d, []).append(_canonical(row))
     return named
 
 
 def _names(constraint: Constraint) -> set[int]:
     if isinstance(constraint, Linear):
-        return {decision.device for decision, _ in constraint.terms if isinstance(decision, (On, Load))}
+        return {decision.device for decision, _ in constraint.terms if isinstance(decision, (On, Load, Used))}
     if isinstance(constraint, PinChunks):
         return set(constraint.places)
     return set(getattr(constraint, "devices", None) or ())
@@ -270,7 +274,7 @@ def _swap(constraint: Constraint, to: Mapping[int, int]) -> Constraint:
     if isinstance(constraint, Linear):
         terms = []
         for decision, coefficient in constraint.terms:
-            if isinstance(decision, (On, Load)):
+            if isinstance(decision, (On, Load, Used)):
                 decision = replace(decision, device=to.get(decision.device, decision.device))
             terms.append((decision, coefficient))
         return _canonical(replace(constraint, terms=tuple(terms)))

@@ -84,6 +84,8 @@ class Gcof:
             return f"gcof coarsens makespans on links, not on a {problem.interconnect.keyword} interconnect"
         if problem.objective.batch is not None:
             return f"gcof coarsens for one sample, not for a batch of {problem.objective.batch}"
+        if problem.objective.is_linear or problem.soft_rows:
+            return "gcof coarsens for a makespan alone, without other objectives and without penalties"
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
         return None if other is None else f"gcof does not support constraint {other}"
 

@@ -1,0 +1,122 @@
+"""Labelled rows and decisions counted again for the independent check, in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from math import isnan
+
+from mtpp_dsl.checks.replica_counts import NONE, Replicas
+from mtpp_dsl.constraints import (
+    Bottleneck,
+    Decision,
+    Finish,
+    Latency,
+    Linear,
+    Load,
+    Makespan,
+    On,
+    Penalties,
+    Start,
+    Used,
+)
+from mtpp_dsl.errors import Refused
+from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.problem import Links, Problem
+
+__all__ = ["Values", "broken_row", "payments"]
+
+
+class Values:
+    """The values of decisions in one plan; loads are counted when somebody asks for one.
+
+    Args:
+        problem: what is asked.
+        device: [n] of every node.
+        schedule: when nodes run; None of a plan without times.
+        loads: gives the loads of the devices.
+        replicas: devices that share what is on the first of them.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        device: list[int],
+        schedule: Schedule | None,
+        loads: Callable[[], list[float]],
+        replicas: Replicas = NONE,
+    ) -> None:
+        self.problem, self.device, self.schedule, self.replicas = problem, device, schedule, replicas
+        self._loads = loads
+
+    @cached_property
+    def loads(self) -> list[float]:
+        """The loads of all devices."""
+        return self._loads()
+
+    @cached_property
+    def busy(self) -> set[int]:
+        """The devices that run any node."""
+        return {d for home in self.device for d in self.replicas.get(home, (home,))}
+
+    def of(self, decision: Decision) -> float:
+        """Return the value of one decision.
+
+        Raises:
+            Refused: it has none in this kind of plan.
+        """
+        schedule, separate = self.schedule, self.problem.objective.parts == "separate"
+        match decision:
+            case On(node, on):
+                return float(self.device[node] == on)
+            case Load(d):
+                return self.loads[d]
+            case Used(d):
+                return float(d in self.busy)
+            case Bottleneck() if not separate:
+                return max(self.loads)
+            case Latency():
+                return sum(self.loads) + self._carried()
+            case Penalties():
+                return sum(payments(self.problem, self).values())
+            case Start(node) if schedule is not None:
+                return float(schedule.start[node])
+            case Finish(node) if schedule is not None:
+                return float(schedule.end[node])
+            case Makespan() if schedule is not None and self.problem.timed:
+                return max(schedule.end.tolist(), default=0.0)
+            case _:
+                raise Refused(f"cannot verify {type(decision).__name__.lower()} in a constraint yet")
+
+    def _carried(self) -> float:
+        """Return what transfers take that are in no load: those on links."""
+        if not isinstance(self.problem.interconnect, Links) or self.schedule is None:
+            return 0.0
+        times = zip(self.schedule.sent.tolist(), self.schedule.arrived.tolist(), strict=True)
+        return sum(arrived - sent for sent, arrived in times if not isnan(sent))
+
+
+def broken_row(row: Linear, values: Values, tolerance: float) -> Iterator[str]:
+    """Yield how a plan breaks a row that must hold: by more than *tolerance*, relative to the numbers in it."""
+    if row.penalty is not None:
+        return
+    parts = [coefficient * values.of(decision) for decision, coefficient in row.terms]
+    left, right = sum(parts), row.rhs
+    slack = tolerance * max([abs(right), *(abs(part) for part in parts)])
+    if _excess(row, left) > slack:
+        yield f"{left:.6g} {row.sense} {right:.6g} does not hold"
+
+
+def payments(problem: Problem, values: Values) -> dict[str, float]:
+    """Return what every soft row of *problem* costs, by its label."""
+    paid: dict[str, float] = {}
+    for row in problem.of(Linear):
+        if row.penalty is not None:
+            left = sum(coefficient * values.of(decision) for decision, coefficient in row.terms)
+            paid[row.label] = paid.get(row.label, 0.0) + row.penalty * max(0.0, _excess(row, left))
+    return paid
+
+
+def _excess(row: Linear, left: float) -> float:
+    over: float = {"<=": left - row.rhs, ">=": row.rhs - left, "==": abs(left - row.rhs)}[row.sense]
+    return over
