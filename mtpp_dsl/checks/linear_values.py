@@ -93,7 +93,7 @@ class Values:
         if not isinstance(self.problem.interconnect, Links) or self.schedule is None:
             return 0.0
         times = zip(self.schedule.sent.tolist(), self.schedule.arrived.tolist(), strict=True)
-        return sum(arrived - sent for sent, arrived in times if not isnan(sent))
+        return float(sum(arrived - sent for sent, arrived in times if not isnan(sent)))
 
 
 def broken_row(row: Linear, values: Values, tolerance: float) -> Iterator[str]:
