@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.plans.result import Bound, Result
     from mtpp_dsl.problem import Device, Problem
     from mtpp_dsl.problem.graph import Graph
+    from mtpp_dsl.running import Running, solve_async, start
 
 __version__ = "0.1.0"
 
@@ -50,10 +51,13 @@ _HOME = {
     "Problem": "problem",
     "Progress": "contracts",
     "Result": "plans.result",
+    "Running": "running",
     "evaluate": "plans.evaluation",
     "graph_from_networkx": "formats.networkx_graphs",
     "load": "api",
     "solve": "api",
+    "solve_async": "running",
+    "start": "running",
     "verify": "checks.verification",
 }
 
@@ -70,10 +74,13 @@ __all__ = [
     "Problem",
     "Progress",
     "Result",
+    "Running",
     "evaluate",
     "graph_from_networkx",
     "load",
     "solve",
+    "solve_async",
+    "start",
     "verify",
 ]
 

@@ -38,7 +38,8 @@ CORE = {  # what a part of the core may import beside itself
     "testing": DATA | {"checks", "contracts", "formats", "generators", "plugins", "registry"},
     "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},
     "builder": DATA | {"formats", "language"},
-    "": DATA | {"api", "builder", "checks", "contracts", "formats"},
+    "running": DATA | {"api", "checks", "contracts"},
+    "": DATA | {"api", "builder", "checks", "contracts", "formats", "running"},
     "cli": DATA | {"", "answers", "api", "checks", "contracts", "language", "registry", "report"},
     "__main__": {"cli"},
 }
