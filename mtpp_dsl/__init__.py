@@ -23,12 +23,13 @@ TYPE_CHECKING = False  # typing's own would have to be imported, before mtpp can
 if TYPE_CHECKING:
     from typing import Any
 
-    from mtpp_dsl.api import load, solve
+    from mtpp_dsl.api import load, read, solve
     from mtpp_dsl.builder import Builder
     from mtpp_dsl.checks.verification import verify
     from mtpp_dsl.contracts import Limits, Progress
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
+    from mtpp_dsl.language.lower import Spec
     from mtpp_dsl.plans.evaluation import Evaluation, evaluate
     from mtpp_dsl.plans.plan import Plan
     from mtpp_dsl.plans.result import Bound, Result
@@ -52,9 +53,11 @@ _HOME = {
     "Progress": "contracts",
     "Result": "plans.result",
     "Running": "running",
+    "Spec": "language.lower",
     "evaluate": "plans.evaluation",
     "graph_from_networkx": "formats.networkx_graphs",
     "load": "api",
+    "read": "api",
     "solve": "api",
     "solve_async": "running",
     "start": "running",
@@ -75,9 +78,11 @@ __all__ = [
     "Progress",
     "Result",
     "Running",
+    "Spec",
     "evaluate",
     "graph_from_networkx",
     "load",
+    "read",
     "solve",
     "solve_async",
     "start",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.base.amounts import Duration, Share, seconds_of, share_of, whole
@@ -38,7 +38,10 @@ from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_optio
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.counting import Recognised, restored
 
-__all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "solve"]
+__all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "read", "solve"]
+
+if TYPE_CHECKING:
+    from mtpp_dsl.language.lower import Spec
 
 _APART = "mtpp_dsl.solvers.runtime.portfolio.own_process"
 DEFAULT_TIME = 60.0
@@ -63,9 +66,23 @@ def load(spec: str | os.PathLike[str], *, search: Sequence[Path] = (), **params:
         SpecError: with every error found, each in its place.
         UsageError: the file is missing or unreadable.
     """
-    from mtpp_dsl.language.lower import load as load_spec
+    return read(spec, search=search).problem(params)
 
-    return load_spec(spec, params, search)
+
+def read(spec: str | os.PathLike[str], *, search: Sequence[Path] = ()) -> Spec:
+    """Read and parse a spec once, for problems with different values of its params: ``read(path).problem(k=4)``.
+
+    Args:
+        spec: a path, or the text itself (recognised by a newline or a ``{``).
+        search: folders where ``include`` looks after the including file's own.
+
+    Raises:
+        SpecError: with every error of the syntax, each in its place.
+        UsageError: the file is missing or unreadable.
+    """
+    from mtpp_dsl.language.lower import read as read_spec
+
+    return read_spec(spec, search)
 
 
 def method_names() -> dict[str, str]:

@@ -177,6 +177,27 @@ def test_load_with_params() -> None:
         mtpp_dsl.load("nowhere.mtpp")
 
 
+def test_read_once(tmp_path: Path) -> None:
+    """A spec that was read once gives the problems that reading it with the same params gives, origin and all."""
+    (tmp_path / "base.mtpp").write_text(QUICK.read_text())
+    path = tmp_path / "more.mtpp"
+    path.write_text('include "base.mtpp"\nparam graph: float = 1\nconstraint cap: load(stage[0]) <= graph * 20 ms\n')
+    spec = mtpp_dsl.read(path)
+    assert spec.params == ("k", "graph")
+    assert repr(spec).endswith("params k, graph)")
+    for k in (2, np.int64(5), "1 + 2"):
+        same(spec.problem(k=k), mtpp_dsl.load(path, k=k))
+        assert spec.problem(k=k).origin == mtpp_dsl.load(path, k=k).origin
+    assert spec.problem({"graph": 2}, k=2).constraints[-1].rhs == pytest.approx(0.04)  # type: ignore[attr-defined]
+    path.unlink()
+    (tmp_path / "base.mtpp").unlink()
+    assert pickle.loads(pickle.dumps(spec)).problem(k=4).k == 4
+    with pytest.raises(SpecError, match="there is no param 'kk'"):
+        spec.problem(kk=3)
+    with pytest.raises(SpecError, match="expected"):
+        mtpp_dsl.read("graph {\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

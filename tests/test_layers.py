@@ -39,7 +39,7 @@ CORE = {  # what a part of the core may import beside itself
     "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},
     "builder": DATA | {"formats", "language"},
     "running": DATA | {"api", "checks", "contracts"},
-    "": DATA | {"api", "builder", "checks", "contracts", "formats", "running"},
+    "": DATA | {"api", "builder", "checks", "contracts", "formats", "language", "running"},
     "cli": DATA | {"", "answers", "api", "checks", "contracts", "language", "registry", "report"},
     "__main__": {"cli"},
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mtpp_dsl.base.files import hashing
@@ -26,7 +27,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
-__all__ = ["Lowering", "load"]
+__all__ = ["Lowering", "Spec", "load", "read"]
 
 
 def load(
@@ -47,6 +48,20 @@ def load(
         SpecError: with every error found, each in its place.
         UsageError: the file is missing or unreadable.
     """
+    return read(spec, search).problem(params, graph=graph)
+
+
+def read(spec: str | os.PathLike[str], search: Sequence[Path] = ()) -> Spec:
+    """Read and parse a spec, with what it includes, and give its params no value yet.
+
+    Args:
+        spec: a path, or the text itself (recognised by a newline or a ``{``).
+        search: folders where ``include`` looks after the including file's own.
+
+    Raises:
+        SpecError: with every error of the syntax, each in its place.
+        UsageError: the file is missing or unreadable.
+    """
     if isinstance(spec, str) and ("\n" in spec or "{" in spec):
         source, folder, path = Source("<text>", spec), Path(), None
     else:
@@ -56,10 +71,73 @@ def load(
         if path is not None:
             source = read_source(path, str(path))
         try:
-            statements = read_statements(source, folder, search)
-            return Lowering(source, statements, dict(params or {}), path, graph, hashes).problem()
+            return Spec(source, tuple(read_statements(source, folder, search)), path, hashes)
         except RecursionError:
-            raise SpecError([Diagnostic("the spec is nested too deeply", Span(source, 0, 0))]) from None
+            raise _too_deep(source) from None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spec:
+    """A spec that was read and parsed once, for problems with different values of its params.
+
+    >>> import mtpp_dsl
+    >>> spec = mtpp_dsl.read('''
+    ... param k: int
+    ... graph from generator chain (nodes = 8)
+    ... device d[k]
+    ... interconnect shared (bandwidth = 1)
+    ... minimize bottleneck
+    ... ''')
+    >>> [spec.problem(k=k).k for k in (2, 3, 4)]
+    [2, 3, 4]
+
+    Attributes:
+        source: the text of the spec itself.
+        statements: of the spec and of all that it includes, each with the folder its paths start from.
+        path: of the spec; None for a text.
+        hashes: the SHA-256 of the files that were read, by absolute path.
+    """
+
+    source: Source
+    statements: tuple[tuple[tree.Statement, Path], ...]
+    path: Path | None
+    hashes: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return (
+            f"Spec({self.source.name!r}: {len(self.statements)} statements, params {', '.join(self.params) or 'none'})"
+        )
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The names of its params."""
+        names = [each.name.text for each, _ in self.statements if isinstance(each, tree.ParamStatement)]
+        return tuple(dict.fromkeys(names))
+
+    def problem(
+        self, values: Mapping[str, object] | None = None, /, *, graph: Graph | None = None, **params: object
+    ) -> Problem:
+        """Return the problem with these values of the params; data files that the spec names are read anew.
+
+        Args:
+            values: of params by name, also of those that are called as an argument of this method is.
+            graph: takes the place of the spec's graph.
+            params: values by name: numbers, or text as ``-D`` takes it.
+
+        Raises:
+            SpecError: with every error found, each in its place.
+        """
+        with hashing() as hashes:
+            hashes.update(self.hashes)
+            try:
+                given = {**(values or {}), **params}
+                return Lowering(self.source, [*self.statements], given, self.path, graph, hashes).problem()
+            except RecursionError:
+                raise _too_deep(self.source) from None
+
+
+def _too_deep(source: Source) -> SpecError:
+    return SpecError([Diagnostic("the spec is nested too deeply", Span(source, 0, 0))])
 
 
 class Lowering(Stages):
