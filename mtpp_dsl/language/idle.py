@@ -40,7 +40,8 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
 
 def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Diagnostic]:
     """Yield a warning where no node takes any time."""
-    if graph.n == 0 or graph.work.any() or graph.batch_times or any(table.any() for table in graph.times.values()):
+    tables = [*graph.times.values(), *graph.device_times.values()]
+    if graph.n == 0 or graph.work.any() or graph.batch_times or any(table.any() for table in tables):
         return
     kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
     span = next((s.span for s in reversed(statements) if isinstance(s, kinds)), None)
@@ -115,18 +116,16 @@ def idle_tables(graph: Graph, devices: Sequence[Device], left_out: Sequence[Devi
         )
 
 
-def idle_batches(
-    objective: Objective, devices: Sequence[Device], statements: Sequence[tree.Statement]
-) -> Iterator[Diagnostic]:
-    """Yield a warning for times of batches where the objective has none."""
+def idle_batches(objective: Objective, devices: Sequence[Device], first: Span | None) -> Iterator[Diagnostic]:
+    """Yield a warning for times of batches, the first of which are given at *first*, where the objective has none."""
     if objective.batch is not None:
         return
-    given = [s.span.place for s in statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
+    given = [] if first is None else [first.place]
     given += [device.name for device in devices if device.fixed or device.overhead]
     if given:
         yield _warning(
             f"{given[0]}: times of batches have a meaning only for 'maximize throughput (batch = …)'; "
-            f"to {objective} uses the work of the nodes"
+            f"to {objective} takes single inputs: give times without 'at batch'"
         )
 
 

@@ -223,7 +223,7 @@ class Lowering(Stages):
             *(() if self.replaced is not None else idle_work(self.graph, statements)),
             *idle_memory(self.graph, self.devices, self.joined, self.constraints, statements, memory),
             *free_streams(self.devices, self.joined, self.constraints),
-            *idle_batches(self.objective, self.devices, statements),
+            *idle_batches(self.objective, self.devices, self.first_batch),
             *idle_tables(self.graph, self.devices, self.left_out),
         ]
 

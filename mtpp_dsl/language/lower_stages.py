@@ -44,6 +44,7 @@ class Stages:
         graph, devices, constraints: what was read; empty where nothing could be.
         joined, objective: what was read; None where nothing could be.
         left_out: devices of the graph's file, which ``graph from`` does not take.
+        first_batch: where the first time of a batch is given; None where none is.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Stages:
         self.objective: Objective | None = None
         self.constraints: list[Constraint] = []
         self.left_out: tuple[Device, ...] = ()
+        self.first_batch: Span | None = None
 
     def read(self) -> bool:
         """Go through all stages; return whether nothing is wrong.
@@ -206,6 +208,7 @@ class Stages:
             else:
                 self.findings.attempt(tables.file, statement, folder)
         self.graph = self.scope.graph = tables.result()
+        self.first_batch = tables.first_batch
 
     def interconnect(self, imported: Interconnect | None) -> None:
         """Read what joins the devices, and with it whether times are in seconds."""

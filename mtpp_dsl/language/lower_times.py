@@ -1,4 +1,4 @@
-"""``time`` and ``times`` statements: what batches of nodes take on devices."""
+"""``time`` and ``times`` statements: what nodes, and batches of them, take on devices."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef
 from mtpp_dsl.problem.graph import Floats, Graph, frozen
+from mtpp_dsl.problem.problem import running_times
 from mtpp_dsl.text.source import Span
 
 __all__ = ["TimeTables"]
@@ -30,46 +31,83 @@ _UNITS = tuple(name for name, (_, dimension) in UNITS.items() if dimension == TI
 
 
 class TimeTables:
-    """The times of batches on every device: those of the graph's file, and what statements say over them.
+    """The times of nodes on devices, and of batches: those of the graph's file, and what statements say over them.
 
     Args:
         graph: with the tables of its file, by device or by type of device.
         scope: knows the nodes and the devices.
         keeper: holds that all times carry units, or none do.
         findings: takes the complaints about lines of files.
+
+    Attributes:
+        first_batch: where the first time of a batch is given; None where none is.
     """
 
     def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper, findings: Findings) -> None:
         assert scope.devices is not None
         self.graph, self.scope, self.keeper, self.findings = graph, scope, keeper, findings
+        self.devices = scope.devices
+        self.first_batch: Span | None = None
         self.rows = 0
+        self.own: dict[int, Floats] = {}  # [n] by device
         known = graph.batch_times
         self.tables: list[dict[int, Floats]] = [
             {size: row.copy() for size, row in known.get(device.name, known.get(device.type, {})).items()}
-            for device in scope.devices
+            for device in self.devices
         ]
 
     def result(self) -> Graph:
-        """Return the graph with a table for every device, so that none is taken for that of a type."""
-        assert self.scope.devices is not None
+        """Return the graph with the times of single devices.
+
+        Where there are times of batches, every device has a table of its own, so that none is taken for that of a type.
+        """
+        own = {self.devices[d].name: frozen(row, np.float64) for d, row in self.own.items()}
+        graph = replace(self.graph, device_times=MappingProxyType({**self.graph.device_times, **own}))
+        if self.first_batch is None:
+            return graph
         tables = {
             device.name: MappingProxyType({size: frozen(rows[size], np.float64) for size in sorted(rows)})
-            for device, rows in zip(self.scope.devices, self.tables, strict=True)
+            for device, rows in zip(self.devices, self.tables, strict=True)
         }
-        return replace(self.graph, batch_times=MappingProxyType(tables))
+        return replace(graph, batch_times=MappingProxyType(tables))
 
-    def set(self, nodes: tuple[int, ...], devices: tuple[int, ...], batch: int, seconds: float) -> None:
-        """Note a time of a batch; it replaces an earlier one.
+    def set(self, nodes: tuple[int, ...], devices: tuple[int, ...], batch: int | None, time: float, span: Span) -> None:
+        """Note a time of one input, or of a batch; it replaces an earlier one.
+
+        Raises:
+            Complaint: there would be too many tables.
+        """
+        try:
+            for d in devices:
+                row = self.single(d) if batch is None else self.table(d, batch)
+                row[list(nodes)] = time
+        except UsageError as error:
+            raise Complaint(str(error), span) from None
+        if batch is not None and self.first_batch is None:
+            self.first_batch = span
+
+    def single(self, d: int) -> Floats:
+        """Return [n] the times of a device, to be changed: at first those that follow from work and speed.
+
+        Raises:
+            UsageError: there would be too many.
+        """
+        if d not in self.own:
+            count = len(self.own) + 1
+            check_table("the times of nodes on devices", (self.graph.n, "nodes"), (count, "devices"))
+            self.own[d] = running_times(self.graph, self.devices[d : d + 1])[:, 0].copy()
+        return self.own[d]
+
+    def table(self, d: int, batch: int) -> Floats:
+        """Return [n] the times of a size of batch on a device, to be changed; nan where nothing is known.
 
         Raises:
             UsageError: there would be too many tables of batches.
         """
-        for d in devices:
-            if batch not in self.tables[d]:
-                self.rows += 1
-                check_table("the times of batches", (self.graph.n, "nodes"), (self.rows, "sizes of batches on devices"))
-            row = self.tables[d].setdefault(batch, np.full(self.graph.n, np.nan))
-            row[list(nodes)] = seconds
+        if batch not in self.tables[d]:
+            self.rows += 1
+            check_table("the times of batches", (self.graph.n, "nodes"), (self.rows, "sizes of batches on devices"))
+        return self.tables[d].setdefault(batch, np.full(self.graph.n, np.nan))
 
     def statement(self, statement: tree.TimeStatement) -> None:
         """Take the times of a ``time`` statement.
@@ -77,31 +115,31 @@ class TimeTables:
         Raises:
             Complaint: members that are no nodes or devices, a batch without inputs, a value that is no time.
         """
-        if statement.batch is None:
-            raise Complaint("a time needs the size of its batch: time a on d at batch 4 = 5 ms", statement.span)
         for local in iterate(statement.clauses, self.scope):
             nodes = members(statement.nodes, self.scope, local, NodeRef)
             devices = members(statement.devices, self.scope, local, DeviceRef)
-            batch = whole(statement.batch, self.scope, local, "the size of a batch")
-            if batch < 1:
-                raise Complaint(f"a batch has one input or more; this has {batch}", statement.batch.span)
+            batch = None
+            if statement.batch is not None:
+                batch = whole(statement.batch, self.scope, local, "the size of a batch")
+                if batch < 1:
+                    raise Complaint(f"a batch has one input or more; this has {batch}", statement.batch.span)
             self.scope.spend(len(nodes) * len(devices), statement.span)
-            try:
-                self.set(nodes, devices, batch, self.value(statement, local))
-            except UsageError as error:
-                raise Complaint(str(error), statement.span) from None
+            self.set(nodes, devices, batch, self.value(statement, local), statement.span)
 
     def value(self, statement: tree.TimeStatement, local: Locals) -> float:
-        """Return what a statement says a batch takes; the bare word ``inf``: the device cannot run it."""
+        """Return what a statement says that nodes take; the bare word ``inf``: the device cannot run them."""
         value = statement.value
         if value == tree.Name(span=value.span, name="inf") and not self.means_more("inf", local):
             return float("inf")
         time = number(value, self.scope, local, "a time")
+        if time.value == float("inf"):
+            return float("inf")
+        what = "a node" if statement.batch is None else "a batch"
         if time.dimension not in (TIME, NONE):
-            raise Complaint(f"a batch takes a time, or a number; this is {time.dimension}", value.span)
+            raise Complaint(f"{what} takes a time, or a number; this is {time.dimension}", value.span)
         if time.value < 0:
-            raise Complaint(f"a time must not be negative; this is {time.value:g}", value.span)
-        self.keeper.add(time, "the time of a batch", value.span)
+            raise Complaint(f"a time must not be negative; this is {float(time.value):g}", value.span)
+        self.keeper.add(time, f"the time of {what}", value.span)
         return float(time.value)
 
     def means_more(self, word: str, local: Locals) -> bool:
@@ -122,11 +160,11 @@ class TimeTables:
             source = read_source(path, str(path), statement.span)
         except UsageError as error:
             raise Complaint(str(error), statement.path.span) from None
-        seen: dict[tuple[int, int, int], Span] = {}
+        seen: dict[tuple[int, int, int | None], Span] = {}
         for row in read_measurements(source, unit, statement.path.span, self.findings):
             self.findings.attempt(self.measurement, row, seen)
 
-    def measurement(self, row: Measurement, seen: dict[tuple[int, int, int], Span]) -> None:
+    def measurement(self, row: Measurement, seen: dict[tuple[int, int, int | None], Span]) -> None:
         """Take one line of a file."""
         nodes = self.named(row.node, row.node_span, NodeRef)
         devices = self.named(row.device, row.device_span, DeviceRef)
@@ -137,10 +175,7 @@ class TimeTables:
                 raise Complaint(f"this time is already given at {first.place}", row.span)
         if np.isfinite(row.time.value):
             self.keeper.add(row.time, f"the time at {row.span.place}", row.span)
-        try:
-            self.set(nodes, devices, row.batch, float(row.time.value))
-        except UsageError as error:
-            raise Complaint(str(error), row.span) from None
+        self.set(nodes, devices, row.batch, float(row.time.value), row.span)
 
     def named(self, name: str, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> tuple[int, ...]:
         """Return the nodes, or the devices, that a cell names: one, a family, or the devices of a type."""

@@ -30,7 +30,7 @@ def times_in_seconds(
         Complaint: some are, and some are not.
     """
     work_in_seconds = graph.work_unit in ("s", "FLOP")
-    works = bool(graph.work.any() or graph.times)
+    works = bool(graph.work.any() or graph.times)  # times of single devices are in the unit that their keeper has
     nothing = isinstance(joined, Links) and joined.transfers is None and not joined.bandwidth.any()
     transfers = not nothing and bool(graph.output.any() or graph.sizes.any())
     if works and transfers and work_in_seconds != channel_in_seconds:

@@ -1,10 +1,11 @@
-"""Files of measured times: comma-separated values with the columns node, device, batch and time."""
+"""Files of measured times: comma-separated values with the columns node, device, time and, of batches, batch."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import NONE, TIME, UNITS
@@ -24,6 +25,7 @@ MAX_LINES = 300_000
 """A file of more measurements is refused."""
 
 COLUMNS = ("node", "device", "batch", "time")
+NEEDED = ("node", "device", "time")
 _CELL = re.compile(r'[ \t]*("(?:[^"]|"")*"|[^,"]*)[ \t]*(,|$)')
 _HEADER_UNIT = re.compile(r"time\s*[(\[]\s*([^)\]]*?)\s*[)\]]")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf")
@@ -31,11 +33,14 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf")
 
 @dataclass(frozen=True)
 class Measurement:
-    """One line: what a batch of a node takes on a device; ``time`` is inf where the device cannot run it."""
+    """One line: what a node takes on a device; ``time`` is inf where the device cannot run it.
+
+    ``batch`` is None in a file without such a column: the time is that of one input.
+    """
 
     node: str
     device: str
-    batch: int
+    batch: int | None
     time: Quantity
     node_span: Span
     device_span: Span
@@ -53,6 +58,7 @@ def read_measurements(source: Source, unit: str | None, place: Span, findings: F
 
     Args:
         source: the text. Its first line names the columns, in any order; others than those four are passed over.
+            Without ``batch`` the times are those of single inputs.
             The unit of the times may stand behind the name of theirs: ``time (ms)``.
         unit: of the times, where the file does not say; None for plain numbers.
         place: where the spec names the file.
@@ -147,9 +153,11 @@ def _header(cells: list[_Cell]) -> tuple[dict[str, int], str | None]:
         if name in columns:
             raise Complaint(f"there are two columns {name!r}", cell.span)
         columns[name] = i
-    missing = [name for name in COLUMNS if name not in columns]
+    names = [cell.text for cell in cells]
+    missing = [name for name in NEEDED if name not in columns]
+    if "batch" not in columns and did_you_mean("batch", names):
+        missing.append("batch")  # a slip: without the column the times would be those of single inputs
     if missing:
-        names = [cell.text for cell in cells]
         hint = did_you_mean(missing[0], names).replace("did you mean", "is it")
         raise Complaint(
             f"there is no column {missing[0]!r}{hint}",
@@ -161,14 +169,15 @@ def _header(cells: list[_Cell]) -> tuple[dict[str, int], str | None]:
 
 def _measurement(source: Source, line: Span, columns: dict[str, int], factor: float, in_seconds: bool) -> Measurement:
     cells = _cells(source, line)
-    if len(cells) <= max(columns[name] for name in COLUMNS):
+    if len(cells) <= max(columns.get(name, 0) for name in COLUMNS):
         raise Complaint(f"this line has {len(cells)} cells; the first line has {max(columns.values()) + 1}", line)
-    node, device, batch, time = (cells[columns[name]] for name in COLUMNS)
-    if not batch.text.isascii() or not batch.text.isdigit() or not 1 <= len(batch.text) <= 9 or int(batch.text) < 1:
+    node, device, time = (cells[columns[name]] for name in NEEDED)
+    batch = cells[columns["batch"]] if "batch" in columns else None
+    if batch is not None and not _is_batch(batch.text):
         raise Complaint(f"a batch has one input or more, a whole number; this is {batch.text!r}", batch.span)
     if _NUMBER.fullmatch(time.text) is None:
         raise Complaint(f"a time is a number, or inf where the device cannot run it; this is {time.text!r}", time.span)
-    value = float(time.text)
+    value = float("inf") if time.text == "inf" else _times(time.text, factor)
     if value < 0:
         raise Complaint(f"a time must not be negative; this is {time.text}", time.span)
     if value == float("inf") and time.text != "inf":
@@ -176,9 +185,23 @@ def _measurement(source: Source, line: Span, columns: dict[str, int], factor: fl
     return Measurement(
         node=node.text,
         device=device.text,
-        batch=int(batch.text),
-        time=Quantity(value * factor, TIME if in_seconds else NONE),
+        batch=None if batch is None else int(batch.text),
+        time=Quantity(value, TIME if in_seconds else NONE),
         node_span=node.span,
         device_span=device.span,
         span=line,
     )
+
+
+def _is_batch(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1
+
+
+def _times(text: str, factor: float) -> float:
+    """Return a number times the factor of its unit, rounded once, as the language does; inf if it is too large."""
+    if float(text) in (0.0, float("inf")):  # such as 1e999999999, which would take forever
+        return float(text)
+    try:
+        return float(Fraction(text) * (Fraction(factor) if factor >= 1 else Fraction(1, round(1 / factor))))
+    except OverflowError:
+        return float("inf")

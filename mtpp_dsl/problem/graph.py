@@ -56,6 +56,9 @@ class Graph(Picklable):
         backward: [n] True for the nodes of the backward part of a training graph.
         times: running times by device type (or device name), each [n], where a file gives
             them; ``inf`` marks a node the type does not support.
+        device_times: running times on single devices by their names, each [n], as they are: not divided by the speed
+            of the device, and in place of ``work`` and ``times`` there; ``inf``: it cannot run the node. They are in
+            the unit of the problem's times.
         batch_times: running times of whole batches by device type or device name, and by the number of inputs, each
             [n]; ``inf``: not supported, nan: nobody measured it.
         work_unit, size_unit: "s", "FLOP" or "" and "B" or "": the units of the arrays.
@@ -75,6 +78,7 @@ class Graph(Picklable):
     colors: Ints
     backward: Bools
     times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
+    device_times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     batch_times: BatchTimes = field(default_factory=lambda: MappingProxyType({}))
     work_unit: str = ""
     size_unit: str = ""
@@ -96,6 +100,7 @@ class Graph(Picklable):
         colors: ArrayLike = -1,
         backward: ArrayLike = False,
         times: Mapping[str, ArrayLike] | None = None,
+        device_times: Mapping[str, ArrayLike] | None = None,
         batch_times: Mapping[str, Mapping[int, ArrayLike]] | None = None,
         work_unit: str = "",
         size_unit: str = "",
@@ -135,12 +140,8 @@ class Graph(Picklable):
             labels=tuple(labels) if labels is not None else ("",) * n,
             colors=frozen(np.broadcast_to(np.asarray(colors), (n,)), np.int64),
             backward=frozen(np.broadcast_to(np.asarray(backward), (n,)), np.bool_),
-            times=MappingProxyType(
-                {
-                    kind: frozen(_per_node(f"time on {kind}", row, n, names, inf=True), np.float64)
-                    for kind, row in (times or {}).items()
-                }
-            ),
+            times=_times(times or {}, n, names),
+            device_times=_times(device_times or {}, n, names),
             batch_times=_batch_times(batch_times or {}, n, names),
             work_unit=work_unit,
             size_unit=size_unit,
@@ -282,6 +283,11 @@ def _per_node(what: str, values: ArrayLike, n: int, names: Sequence[str], *, inf
         v = int(np.flatnonzero(bad)[0])
         raise UsageError(f"{what} of node {names[v]!r} is {array[v]:g}; it must be a number, zero or more")
     return array
+
+
+def _times(tables: Mapping[str, ArrayLike], n: int, names: Sequence[str]) -> Mapping[str, Floats]:
+    rows = {kind: _per_node(f"time on {kind}", row, n, names, inf=True) for kind, row in tables.items()}
+    return MappingProxyType({kind: frozen(row, np.float64) for kind, row in rows.items()})
 
 
 def _batch_times(tables: Mapping[str, Mapping[int, ArrayLike]], n: int, names: Sequence[str]) -> BatchTimes:

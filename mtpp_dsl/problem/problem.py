@@ -37,7 +37,7 @@ from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitu
 from mtpp_dsl.problem.transfers import Transfers, transfers
 from mtpp_dsl.problem.unread import unread
 
-__all__ = ["Origin", "Problem"]
+__all__ = ["Origin", "Problem", "running_times"]
 
 C = TypeVar("C", bound=Constraint)
 
@@ -118,7 +118,7 @@ class Problem(Picklable):
         for constraint in constraints:
             check_members(constraint, graph.n, len(devices))
         check_magnitudes(graph, devices, channel)
-        time = _times(graph, devices)
+        time = running_times(graph, devices)
         check_groups(devices, interconnect)
         check_replicas(constraints, graph, devices, interconnect, time)
         objectives, notes = settled_objectives(objective, graph, len(devices), interconnect, constraints)
@@ -320,12 +320,17 @@ class Problem(Picklable):
         return frozen(np.where(read, self.graph.output / self.interconnect.bandwidth, 0.0), np.float64)
 
 
-def _times(graph: Graph, devices: Sequence[Device]) -> Floats:
-    """Return [n, devices] running times: a table named after the device or its type, else work / speed."""
+def running_times(graph: Graph, devices: Sequence[Device]) -> Floats:
+    """Return [n, devices] running times of single inputs; ``inf`` where the device cannot run the node.
+
+    Those of the device itself (``graph.device_times``) as they are, else a table named after the device or its type,
+    else the work, divided by the speed of the device.
+    """
     time = np.empty((graph.n, len(devices)))
     for d, device in enumerate(devices):
+        own = graph.device_times.get(device.name)
         table = graph.times.get(device.name, graph.times.get(device.type))
-        time[:, d] = (graph.work if table is None else table) / device.speed
+        time[:, d] = (graph.work if table is None else table) / device.speed if own is None else own
         if device.unsupported:
             time[[kind in device.unsupported for kind in graph.kinds], d] = np.inf
     return frozen(time, np.float64)

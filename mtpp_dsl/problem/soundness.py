@@ -119,6 +119,8 @@ def check_magnitudes(graph: Graph, devices: Sequence[Device], channel: Shared | 
         sums = {"the running times": graph.work.sum() / slowest, "the sizes": (graph.params + graph.output).sum()}
         for kind, times in graph.times.items():
             sums[f"the times on {kind}"] = times[np.isfinite(times)].sum() / slowest
+        for name, times in graph.device_times.items():
+            sums[f"the times on {name}"] = times[np.isfinite(times)].sum()
         for kind, tables in graph.batch_times.items():
             sums[f"the times of batches on {kind}"] = sum(row[np.isfinite(row)].sum() for row in tables.values())
         sums["the overheads"] = graph.n * sum(device.overhead for device in devices)

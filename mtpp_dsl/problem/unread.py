@@ -32,6 +32,7 @@ def unread(
     """Yield a sentence for every sort of time, size or kind that is given and means nothing in the problem."""
     yield from _kinds(graph, devices)
     yield from _types(graph, devices)
+    yield from _barred_times(graph, devices)
     if interconnect.keyword != "links" and (graph.sizes != graph.output[graph.tails]).any():
         e = int(np.flatnonzero(graph.sizes != graph.output[graph.tails])[0])
         one, two = graph.names[graph.tails[e]], graph.names[graph.heads[e]]
@@ -60,10 +61,32 @@ def _types(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
     """Yield a type of device that none of the graph's tables of times is for."""
     tables = {*graph.times, *graph.batch_times}
     for device in devices:
-        if graph.times and device.type != DEFAULT_TYPE and not {device.name, device.type} & tables:
+        if (
+            graph.times
+            and device.name not in graph.device_times
+            and device.type != DEFAULT_TYPE
+            and not {device.name, device.type} & tables
+        ):
             yield (
                 f"device {device.name} is of type {device.type!r}, for which the graph has no times (it has them for "
                 f"{', '.join(sorted(graph.times))}): it runs by the nodes' work{did_you_mean(device.type, graph.times)}"
+            )
+            return
+
+
+def _barred_times(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield that a node has a time on a device that does not support its kind."""
+    for device in devices:
+        own = graph.device_times.get(device.name)
+        if own is None or not device.unsupported:
+            continue
+        found = np.flatnonzero(_barred(graph, device) & np.isfinite(own))
+        if found.size:
+            v = int(found[0])
+            more = f" ({found.size - 1} more such nodes)" if found.size > 1 else ""
+            yield (
+                f"the time of {graph.names[v]} on {device.name} has no effect{more}: {device.name} does not support "
+                f"the kind {graph.kinds[v]!r}; remove that kind from 'unsupported', or remove the time"
             )
             return
 

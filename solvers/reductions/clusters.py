@@ -63,6 +63,7 @@ def quotient(
         colors=graph.colors[kept],
         backward=graph.backward[kept],
         times={kind: total(times) for kind, times in graph.times.items()},
+        device_times={name: total(times) for name, times in graph.device_times.items()},
         work_unit=graph.work_unit,
         size_unit=graph.size_unit,
         memory_unit=graph.memory_unit,

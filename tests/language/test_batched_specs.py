@@ -281,7 +281,7 @@ def test_a_statement_after_a_file_counts(tmp_path: Path) -> None:
 
 FILES = [
     ("", "s.mtpp", "is empty; a file of times begins with node,device,batch,time"),
-    ("node,device,size,time\n", "p.csv:1:1-21", "there is no column 'batch'"),
+    ("node,device,batches,time\n", "p.csv:1:1-24", "there is no column 'batch'; is it 'batches'?"),
     ("node,device,batch,times\n", "p.csv:1:1-23", "there is no column 'time'; is it 'times'?"),
     ("node,node,device,batch,time\n", "p.csv:1:6-9", "there are two columns 'node'"),
     ("node,device,batch,time (MB)\n", "p.csv:1:19-27", "there is no unit of time 'MB'"),

@@ -48,8 +48,8 @@ def test_every_feature_is_written() -> None:
     found: set[str] = set().union(*(make(family, seed).features for family in FAMILIES for seed in range(COUNT)))
     assert found >= {
         "replicate", "groups", "include", "import", "graph from file", "times from", "time", "param", "-D", "let",
-        "family", "family formula", "comprehension", "set by condition", "override", "labelled row", "forall",
-        "memory", "reserve", "overflow", "colocate", "separate", "pin", "acyclic", "contiguous", "subgraphs",
+        "time per pair", "family", "family formula", "comprehension", "set by condition", "override", "labelled row",
+        "forall", "memory", "reserve", "overflow", "colocate", "separate", "pin", "acyclic", "contiguous", "subgraphs",
         "exclusive links", "break symmetry", "parts = separate", "unsupported", "speed", "io free", "batch sizes",
     }  # fmt: skip
     assert any({"replicate", "groups"} <= make("shared", seed).features for seed in range(COUNT))

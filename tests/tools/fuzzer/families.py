@@ -11,6 +11,7 @@ from tests.tools.fuzzer import batches, machines
 from tests.tools.fuzzer.graphs import add_graph, msr_graph
 from tests.tools.fuzzer.instance import Device, Instance, Node
 from tests.tools.fuzzer.ruling import add_rows, add_rules
+from tests.tools.fuzzer.timing import add_times
 from tests.tools.fuzzer.writing import SCALE, Draft, Item, Units
 
 __all__ = ["FAMILIES", "make"]
@@ -71,6 +72,7 @@ def shared(inst: Instance, rng: random.Random) -> None:
                       "replicate": 0.9 if replicated and not inst.separate else 0.0})  # fmt: skip
     if not inst.of("Replicate") and inst.between is None and rng.random() < 0.3:
         add_rows(draft, rng.randint(1, 2))
+    add_times(draft)
     draft.finish()
 
 
@@ -118,6 +120,7 @@ def host(inst: Instance, rng: random.Random) -> None:
                       "replicate": 0.9 if replicated and not inst.separate else 0.0})  # fmt: skip
     if not inst.of("Replicate") and rng.random() < 0.3:
         add_rows(draft, rng.randint(1, 2))
+    add_times(draft)
     draft.finish()
 
 
@@ -139,6 +142,7 @@ def links(inst: Instance, rng: random.Random) -> None:
                       "colocate": 0.2, "separate": 0.2, "pin": 0.25, "break symmetry": 0.15})  # fmt: skip
     if rng.random() < 0.35:
         add_rows(draft, rng.randint(1, 2), timed=True)
+    add_times(draft)
     draft.finish()
 
 
@@ -200,6 +204,7 @@ def latency(inst: Instance, rng: random.Random) -> None:
                       "colocate": 0.2, "separate": 0.15, "pin": 0.25, "break symmetry": 0.05})  # fmt: skip
     if rng.random() < 0.2:
         add_rows(draft, 1, bottleneck=False)
+    add_times(draft)
     draft.finish()
 
 
@@ -225,6 +230,7 @@ def batch(inst: Instance, rng: random.Random) -> None:
                       "break symmetry": 0.2})  # fmt: skip
     if rng.random() < 0.5:
         _batch_times(draft)
+    add_times(draft)
     draft.finish()
 
 

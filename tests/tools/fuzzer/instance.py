@@ -80,7 +80,8 @@ class Instance:
     """A spec: its meaning, its text and the files beside it.
 
     ``bandwidths[d][f]`` is 0 where nothing joins two devices directly; ``carried[u, v][d][f]`` are explicit times of
-    transfers; ``batch_times[v, d, p]`` are times of batches, which go over the law.
+    transfers; ``batch_times[v, d, p]`` are times of batches, which go over the law, and ``own_times[v, d]`` those of
+    single inputs, which go over work and speed.
     """
 
     family: str
@@ -104,6 +105,7 @@ class Instance:
     rules: list[Rule] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     batch_times: dict[tuple[int, int, int], float] = field(default_factory=dict)
+    own_times: dict[tuple[int, int], float] = field(default_factory=dict)
     text: str = ""
     files: dict[str, str] = field(default_factory=dict)
     defines: dict[str, str] = field(default_factory=dict)
@@ -128,6 +130,8 @@ class Instance:
         node, device = self.nodes[v], self.devices[d]
         if node.kind and node.kind in device.unsupported:
             return inf
+        if (v, d) in self.own_times:
+            return self.own_times[v, d]
         given = node.times.get(device.name, node.times.get(device.type, node.work))
         return given / device.speed
 

@@ -67,7 +67,11 @@ def _graph(inst: Instance, graph: Any, node: dict[int, int]) -> Iterator[str]:
 def _devices(inst: Instance, problem: Any, node: dict[int, int], device: dict[int, int]) -> Iterator[str]:
     for e, d in device.items():
         found, meant = problem.devices[e], inst.devices[d]
-        same = close(found.memory, meant.memory) and close(found.reserve, meant.reserve)
+        same = (
+            close(found.memory, meant.memory)
+            and close(found.reserve, meant.reserve)
+            and close(found.speed, meant.speed)
+        )
         same = same and close(found.fixed, meant.fixed) and close(found.overhead, meant.overhead)
         same = same and (found.type, found.pays_io, found.group) == (meant.type, not meant.free, meant.group)
         if not same or found.unsupported != frozenset(meant.unsupported):

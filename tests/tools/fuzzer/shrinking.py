@@ -36,7 +36,7 @@ def _smaller(inst: Instance) -> Iterator[Instance]:
     """Yield instances with one thing less."""
     for v in reversed(range(inst.n if inst.n > 1 else 0)):
         yield _without_node(inst, v)
-    for name in ("rules", "rows", "edges", "batch_times"):
+    for name in ("rules", "rows", "edges", "batch_times", "own_times"):
         for at in range(len(getattr(inst, name))):
             other = copy.deepcopy(inst)
             kept = getattr(other, name)
@@ -64,6 +64,7 @@ def _without_node(inst: Instance, gone: int) -> Instance:
     del other.nodes[gone]
     other.edges = {(number[u], number[v]): s for (u, v), s in inst.edges.items() if gone not in (u, v)}
     other.batch_times = {(number[v], d, p): t for (v, d, p), t in inst.batch_times.items() if v != gone}
+    other.own_times = {(number[v], d): t for (v, d), t in inst.own_times.items() if v != gone}
     other.rules = []
     for rule in inst.rules:
         nodes = tuple(number[v] for v in rule.nodes if v != gone)
@@ -123,6 +124,8 @@ def _machines(inst: Instance) -> Iterator[str]:
             "group": None if device.group is None else f'"{device.group}"',
         }  # fmt: skip
         yield f"device {device.name}{_options(text)}"
+    for (v, d), takes in inst.own_times.items():
+        yield f"time n{v} on d{d} = {takes}"
     if inst.network != "links":
         streams = "stream" if inst.overflow else None
         options = {"bandwidth": inst.bandwidth, "between": inst.between, "overflow": streams}
