@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.components import constrain
 
-__all__ = ["Loads", "bottleneck", "bottlenecks", "exactly", "load_variables"]
+__all__ = ["Loads", "bottleneck", "bottlenecks", "exactly", "largest_load", "load_variables"]
 
 Loads: TypeAlias = Callable[[Any], Any]
 
@@ -35,13 +35,18 @@ def bottleneck(model: Any, load: Loads, floor: float, *, shares: Sequence[float]
         floor: a lower bound, all in the model's unit.
         shares: how many blocks a part stands for; 1 each unless given, a part of 0 is left out.
     """
+    largest_load(model, load, floor, shares=shares)
+    model.objective = pyo.Objective(expr=model.T)
+    return model.T
+
+
+def largest_load(model: Any, load: Loads, floor: float, *, shares: Sequence[float] | None = None) -> None:
+    """Add the bottleneck T and its rows; arguments as for :func:`bottleneck`, which minimises it."""
     model.T = pyo.Var(bounds=(floor, None))
     counts = [1.0] * len(model.D) if shares is None else list(shares)
     model.counted = pyo.Set(initialize=[d for d, share in enumerate(counts) if share])
     model.share = pyo.Param(model.counted, initialize={d: counts[d] for d in model.counted})
     constrain(model, "largest", model.counted, rule=lambda m, d: m.share[d] * m.T >= load(d))
-    model.objective = pyo.Objective(expr=model.T)
-    return model.T
 
 
 def bottlenecks(model: Any, forward: Loads, backward: Loads, floors: tuple[float, float]) -> None:

@@ -1,25 +1,38 @@
-"""The user's own rows over ``on``, ``load`` and ``bottleneck``."""
+"""The user's own rows over placements and loads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Linear, Load, On
+from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Latency, Linear, Load, On, Penalties, Used
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.components import impossible
+from mtpp_dsl.models.facts.linear_cost import LOADS, unit_of
 from mtpp_dsl.models.facts.scaling import Scale
-from mtpp_dsl.models.facts.user_rows import Row, rows_of
+from mtpp_dsl.models.facts.user_rows import PASSED, Row, rows_of
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Floats
 
-__all__ = ["Pushed", "add_rows", "greatest", "linear", "names_loads", "pushed_up", "unreadable"]
+__all__ = [
+    "Pushed",
+    "add_rows",
+    "greatest",
+    "limited",
+    "limits_of",
+    "linear",
+    "most_paid",
+    "names_loads",
+    "pushed_up",
+    "unreadable",
+    "values_of",
+]
 
 WIDEST = 1e5
 """The largest load that rows may name, over the least bottleneck: beyond, solvers call feasible models infeasible."""
@@ -41,21 +54,31 @@ def names_loads(problem: Problem) -> bool:
 def _names_loads(constraint: Constraint) -> bool:
     """Return whether rows of *constraint* name a load or the bottleneck."""
     if isinstance(constraint, Linear):
-        return any(not isinstance(decision, On) for decision, _ in constraint.terms)
+        return any(isinstance(decision, LOADS) for decision, _ in constraint.terms)
     return isinstance(constraint, CustomConstraint) and "load" in constraint.uses
 
 
 def pushed_up(problem: Problem) -> Pushed:
-    """Return which costs rows may push up, against the objective: those must be exact in a model."""
+    """Return which costs rows, or a linear objective, may push up: those must be exact in a model."""
     custom = any("load" in custom.uses for custom in problem.of(CustomConstraint))
     loads: set[int] = set(range(problem.k)) if custom else set()
     largest = False
+    for decision in _pushed_up(problem):
+        largest |= isinstance(decision, Bottleneck)
+        loads |= set(range(problem.k)) if isinstance(decision, Latency) else set()
+        loads |= {decision.device} if isinstance(decision, Load) else set()
+    return Pushed(frozenset(range(problem.k)) if largest else frozenset(loads), largest)
+
+
+def _pushed_up(problem: Problem) -> Iterator[Decision]:
+    """Yield the decisions that a row, hard or soft, or the objective gains from making larger."""
     for row in problem.of(Linear):
         for decision, a in row.terms:
             if row.sense == "==" or (a > 0) == (row.sense == ">="):
-                largest |= isinstance(decision, Bottleneck)
-                loads |= {decision.device} if isinstance(decision, Load) else set()
-    return Pushed(frozenset(range(problem.k)) if largest else frozenset(loads), largest)
+                yield decision
+    for decision, a in problem.objective.terms if problem.objective.is_linear else ():
+        if (a > 0) == problem.objective.maximized:
+            yield decision
 
 
 def greatest(problem: Problem, tensor_costs: Floats, unit: float) -> Floats:
@@ -69,17 +92,60 @@ def greatest(problem: Problem, tensor_costs: Floats, unit: float) -> Floats:
 
 def rows(problem: Problem, constraint: Linear, unit: float, most: Floats) -> list[Row]:
     """Return what *constraint* becomes in a model, ready for a solver; *most* is :func:`greatest`."""
-    limits: dict[Decision, float] = {Bottleneck(): float(most.max())}
-    for decision, _ in constraint.terms:
-        if isinstance(decision, On):
-            limits[decision] = float(problem.allowed[decision.node, decision.device])
-        elif isinstance(decision, Load):
-            limits[decision] = float(most[decision.device])
+    limit = limits_of(problem, unit, most)
+    limits = {decision: limit(decision) for decision, _ in constraint.terms}
     sides = rows_of(constraint, unit, limits)
     for row in sides:
         row.tighten()
         row.scale()
     return sides
+
+
+def limits_of(problem: Problem, unit: float, most: Floats) -> Callable[[Decision], float]:
+    """Return what no decision exceeds, times in the model's *unit*; *most* is :func:`greatest`."""
+
+    def limit(decision: Decision) -> float:
+        match decision:
+            case On(node, device):
+                return float(problem.allowed[node, device])
+            case Used():
+                return 1.0
+            case Load(device):
+                return float(most[device])
+            case Latency():
+                return float(most.sum())
+            case Penalties():
+                return most_paid(problem, limit, unit)
+            case _:
+                return float(most.max())
+
+    return limit
+
+
+def limited(problem: Problem, load: Loads, unit: float) -> dict[int, list[Any]]:
+    """Return shares of limits that rows put on the load of each device, expressions that are 0 for an empty one.
+
+    A limit is widened by what the check of plans lets pass.
+    """
+    found: dict[int, float] = {}
+    for row in problem.hard_rows:
+        if len(row.terms) != 1 or row.terms[0][1] * (1 if row.sense == "<=" else -1) <= 0 or row.sense == "==":
+            continue
+        ((decision, a),) = row.terms
+        limit = row.rhs / a
+        if limit > 0 and isinstance(decision, (Bottleneck, Load)):
+            for d in range(problem.k) if isinstance(decision, Bottleneck) else [decision.device]:
+                found[d] = min(found.get(d, limit), limit)
+    return {d: [load(d) * (unit / (limit * (1 + 2 * PASSED)))] for d, limit in found.items()}
+
+
+def most_paid(problem: Problem, limit: Callable[[Decision], float], unit: float) -> float:
+    """Return what soft rows cost at most; *limit* is what no decision exceeds, times in the model's *unit*."""
+    paid = 0.0
+    for row in problem.soft_rows:
+        assert row.penalty is not None
+        paid += row.penalty * (abs(row.rhs) + sum(abs(a) * unit_of(x, unit) * limit(x) for x, a in row.terms))
+    return paid
 
 
 def unreadable(problem: Problem, scale: Scale, most: Floats) -> str | None:
@@ -90,7 +156,7 @@ def unreadable(problem: Problem, scale: Scale, most: Floats) -> str | None:
             f"constraint {constraint} names loads, which may be anything from {scale.floor:.3g} to "
             f"{most.max() * scale.unit:.3g}: too far apart for a MIP solver; pin or forbid what is too slow to be used"
         )
-    for constraint in problem.of(Linear):
+    for constraint in problem.hard_rows:
         if not all(row.readable for row in rows(problem, constraint, scale.unit, most)):
             return (
                 f"constraint {constraint} mixes numbers too far apart for a MIP solver, which would lose the small "
@@ -99,16 +165,16 @@ def unreadable(problem: Problem, scale: Scale, most: Floats) -> str | None:
     return None
 
 
-def linear(model: Any, problem: Problem, on: assignment.On, load: Loads, unit: float, most: Floats) -> None:
+def linear(model: Any, problem: Problem, value: Callable[[Decision], Any], unit: float, most: Floats) -> None:
     """Add the user's rows, each side by itself.
 
-    Formula: ``sum a on(v,d) + sum b load(d) + c bottleneck <=, =, >= rhs``, widened by what the check lets pass.
+    Formula: ``sum a on(v,d) + sum b load(d) + ... <=, =, >= rhs``, widened by what the check lets pass.
     Source -> target: labelled constraints -> rows.
     Exact if what :func:`pushed_up` names is exact in the model, :func:`unreadable` finds nothing, and plans count
     as the check counts them, up to the solver's tolerance.
     """
-    sides = [rows(problem, constraint, unit, most) for constraint in problem.of(Linear)]
-    add_rows(model, sides, lambda decision: _value(decision, on, load, model))
+    sides = [rows(problem, constraint, unit, most) for constraint in problem.hard_rows]
+    add_rows(model, sides, value)
 
 
 def add_rows(model: Any, sides: Sequence[Sequence[Row]], value: Callable[[Decision], Any]) -> None:
@@ -125,11 +191,22 @@ def add_rows(model: Any, sides: Sequence[Sequence[Row]], value: Callable[[Decisi
                 part.rows.add(sum(a * value(x) for x, a in row.terms.items()) <= row.high)
 
 
-def _value(decision: Decision, on: assignment.On, load: Loads, model: Any) -> Any:
-    match decision:
-        case On(node, device):
-            return on(node, device)
-        case Load(device):
-            return load(device)
-        case _:
-            return model.T
+def values_of(model: Any, on: assignment.On, load: Loads) -> Callable[[Decision], Any]:
+    """Return what gives the expression of a decision; what soft rows cost is ``model.paid``."""
+
+    def value(decision: Decision) -> Any:
+        match decision:
+            case On(node, device):
+                return on(node, device)
+            case Used(device):
+                return model.used.u[device]
+            case Load(device):
+                return load(device)
+            case Latency():
+                return sum(load(d) for d in model.D)
+            case Penalties():
+                return model.paid
+            case _:
+                return model.T
+
+    return value

@@ -101,7 +101,7 @@ def scale_of(problem: Problem, least_work: Floats, ceiling: float | None = None)
 
 def _ceiling(problem: Problem) -> float:
     """Return a little more than the cost of everything on one device, if some device may have everything."""
-    if not all(isinstance(constraint, HARMLESS) for constraint in problem.constraints):
+    if problem.objective.is_linear or not all(isinstance(constraint, HARMLESS) for constraint in problem.constraints):
         return float("inf")
     graph = problem.graph
     over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.interconnect.bandwidth

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import fsum, isfinite
 
-from mtpp_dsl.constraints import Decision, Linear, On
+from mtpp_dsl.constraints import Decision, Linear, On, Used
+from mtpp_dsl.models.facts.linear_cost import BINARY, unit_of
 
 __all__ = ["PASSED", "Row", "rows_of"]
 
@@ -14,7 +15,7 @@ PASSED = 1e-6 * (1 + 1e-6)
 """What the check of plans lets pass (``mtpp_dsl.checks.verification.TOLERANCE``), and its own rounding."""
 
 LARGEST = 1e3
-"""The largest coefficient of an ``on``: a solver's tolerance of 1e-6 is then 1e-9 of it."""
+"""The largest coefficient of an ``on`` or ``used``: a solver's tolerance of 1e-6 is then 1e-9 of it."""
 
 DROPPED = 2e-9
 """Coefficients below this are dropped by solvers, so by us, who widen the row."""
@@ -28,7 +29,7 @@ class Row:
         high: the side.
         terms: coefficients, none 0; loads and bottleneck in a model's unit.
         most: upper bounds of the decisions.
-        fixed: values of the ``on`` that :meth:`tighten` found to have no choice.
+        fixed: values of the ``on`` and ``used`` that :meth:`tighten` found to have no choice.
         passed: by how much the check lets any plan miss the row, at least.
         lost: by how much :meth:`scale` has widened it.
         never: whether nothing satisfies it.
@@ -37,7 +38,7 @@ class Row:
     high: float
     terms: dict[Decision, float]
     most: Mapping[Decision, float]
-    fixed: dict[On, int] = field(default_factory=dict)
+    fixed: dict[On | Used, int] = field(default_factory=dict)
     passed: float = 0.0
     lost: float = 0.0
     never: bool = False
@@ -56,7 +57,7 @@ class Row:
         if self.never or excess <= 0:
             self.terms, self.high = {}, 0.0
             return
-        clipped = {x for x, a in self.terms.items() if isinstance(x, On) and abs(a) > excess}
+        clipped = {x for x, a in self.terms.items() if isinstance(x, BINARY) and abs(a) > excess}
         if clipped:
             self.terms.update((x, excess if self.terms[x] > 0 else -excess) for x in clipped)
             self.high = fsum([*(max(a, 0.0) * self.most[x] for x, a in self.terms.items()), -excess])
@@ -66,7 +67,7 @@ class Row:
 
     def _fix_forced(self) -> bool:
         least = self._least()
-        forced = [x for x, a in self.terms.items() if isinstance(x, On) and least + abs(a) > self.high]
+        forced = [x for x, a in self.terms.items() if isinstance(x, BINARY) and least + abs(a) > self.high]
         for x in forced:
             a = self.terms.pop(x)
             self.fixed[x] = int(a < 0)
@@ -75,8 +76,8 @@ class Row:
 
     def scale(self) -> None:
         """Bring the coefficients within a solver's range; drop what is then too small, widening the row by it."""
-        ons = max((abs(a) for x, a in self.terms.items() if isinstance(x, On)), default=0.0)
-        loads = max((abs(a) for x, a in self.terms.items() if not isinstance(x, On)), default=0.0)
+        ons = max((abs(a) for x, a in self.terms.items() if isinstance(x, BINARY)), default=0.0)
+        loads = max((abs(a) for x, a in self.terms.items() if not isinstance(x, BINARY)), default=0.0)
         if not self.terms:
             return
         factor = 1 / max(ons / LARGEST, loads)
@@ -100,14 +101,14 @@ def rows_of(constraint: Linear, unit: float, most: Mapping[Decision, float]) -> 
     linear function above it: ``1e-6 (|rhs| + sum_i max(0, |a_i| most_i - |rhs|) decision_i / most_i)``.
 
     Args:
-        constraint: over ``on``, ``load`` and ``bottleneck``.
+        constraint: over decisions of one sample.
         unit: loads times this are the problem's.
         most: the greatest value of each decision in it, loads in the model's unit; those of 0 are left out.
     """
     total: dict[Decision, float] = {}
     size: dict[Decision, float] = {}
     for decision, a in constraint.terms:
-        a *= 1.0 if isinstance(decision, On) else unit
+        a *= unit_of(decision, unit)
         if a and most[decision]:
             total[decision] = total.get(decision, 0.0) + a
             size[decision] = size.get(decision, 0.0) + abs(a)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -15,22 +15,34 @@ from mtpp_dsl.constraints import (
     BreakSymmetry,
     Colocate,
     Contiguous,
+    Decision,
     Forbid,
+    Latency,
     Linear,
     Load,
     Memory,
     On,
+    Penalties,
     Pin,
     Separate,
+    Used,
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
 from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment, linear
 from mtpp_dsl.models.blocks.border_cut import border_cut
-from mtpp_dsl.models.blocks.bottleneck import Loads, bottleneck, bottlenecks, exactly, load_variables
+from mtpp_dsl.models.blocks.bottleneck import (
+    Loads,
+    bottleneck,
+    bottlenecks,
+    exactly,
+    largest_load,
+    load_variables,
+)
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.graph import graph_data
+from mtpp_dsl.models.blocks.linear_objective import linear_objective, penalties, used_devices
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
@@ -40,6 +52,7 @@ from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.extract import relabel
+from mtpp_dsl.models.facts.linear_cost import margin_of, measure_of, named_decisions, unmeasured
 from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
@@ -72,18 +85,20 @@ class Exact(Scoped, CutoffFormulation):
     floor = "archer2024, Lemma 3.3"
     scopes: tuple[Scope, ...] = (
         Scope(
-            objectives=("bottleneck", "sum of bottlenecks"),
+            objectives=("bottleneck", "sum of bottlenecks", "linear"),
             interconnects=("shared", "host"),
             constraints=KEPT,
             families=(CustomConstraint,),
-            decisions=(On, Load, LargestLoad),
+            decisions=(On, Load, LargestLoad, Used, Latency, Penalties),
+            soft=True,
         ),
     )
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why a solver would not see labelled constraints, or those of plug-ins, as they are meant, or None."""
-        reason = custom_refusal(self.name, problem)
-        if reason is not None or not (any(problem.of(Linear)) or linear.names_loads(problem)):
+        reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem)
+        asks = any(problem.of(Linear)) or problem.objective.is_linear or linear.names_loads(problem)
+        if reason is not None or not asks:
             return reason
         scale = scale_of(problem, hypergraph(problem).least_work)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
@@ -104,7 +119,8 @@ class Exact(Scoped, CutoffFormulation):
         nets = view.nets(scale.tensor_costs(problem), scale.most)
         nets = [net for net in nets if net.cost >= NOTHING]
         graph_data(model, view.n, problem.k, view.edges(graph.tails, graph.heads), nets)
-        facts = facts_below(problem, view, nets, scale.unit, self.cost) if layout.in_order else None
+        known = layout.in_order and not problem.objective.is_linear
+        facts = facts_below(problem, view, nets, scale.unit, self.cost) if known else None
         on = self._assign(model, view, facts)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         load = self._minimise(model, problem, view, nets, on, scale, facts)
@@ -112,18 +128,39 @@ class Exact(Scoped, CutoffFormulation):
         memory(model, problem, view.memory, on)
         contiguity(model, problem, layout.home, on)
         separate(model, problem, layout.home, on)
+        if linear.pushed_up(problem).bottleneck:
+            exactly(model, load, float(most.max()))
+        value = linear.values_of(model, lambda v, d: on(layout.home[v], d), load)
+        used_devices(model, problem, on, linear.limited(problem, load, scale.unit))
+        self._add_costs(model, problem, value, scale, most)
         if any(problem.of(Linear)):
-            if linear.pushed_up(problem).bottleneck:
-                exactly(model, load, float(most.max()))
-            linear.linear(model, problem, lambda v, d: on(layout.home[v], d), load, scale.unit, most)
+            linear.linear(model, problem, value, scale.unit, most)
         custom_rows(model, problem)
         return model
+
+    def _add_costs(
+        self, model: Any, problem: Problem, value: Callable[[Decision], Any], scale: Scale, most: Floats
+    ) -> None:
+        """Add a linear objective, and to any objective what soft rows cost."""
+        objective = problem.objective
+        if problem.soft_rows and (objective.penalised or Penalties() in named_decisions(problem)):
+            limit = linear.limits_of(problem, scale.unit, most)
+            model.paid = pyo.Expression(expr=penalties(model, problem, value, limit, scale.unit))
+        paid = model.paid if problem.soft_rows and objective.penalised else 0.0
+        if objective.is_linear:
+            measure = measure_of(problem, scale)
+            model.cost_scale, model.cost_margin = measure.scale, measure.margin
+            model.cost_step = measure.step
+            linear_objective(model, problem, value, measure, paid, scale.unit)
+        elif problem.soft_rows and objective.penalised:
+            model.cost_margin = max(model.cost_margin, margin_of(problem, scale))
+            model.objective.expr += paid / scale.unit
 
     def _ceiling(self, problem: Problem) -> float | None:
         """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""
         if not extended(self, problem):
             return None
-        return 1.1 * self.cost if self.cost else inf
+        return 1.1 * self.cost if self.cost and not problem.objective.is_linear else inf
 
     def _assign(self, model: Any, view: Hypergraph, facts: Facts | None) -> assignment.On:
         """Add where nodes run and what ``acyclic`` asks of it."""
@@ -162,7 +199,10 @@ class Exact(Scoped, CutoffFormulation):
         if problem.objective.parts == "together":
             compute = work(model, on, _kept(view.time / scale.unit))
             load = _named(model, problem, lambda d: compute(d) + cut(d) + over(d))
-            bottleneck(model, load, scale.floor / scale.unit)
+            if not problem.objective.is_linear:
+                bottleneck(model, load, scale.floor / scale.unit)
+            elif LargestLoad() in named_decisions(problem):
+                largest_load(model, load, scale.floor / scale.unit)
             return load
         model.cost_margin *= 2  # a row for each part
         model.forward, model.backward = (

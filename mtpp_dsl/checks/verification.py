@@ -210,13 +210,17 @@ def _size(problem: Problem, plan: Plan, cost: float) -> float:
 
 
 def size_of(problem: Problem, plan: Plan) -> float:
-    """Return the largest term of a linear cost, that of an ``on`` or ``used`` where it is 1; 0.0 of another cost."""
-    if not problem.objective.is_linear:
-        return 0.0
+    """Return the largest term of a linear cost and of soft rows, those of ``on`` and ``used`` where they are 1."""
+    objective = problem.objective
+    weighted = [(1.0, objective.terms, objective.constant)] if objective.is_linear else []
+    soft = problem.of(Linear) if objective.penalised else ()
+    weighted += [(row.penalty, row.terms, row.rhs) for row in soft if row.penalty is not None]
     values = _values(problem, [int(d) for d in plan.assignment], plan.schedule, plan.replicas)
-    sizes = [abs(problem.objective.constant)]
-    for decision, a in problem.objective.terms:
-        sizes.append(abs(a) if isinstance(decision, (On, Used)) else abs(a * values.of(decision)))
+    sizes = [0.0]
+    for weight, terms, constant in weighted:
+        sizes.append(weight * abs(constant))
+        for decision, a in terms:
+            sizes.append(weight * abs(a) * (1.0 if isinstance(decision, (On, Used)) else abs(values.of(decision))))
     return max(sizes)
 
 

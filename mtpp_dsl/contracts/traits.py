@@ -119,10 +119,12 @@ class ModelTraits:
     Attributes:
         cost_scale: this times its objective is the problem's cost.
         cost_margin: what a solver's dual bound may be too high by, in the model's unit.
+        cost_step: the costs of all plans are multiples of this, in the problem's unit; 0.0 where nothing is known.
     """
 
     cost_scale: float = 1.0
     cost_margin: float = 1e-6
+    cost_step: float = 0.0
 
 
 _Traits = TypeVar("_Traits", FormulationBase, MethodBase, BackendBase, ModelTraits)

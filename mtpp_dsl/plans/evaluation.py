@@ -5,14 +5,14 @@ Nothing here knows of models or solvers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.constraints import On, Used
+from mtpp_dsl.constraints import Decision, On, Used
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.batches import shipments
 from mtpp_dsl.plans.decisions import Values
@@ -145,14 +145,21 @@ def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluat
         penalties=MappingProxyType(penalties),
         paid=paid if problem.objective.penalised else 0.0,
         later=tuple(later),
-        size=_size(problem.objective, values) if problem.objective.is_linear else 0.0,
+        size=_size(problem, values),
     )
 
 
-def _size(objective: Objective, values: Values) -> float:
-    """Return the largest term of a linear objective; of an ``on`` or ``used``, whether it is 0 or 1."""
-    terms = (abs(a) * (1.0 if isinstance(x, (On, Used)) else abs(values.of(x))) for x, a in objective.terms)
-    return max([abs(objective.constant), *terms])
+def _size(problem: Problem, values: Values) -> float:
+    """Return the largest term of the cost, of an ``on`` or ``used`` whether it is 0 or 1; those of soft rows count."""
+
+    def largest(terms: Iterable[tuple[Decision, float]], constant: float) -> float:
+        sizes = (abs(a) * (1.0 if isinstance(x, (On, Used)) else abs(values.of(x))) for x, a in terms)
+        return max([abs(constant), *sizes])
+
+    objective = problem.objective
+    first = largest(objective.terms, objective.constant) if objective.is_linear else 0.0
+    soft = problem.soft_rows if objective.penalised else ()
+    return max([first, *((row.penalty or 0.0) * largest(row.terms, row.rhs) for row in soft)])
 
 
 def _cost(objective: Objective, found: Evaluation, values: Values) -> float:

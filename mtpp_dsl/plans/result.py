@@ -255,7 +255,7 @@ def relative_gap(cost: float, bound: float, size: float = 0.0) -> float:
     """Return how far below *cost* the *bound* lies, as a share of *cost*; 0.0 where that is the rounding of sums.
 
     Costs of linear objectives may be negative, or 0, of which nothing is a share: the share is then of the larger of
-    the two. A difference of a millionth of *size*, the largest term of the cost, is what solvers call none.
+    the two. A difference of two millionths of *size*, the largest term of the cost, is what solvers call none.
 
     >>> relative_gap(10.0, 9.5)
     0.05
@@ -264,6 +264,6 @@ def relative_gap(cost: float, bound: float, size: float = 0.0) -> float:
     >>> relative_gap(-10.0, -12.5), relative_gap(0.0, -1.0), relative_gap(0.0, -1e-9, size=2.0)
     (0.25, 1.0, 0.0)
     """
-    if bound >= cost - max(ROUNDING * abs(cost), OPTIMAL_GAP * size):
+    if bound >= cost - max(ROUNDING * abs(cost), 2 * OPTIMAL_GAP * size):
         return 0.0
     return (cost - bound) / (abs(cost) or abs(bound))

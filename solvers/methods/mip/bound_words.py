@@ -38,6 +38,8 @@ def bound_of(
         f"margin of {proven.margin:g} units for its tolerances; never an incumbent. It rests on the solver's word and "
         "on its tolerances (feasibility and integrality 1e-6, in the model's units)"
     )
+    if proven.step:
+        detail += f"; all costs are multiples of {proven.step:.9g}, and it is the next one"
     if cost is not None:
         detail += f"; the model leaves out plans that cost more than {cost:.9g}, the cost of one that is known"
     if given is not None:

@@ -88,7 +88,7 @@ class Known:
         """Return a plan found in a small share of the time, by list schedulers or slicing; None where none counts."""
         if self.own_rows and self.formulation.role == "relaxation":
             return None
-        return self._listed() if self.problem.objective.quantity == "makespan" else self._sliced()
+        return self._listed() if self.problem.timed else self._sliced()
 
     def _sliced(self) -> Plan | None:
         """Return a plan by slicing, and report it if plans are asked for."""

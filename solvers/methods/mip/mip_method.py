@@ -286,8 +286,11 @@ class _Run:
 
     def coarse(self, margin: float) -> None:
         """Note that the numbers of the problem lie too far apart for a closed gap, if they do."""
-        cost = self.progress.cost
-        if self.formulation.role == "exact" and cost is not None and margin > max(self.limits.gap, OPTIMAL_GAP) * cost:
+        plan = self.progress.plan
+        if plan is None or self.formulation.role != "exact":
+            return
+        found = evaluate(self.problem, plan)
+        if margin > max(self.limits.gap, OPTIMAL_GAP) * max(abs(found.cost), found.size):
             self.notes.append(
                 f"times, tensors and streams lie so far apart that {margin:.2g} is taken off the solver's bound for "
                 "its tolerances: the gap may stay open"

@@ -29,7 +29,7 @@ def worthwhile(
     if not builtin or asked or limits.time is None:
         return False
     n, m, k = problem.graph.n, problem.graph.m, problem.k
-    pairs = n * n // 2 if problem.objective.quantity == "makespan" else 0
+    pairs = n * n // 2 if problem.timed else 0
     return (n + m + pairs) * k >= LARGE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from time import monotonic
 from typing import Any
 
@@ -20,6 +20,8 @@ FEASIBILITY = 1e-6
 """Absolute feasibility tolerance of the solvers, in a model's unit; taken off their bounds."""
 PRUNED = 1e-6
 """In the unit of the model's objective: HiGHS leaves solutions out that are better than its incumbent by less."""
+STEP_ROUNDING = 1e-9
+"""Of a step: what rounding may have made of a bound that is a multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,13 @@ class Proven:
         cost: in the problem's unit.
         by_solver: False if it is the objective's own lower bound, known before solving.
         margin: what was taken off the solver's word, in the model's unit.
+        step: all costs are multiples of it, so that the bound is the next one; 0.0 where nothing is known.
     """
 
     cost: float
     by_solver: bool
     margin: float = FEASIBILITY
+    step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ def solve_one(
         model = formulation.build(problem)
         traits = model_traits(model)
         scale, margin = traits.cost_scale, PRUNED + max(FEASIBILITY, traits.cost_margin)
+        step = traits.cost_step
         if limits.start is not None:
             formulation.start(problem, model, limits.start)
         if limits.write_model is not None:
@@ -94,7 +99,7 @@ def solve_one(
         return max(margin, slack * abs(bound or 0.0))
 
     def on_bound(incumbent: float | None, bound: float | None) -> None:
-        tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, taken(bound), floor))
+        tell(None if incumbent is None else incumbent * scale, _proven(bound, scale, taken(bound), floor, step))
 
     if progress.stopped:
         outcome = Outcome("interrupted", None, None, by=backend.name)
@@ -106,7 +111,7 @@ def solve_one(
     proven = (
         Proven(inf, True)
         if outcome.termination == "infeasible"
-        else _proven(outcome.bound, scale, taken(outcome.bound), floor)
+        else _proven(outcome.bound, scale, taken(outcome.bound), floor, step)
     )
     plan = None
     if outcome.objective is not None and formulation.role != "relaxation":
@@ -128,12 +133,14 @@ def _above(model: Any, scale: float, margin: float, known: float) -> None:
     model.known.least = pyo.Constraint(expr=objective.expr >= known / scale - margin)
 
 
-def _proven(bound: float | None, scale: float, margin: float, floor: Proven | None) -> Proven | None:
-    """Return the better of a dual bound, less the margin, and *floor*."""
+def _proven(bound: float | None, scale: float, margin: float, floor: Proven | None, step: float) -> Proven | None:
+    """Return the better of a dual bound, less the margin and up to the next multiple of *step*, and *floor*."""
     if bound is None:
         return floor
     cost = (bound - margin) * scale
-    return Proven(cost, True, margin) if floor is None or cost > floor.cost else floor
+    if step:
+        cost = max(cost, step * ceil(cost / step - STEP_ROUNDING))
+    return Proven(cost, True, margin, step) if floor is None or cost > floor.cost else floor
 
 
 def _floor(model: Any, scale: float) -> Proven | None:

@@ -147,7 +147,7 @@ def scope(formulation: Formulation | FormulationFamily, *, excluded: bool) -> st
 
 def too_high(formulation: Formulation | FormulationFamily, bound: float, cost: float) -> None:
     """Raise PluginError where a formulation that is not built in proves more than a plan of its own costs."""
-    if is_built_in(formulation) or bound <= cost * (1 + OFF):
+    if is_built_in(formulation) or bound <= cost + OFF * abs(cost):
         return
     if formulation.role == "relaxation":
         blame = "it is no relaxation; if rows of its own take plans away, it has to say so, in its attribute adds"

@@ -1,0 +1,145 @@
+"""How models measure linear costs and the violations of soft rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, isnan, lcm
+
+from mtpp_dsl.constraints import Bottleneck, Decision, Latency, Linear, Load, On, Penalties, Used
+from mtpp_dsl.models.facts.scaling import FEASIBILITY, TARGET, Scale
+from mtpp_dsl.problem import Problem
+
+__all__ = [
+    "BINARY",
+    "LOADS",
+    "Measure",
+    "expanded",
+    "margin_of",
+    "measure_of",
+    "named_decisions",
+    "soft_size",
+    "unit_of",
+    "unmeasured",
+]
+
+BINARY = (On, Used)
+"""Decisions that are 0 or 1; all others but penalties are times."""
+
+LOADS = (Load, Bottleneck, Latency)
+"""Decisions that are made of loads."""
+
+MAX_DENOMINATOR = 10**6
+"""Coefficients that are no fractions with smaller denominators have no step in common."""
+
+
+def expanded(terms: Iterable[tuple[Decision, float]], k: int) -> dict[Decision, float]:
+    """Return terms with every latency as the sum of the loads of *k* devices; without the terms that cancel."""
+    total: dict[Decision, float] = {}
+    for decision, a in terms:
+        for one in [Load(d) for d in range(k)] if isinstance(decision, Latency) else [decision]:
+            total[one] = total.get(one, 0.0) + a
+    return {decision: a for decision, a in total.items() if a}
+
+
+def named_decisions(problem: Problem) -> set[Decision]:
+    """Return the decisions that the objective and labelled rows speak of."""
+    objective = problem.objective.terms if problem.objective.is_linear else ()
+    rows = (row.terms for row in problem.of(Linear))
+    return {decision for terms in (objective, *rows) for decision, _ in terms}
+
+
+def soft_size(row: Linear, k: int, unit: float) -> float:
+    """Return the largest coefficient of a soft row, times in the model's *unit*: what its violation is measured in."""
+    return max((abs(a) * unit_of(x, unit) for x, a in expanded(row.terms, k).items()), default=0.0) or 1.0
+
+
+def unit_of(decision: Decision, unit: float) -> float:
+    """Return what one of a decision is in a model whose unit of time is *unit*: that of a time, 1 of all others."""
+    return 1.0 if isinstance(decision, (*BINARY, Penalties)) else unit
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a model measures a linear cost.
+
+    Attributes:
+        scale: the model's objective times this is the problem's cost.
+        margin: what to take off a solver's dual bound, in the model's unit: the largest move of the objective that a
+            binary or a row makes that is off by a solver's tolerance.
+        step: what all costs are multiples of, in the problem's unit; 0.0 where nothing is known.
+        base: the constant of the objective, with the sign of the cost.
+    """
+
+    scale: float
+    margin: float
+    step: float
+    base: float
+
+
+def measure_of(problem: Problem, scale: Scale) -> Measure:
+    """Return how the linear cost of *problem* is measured: its largest term becomes :data:`TARGET`.
+
+    Args:
+        problem: with a linear objective.
+        scale: of the times in the model.
+    """
+    unit, floor = scale.unit, scale.floor
+    terms = expanded(problem.objective.terms, problem.k)
+    steps = {x: abs(a) for x, a in terms.items() if isinstance(x, BINARY)}
+    times = {x: abs(a) for x, a in terms.items() if x not in steps}
+    largest = max([*steps.values(), *(a * (floor or unit * TARGET) for a in times.values())], default=0.0)
+    soft = problem.soft_rows if problem.objective.penalised else ()
+    paid = [(row.penalty or 0.0) * soft_size(row, problem.k, unit) for row in soft]
+    measured = (largest or max(paid, default=0.0)) / TARGET or 1.0
+    loose = scale.margin / FEASIBILITY  # of times, where there is less to measure by
+    moves = [*steps.values(), loose * unit * sum(times.values()), *(loose * one for one in paid)]
+    sign = -1.0 if problem.objective.maximized else 1.0
+    return Measure(
+        scale=measured,
+        margin=FEASIBILITY * max([measured, *moves]) / measured,
+        step=0.0 if times else _step([problem.objective.constant, *steps.values(), *_steps_of(soft)]),
+        base=sign * problem.objective.constant,
+    )
+
+
+def margin_of(problem: Problem, scale: Scale) -> float:
+    """Return what to take off a solver's bound for soft rows, beside an objective that is a time, in its unit."""
+    paid = [(row.penalty or 0.0) * soft_size(row, problem.k, scale.unit) for row in problem.soft_rows]
+    return scale.margin * max(paid, default=0.0) / scale.unit
+
+
+def unmeasured(name: str, problem: Problem) -> str | None:
+    """Return why formulation *name* cannot tell a solver what the objective and soft rows cost, or None."""
+    for row in problem.hard_rows:
+        wrong = "<=" if any(isinstance(x, Penalties) and a < 0 for x, a in row.terms) else ">="
+        if any(isinstance(x, Penalties) for x, _ in row.terms) and row.sense in (wrong, "=="):
+            return f"{name} does not support constraint {row}, which asks for penalties that are large"
+    return None
+
+
+def _steps_of(rows: Iterable[Linear]) -> Iterable[float]:
+    """Yield what the costs of soft rows are sums of multiples of; an odd number of its own where nothing is known."""
+    for row in rows:
+        assert row.penalty is not None
+        if not all(isinstance(x, BINARY) for x, _ in row.terms):
+            yield float("nan")
+        yield from (row.penalty * abs(a) for a in (*(a for _, a in row.terms), row.rhs))
+
+
+def _step(sizes: Iterable[float]) -> float:
+    """Return the largest number that all *sizes* are multiples of; 0.0 where there is none, or none worth using.
+
+    >>> _step([2.5, 3.5]), _step([0.1, 0.3]), _step([1.0, 3.141592653589793])
+    (0.5, 0.1, 0.0)
+    """
+    known = [abs(size) for size in sizes if size]
+    if not known or any(isnan(size) for size in known) or max(known) > 1e9 * min(known):
+        return 0.0
+    exact = [Fraction(size).limit_denominator(MAX_DENOMINATOR) for size in known]
+    if any(float(fraction) != size for fraction, size in zip(exact, known, strict=True)):
+        return 0.0
+    under = lcm(*(fraction.denominator for fraction in exact))
+    step = gcd(*(int(fraction * under) for fraction in exact)) / under
+    return step if step > 1e-4 * max(known) else 0.0
