@@ -23,12 +23,13 @@ TYPE_CHECKING = False  # typing's own would have to be imported, before mtpp can
 if TYPE_CHECKING:
     from typing import Any
 
-    from mtpp_dsl.api import load, read, solve
+    from mtpp_dsl.api import analyse, load, read, solve
     from mtpp_dsl.builder import Builder
     from mtpp_dsl.checks.verification import verify
     from mtpp_dsl.contracts import Limits, Progress
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
+    from mtpp_dsl.language.analysis import Analysis
     from mtpp_dsl.language.lower import Spec
     from mtpp_dsl.plans.evaluation import Evaluation, evaluate
     from mtpp_dsl.plans.plan import Plan
@@ -36,13 +37,16 @@ if TYPE_CHECKING:
     from mtpp_dsl.problem import Device, Problem
     from mtpp_dsl.problem.graph import Graph
     from mtpp_dsl.running import Running, solve_async, start
+    from mtpp_dsl.text.source import Diagnostic
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Analysis": "language.analysis",
     "Bound": "plans.result",
     "Builder": "builder",
     "Device": "problem",
+    "Diagnostic": "text.source",
     "Evaluation": "plans.evaluation",
     "Graph": "problem.graph",
     "Limits": "contracts",
@@ -54,6 +58,7 @@ _HOME = {
     "Result": "plans.result",
     "Running": "running",
     "Spec": "language.lower",
+    "analyse": "api",
     "evaluate": "plans.evaluation",
     "graph_from_networkx": "formats.networkx_graphs",
     "load": "api",
@@ -65,9 +70,11 @@ _HOME = {
 }
 
 __all__ = [
+    "Analysis",
     "Bound",
     "Builder",
     "Device",
+    "Diagnostic",
     "Evaluation",
     "Graph",
     "Limits",
@@ -79,6 +86,7 @@ __all__ = [
     "Result",
     "Running",
     "Spec",
+    "analyse",
     "evaluate",
     "graph_from_networkx",
     "load",

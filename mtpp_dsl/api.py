@@ -38,10 +38,11 @@ from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_optio
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.counting import Recognised, restored
 
-__all__ = ["DEFAULT_TIME", "find_method", "load", "method_names", "read", "solve"]
-
 if TYPE_CHECKING:
+    from mtpp_dsl.language.analysis import Analysis
     from mtpp_dsl.language.lower import Spec
+
+__all__ = ["DEFAULT_TIME", "analyse", "find_method", "load", "method_names", "read", "solve"]
 
 _APART = "mtpp_dsl.solvers.runtime.portfolio.own_process"
 DEFAULT_TIME = 60.0
@@ -66,7 +67,9 @@ def load(spec: str | os.PathLike[str], *, search: Sequence[Path] = (), **params:
         SpecError: with every error found, each in its place.
         UsageError: the file is missing or unreadable.
     """
-    return read(spec, search=search).problem(params)
+    from mtpp_dsl.language.lower import load as load_spec
+
+    return load_spec(spec, params, search)
 
 
 def read(spec: str | os.PathLike[str], *, search: Sequence[Path] = ()) -> Spec:
@@ -83,6 +86,32 @@ def read(spec: str | os.PathLike[str], *, search: Sequence[Path] = ()) -> Spec:
     from mtpp_dsl.language.lower import read as read_spec
 
     return read_spec(spec, search)
+
+
+def analyse(
+    spec: str | os.PathLike[str],
+    *,
+    search: Sequence[Path] = (),
+    texts: Mapping[str | os.PathLike[str], str] | None = None,
+    **params: object,
+) -> Analysis:
+    """Read and check a spec, whatever is wrong with it: statements, names, messages with their places, and the problem.
+
+    Nothing that is wrong in the text is raised: it is among the ``diagnostics`` of the result, in whose ``problem`` is
+    None where one of them is an error.
+
+    Args:
+        spec: a path, or the text itself (recognised by a newline or a ``{``).
+        search: folders where ``include`` looks after the including file's own.
+        texts: texts of files by their paths, which count in place of what is on the disk: an editor's.
+        params: values for its ``param`` statements: numbers, or text as ``-D`` takes it.
+
+    Raises:
+        UsageError: the file is missing or unreadable.
+    """
+    from mtpp_dsl.language.lower import analyse as analyse_spec
+
+    return analyse_spec(spec, params, search, texts=texts)
 
 
 def method_names() -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mtpp_dsl.errors import UsageError
 
-__all__ = ["check_writable", "write_text"]
+__all__ = ["check_writable", "write_bytes", "write_text"]
 
 _OPEN = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _PROBE = b"\0" * 4096
@@ -41,7 +41,12 @@ def check_writable(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write *text* as UTF-8: whoever reads *path* finds the old content or the new, also after a crash.
+    """Write *text* as UTF-8; see :func:`write_bytes`."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file: whoever reads *path* finds the old content or the new, also after a crash.
 
     It is written to a file in the same folder, which then takes the place of *path*; links are followed. Devices,
     pipes, and files in folders that cannot be written are written as they are. A reader of a pipe is not waited for.
@@ -49,7 +54,6 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         OSError: it cannot be written; *path* is as it was. Or it is a pipe that nobody reads.
     """
-    data = text.encode()
     if _in_place(path):
         _write_in_place(path, data)
         return

@@ -181,11 +181,20 @@ def check(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="List every method that can solve it, and why the others cannot.")
     ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print errors and warnings as JSON, with their places and fixes.")
+    ] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Correct what can only be meant in one way, in the files, and say what.")
+    ] = False,
 ) -> int:
-    """Check a spec without solving it: what it contains, what looks wrong, and which methods can solve it."""
+    """Check a spec without solving it: what it contains, what looks wrong, and which methods can solve it.
+
+    Exit codes: 0 the spec is sound · 2 the spec or the call is wrong.
+    """
     from mtpp_dsl.cli.check import check_spec
 
-    return check_spec(spec, define, include, quiet=quiet, verbose=verbose)
+    return check_spec(spec, define, include, quiet=quiet, verbose=verbose, json=json, fix=fix)
 
 
 @command

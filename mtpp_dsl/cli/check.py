@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,14 @@ from rich.text import Text
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.base.units import counted, format_quantity
 from mtpp_dsl.checks.infeasible import forced_together, quick
-from mtpp_dsl.cli.arguments import read_problem
+from mtpp_dsl.cli.arguments import key_values
+from mtpp_dsl.cli.mending import Made, mend
+from mtpp_dsl.cli.messages import print_messages
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.contracts import method_traits, refusal
-from mtpp_dsl.errors import MtppError
+from mtpp_dsl.errors import MtppError, SpecError
+from mtpp_dsl.language.analysis import Analysis
+from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.columns import facts
 from mtpp_dsl.report.names import fold_names
@@ -31,9 +36,16 @@ KINDS = {"plan and bound": SOLVE, "plan": PLAN, "bound": BOUND}
 
 
 def check_spec(
-    spec: Path, define: list[str], include: list[Path], *, quiet: bool = False, verbose: bool = False
+    spec: Path,
+    define: list[str],
+    include: list[Path],
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
+    json: bool = False,
+    fix: bool = False,
 ) -> int:
-    """Read a spec and say what it means; return the exit code.
+    """Read a spec and say what is wrong with it, or what it means; return the exit code.
 
     Args:
         spec: the file.
@@ -41,8 +53,25 @@ def check_spec(
         include: folders where its includes are looked for.
         quiet: say nothing but what is wrong.
         verbose: name every method, and why others cannot solve it.
+        json: print the messages as JSON, and nothing else.
+        fix: make the safe fixes first.
     """
-    problem = read_problem(spec, define, include)
+    params = key_values(define, "-D")
+
+    def read(texts: Mapping[str | os.PathLike[str], str]) -> Analysis:
+        return analyse(spec, params, include, texts=texts)
+
+    def find() -> tuple[Analysis, list[Made]]:
+        return mend(read) if fix else (read({}), [])
+
+    if json:
+        return print_messages(str(spec), find)
+    found, made = find()
+    for change in made:
+        say(f"fixed {change.fix.edits[0].span}: {change.fix.title}", stderr=True)
+    problem = found.problem
+    if problem is None:
+        raise SpecError(found.diagnostics)
     tell_warnings(problem)
     if quiet:
         return 0

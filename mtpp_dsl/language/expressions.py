@@ -86,7 +86,7 @@ def _steps(
     if not isinstance(domain, Sequence):
         raise Complaint(f"{head.name.text!r} must run over a set, a list or a range, not {describe(domain)}", head.span)
     if len(local) >= MAX_LOOPS:
-        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span)
+        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span, code="MTPP-E901")
     for item in domain:
         scope.spend(1 + len(local) // 4, head.span)
         yield from _steps(tuple(rest), condition, scope, {**local, head.name.text: item})
@@ -138,7 +138,9 @@ class _Evaluator:
     def counted(self, value: Sequence, span: Span) -> Sequence:
         """Count the members of a list or set, with those of what is in it."""
         if value.weight > MAX_STEPS:  # lists of lists grow without ever being gone through
-            raise Complaint(f"this has more than {MAX_STEPS:,} members, with those of the lists in it", span)
+            raise Complaint(
+                f"this has more than {MAX_STEPS:,} members, with those of the lists in it", span, code="MTPP-E901"
+            )
         self.scope.spend(value.weight, span)
         return value
 
@@ -209,7 +211,7 @@ class _Evaluator:
             self.scope.need(name)
             if len(pending) >= MAX_LETS:
                 what = f"lets refer to each other more than {MAX_LETS} deep, from {pending[0]!r} on; put them in order"
-                raise SpecError([Diagnostic(what, span)])
+                raise SpecError([Diagnostic(what, span, code="MTPP-E901")])
             pending.append(name)
             try:
                 values[name] = self.value(self.scope.lets[name].value, {})

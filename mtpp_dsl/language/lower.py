@@ -12,6 +12,7 @@ from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.base.units import NONE
 from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.analysis import Analysis
 from mtpp_dsl.language.idle import (
     free_streams,
     idle_batches,
@@ -22,12 +23,13 @@ from mtpp_dsl.language.idle import (
 )
 from mtpp_dsl.language.lower_stages import Stages
 from mtpp_dsl.language.origin import origin_of
-from mtpp_dsl.language.reader import read_source, read_statements
+from mtpp_dsl.language.partial import Broken
+from mtpp_dsl.language.reader import Read, read_source, read_statements
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
-__all__ = ["Lowering", "Spec", "load", "read"]
+__all__ = ["Lowering", "Spec", "analyse", "load", "read"]
 
 
 def load(
@@ -36,19 +38,38 @@ def load(
     search: Sequence[Path] = (),
     graph: Graph | None = None,
 ) -> Problem:
-    """Read and check a spec.
+    """Read and check a spec; see :func:`analyse` for the arguments.
+
+    Raises:
+        SpecError: with every error found, each in its place.
+        UsageError: the file is missing or unreadable.
+    """
+    return _read(spec, search).problem(params, graph=graph)
+
+
+def analyse(
+    spec: str | os.PathLike[str],
+    params: Mapping[str, object] | None = None,
+    search: Sequence[Path] = (),
+    graph: Graph | None = None,
+    texts: Mapping[str | os.PathLike[str], str] | None = None,
+) -> Analysis:
+    """Read and check a spec, whatever is wrong with it: nothing that is wrong in its text is raised.
+
+    What does not parse, or has another error, is left out of the checks of the rest: one mistake is one error.
 
     Args:
         spec: a path, or the text itself (recognised by a newline or a ``{``).
         params: values for its ``param`` statements, as ``-D`` gives them.
         search: folders where ``include`` looks after the including file's own.
         graph: takes the place of the spec's graph.
+        texts: texts of files by their paths, which count in place of what is on the disk.
 
     Raises:
-        SpecError: with every error found, each in its place.
         UsageError: the file is missing or unreadable.
     """
-    return read(spec, search).problem(params, graph=graph)
+    held = {os.path.realpath(path): text for path, text in (texts or {}).items()}
+    return _read(spec, search, held).analyse(params, graph=graph)
 
 
 def read(spec: str | os.PathLike[str], search: Sequence[Path] = ()) -> Spec:
@@ -62,6 +83,14 @@ def read(spec: str | os.PathLike[str], search: Sequence[Path] = ()) -> Spec:
         SpecError: with every error of the syntax, each in its place.
         UsageError: the file is missing or unreadable.
     """
+    found = _read(spec, search)
+    if found.parsed.diagnostics:
+        raise SpecError(found.parsed.diagnostics)
+    return found
+
+
+def _read(spec: str | os.PathLike[str], search: Sequence[Path], texts: Mapping[str, str] | None = None) -> Spec:
+    """Read and parse a spec, broken or not."""
     if isinstance(spec, str) and ("\n" in spec or "{" in spec):
         source, folder, path = Source("<text>", spec), Path(), None
     else:
@@ -69,11 +98,11 @@ def read(spec: str | os.PathLike[str], search: Sequence[Path] = ()) -> Spec:
         folder = path.parent
     with hashing() as hashes:
         if path is not None:
-            source = read_source(path, str(path))
+            source = read_source(path, str(path), None, texts)
         try:
-            return Spec(source, tuple(read_statements(source, folder, search)), path, hashes)
+            return Spec(source, read_statements(source, folder, search, texts), path, hashes)
         except RecursionError:
-            raise _too_deep(source) from None
+            return Spec(source, Read([], [_too_deep(source)], [], (), [source]), path, hashes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,25 +122,24 @@ class Spec:
 
     Attributes:
         source: the text of the spec itself.
-        statements: of the spec and of all that it includes, each with the folder its paths start from.
+        parsed: the statements of the spec and of all that it includes, and what does not parse.
         path: of the spec; None for a text.
         hashes: the SHA-256 of the files that were read, by absolute path.
     """
 
     source: Source
-    statements: tuple[tuple[tree.Statement, Path], ...]
+    parsed: Read
     path: Path | None
     hashes: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return (
-            f"Spec({self.source.name!r}: {len(self.statements)} statements, params {', '.join(self.params) or 'none'})"
-        )
+        named = ", ".join(self.params) or "none"
+        return f"Spec({self.source.name!r}: {len(self.parsed.statements)} statements, params {named})"
 
     @property
     def params(self) -> tuple[str, ...]:
         """The names of its params."""
-        names = [each.name.text for each, _ in self.statements if isinstance(each, tree.ParamStatement)]
+        names = [each.name.text for each, _ in self.parsed.statements if isinstance(each, tree.ParamStatement)]
         return tuple(dict.fromkeys(names))
 
     def problem(
@@ -127,17 +155,34 @@ class Spec:
         Raises:
             SpecError: with every error found, each in its place.
         """
+        found = self.analyse({**(values or {}), **params}, graph=graph)
+        if found.problem is None:
+            raise SpecError(found.errors)
+        return found.problem
+
+    def analyse(self, values: Mapping[str, object] | None = None, *, graph: Graph | None = None) -> Analysis:
+        """Return all that is found with these values of the params, errors and warnings among it.
+
+        Args:
+            values: of params by name.
+            graph: takes the place of the spec's graph.
+        """
+        parsed = self.parsed
         with hashing() as hashes:
             hashes.update(self.hashes)
+            given = dict(values or {})
+            lowering = Lowering(self.source, parsed.statements, given, self.path, graph, hashes, parsed.broken)
             try:
-                given = {**(values or {}), **params}
-                return Lowering(self.source, [*self.statements], given, self.path, graph, hashes).problem()
+                problem = lowering.run(sound=not parsed.diagnostics)
             except RecursionError:
-                raise _too_deep(self.source) from None
+                problem = None
+                lowering.findings.wrong.append(_too_deep(self.source))
+        found = [*parsed.diagnostics, *lowering.wrong, *lowering.warnings]
+        return Analysis.of(self.source, parsed.sources, parsed.own, lowering.scope, found, problem)
 
 
-def _too_deep(source: Source) -> SpecError:
-    return SpecError([Diagnostic("the spec is nested too deeply", Span(source, 0, 0))])
+def _too_deep(source: Source) -> Diagnostic:
+    return Diagnostic("the spec is nested too deeply", Span(source, 0, 0), code="MTPP-E901")
 
 
 class Lowering(Stages):
@@ -159,8 +204,9 @@ class Lowering(Stages):
         path: Path | None,
         graph: Graph | None,
         hashes: Mapping[str, str],
+        broken: Sequence[Broken] = (),
     ) -> None:
-        super().__init__(source, statements, params, graph)
+        super().__init__(source, statements, params, graph, broken)
         self.path, self.hashes = path, hashes
 
     @property
@@ -169,21 +215,13 @@ class Lowering(Stages):
         units = any(str(NONE) in diagnostic.message for diagnostic in self.findings.wrong)
         return [*(Diagnostic(message) for message in self.scope.plain if units), *self.findings.wrong]
 
-    def problem(self) -> Problem:
-        """Return the problem.
-
-        Raises:
-            SpecError: with all that is wrong.
-        """
-        problem = self.run()
-        if problem is None:
-            raise SpecError(self.wrong)
-        return problem
-
-    def run(self) -> Problem | None:
-        """Return the problem, or None where something is wrong: see ``wrong``."""
+    def run(self, *, sound: bool = True) -> Problem | None:
+        """Return the problem, or None where something is wrong (see ``wrong``), or the text was not *sound* before."""
         try:
-            return self.created() if self.read() else None
+            if self.read() and sound:
+                return self.created()
+            self.warnings += idle_names([statement for statement, _ in self.statements], self.source)
+            return None
         except SpecError as error:  # one that ends the run, such as the last of as many as one run reports
             known = set(map(id, self.findings.wrong))
             self.findings.wrong += [found for found in error.diagnostics if id(found) not in known]

@@ -94,7 +94,7 @@ def _bound(
     if not isinstance(domain, Sequence):
         raise Complaint(f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.span)
     if len(local) >= MAX_LOOPS:
-        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span)
+        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span, code="MTPP-E901")
     for item in domain:
         scope.spend(1 + len(local) // 4, head.span)
         step = {**local, head.name.text: item}

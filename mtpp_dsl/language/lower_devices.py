@@ -74,7 +74,7 @@ def declare_devices(
     if not members:
         raise Complaint(f"this declares no device: {base!r} has no members", statement.span)
     if len(members) + len(devices) > MAX_DEVICES:
-        raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span)
+        raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span, code="MTPP-E901")
     new: dict[str, Device] = {}
     complaint: Complaint | None = None
     for name, local in members:

@@ -197,6 +197,7 @@ class _Block:
         if self.findings.failed > before:
             return Graph.create([*self.nodes], [], work_unit=self.times.unit, size_unit=self.bytes.unit)
         if not self.nodes:
+            self.scope.need("nodes")
             raise Complaint("the graph has no nodes", block.span)
         try:
             return self.create()
@@ -217,7 +218,8 @@ class _Block:
                         second=(first, "first declared here"),
                     )
                 if len(self.nodes) >= MAX_NODES:
-                    raise Complaint(f"the graph would have more than {MAX_NODES:,} nodes", item.span)
+                    message = f"the graph would have more than {MAX_NODES:,} nodes"
+                    raise Complaint(message, item.span, code="MTPP-E901")
                 self.places[name] = item.name.span
                 self.nodes[name] = {}  # known even if its options are wrong: one complaint, not one per edge
                 if complaint is None:
@@ -263,7 +265,8 @@ class _Block:
                 if u == v:
                     raise Complaint("an edge from a node to itself", first.to(second))
                 if len(self.edges) >= MAX_EDGES:
-                    raise Complaint(f"the graph would have more than {MAX_EDGES:,} edges", item.span)
+                    message = f"the graph would have more than {MAX_EDGES:,} edges"
+                    raise Complaint(message, item.span, code="MTPP-E901")
                 self.edges.append((u, v))
                 self.sizes.append(None if size is None else float(size.value))
 
@@ -279,6 +282,7 @@ class _Block:
             name = end.name
         if name in self.index:
             return self.index[name], end.span
+        self.scope.need("nodes")
         base = name.partition("[")[0]
         family = self.families().get(base, [])
         if family and base == name:

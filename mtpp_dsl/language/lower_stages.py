@@ -19,8 +19,9 @@ from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, lower_graph, r
 from mtpp_dsl.language.lower_objective import lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
+from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.reader import bind_params
-from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.problem import Device, Interconnect, Objective
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
@@ -30,6 +31,28 @@ __all__ = ["LANGUAGE_VERSION", "Stages"]
 LANGUAGE_VERSION = 1
 
 S = TypeVar("S", bound=tree.Statement)
+
+_GRAPH = {"graph", "nodes", "weights", "time unit"}
+_DEVICES = {"devices", "options"}
+_ALL = _GRAPH | _DEVICES | {"interconnect", "objective", "anything"}
+_UNSETTLED = {
+    "": _ALL,
+    "include": _ALL,
+    "import": _ALL - {"objective", "anything"},
+    "scenario": _ALL,
+    "block": _GRAPH,
+    "graph": _GRAPH,
+    "weights": {"weights", "time unit"},
+    "device": _DEVICES,
+    "options": {"options"},
+    "interconnect": {"interconnect", "time unit"},
+    "link": {"interconnect", "time unit"},
+    "time": {"time unit", "weights"},
+    "times": {"time unit", "weights"},
+    "minimize": {"objective"},
+    "maximize": {"objective"},
+}
+"""What a statement that does not parse leaves unknown, by what begins it."""
 
 
 class Stages:
@@ -45,6 +68,7 @@ class Stages:
         joined, objective: what was read; None where nothing could be.
         left_out: devices of the graph's file, which ``graph from`` does not take.
         first_batch: where the first time of a batch is given; None where none is.
+        broken: the statements that do not parse.
     """
 
     def __init__(
@@ -53,6 +77,7 @@ class Stages:
         statements: list[tuple[tree.Statement, Path]],
         params: dict[str, object],
         replaced: Graph | None,
+        broken: Sequence[Broken] = (),
     ) -> None:
         self.source, self.statements, self.given, self.replaced = source, statements, params, replaced
         self.scope, self.findings = Scope(), Findings()
@@ -66,6 +91,10 @@ class Stages:
         self.constraints: list[Constraint] = []
         self.left_out: tuple[Device, ...] = ()
         self.first_batch: Span | None = None
+        self.broken = broken
+        for piece in broken:
+            named = {piece.name} if piece.kind in ("param", "let", "def", "block") else set()
+            self.scope.unsettled |= _UNSETTLED.get(piece.kind, set()) | named
 
     def read(self) -> bool:
         """Go through all stages; return whether nothing is wrong.
@@ -102,11 +131,21 @@ class Stages:
         return found[-1] if found else None
 
     def missing(self, what: str, example: str) -> Complaint:
-        """Return the complaint that the spec lacks a statement."""
+        """Return the complaint that the spec lacks a statement; where some do not parse, it may be one of them."""
+        if self.broken:
+            return Unsettled(what)
         stop = len(self.source.text.rstrip())
         return Complaint(
             f"the spec has no {what}", Span(self.source, max(0, stop - 1), stop), [f"for example: {example}"]
         )
+
+    def lack(self, what: str, example: str) -> None:
+        """Note that the spec lacks a statement."""
+
+        def complain() -> None:
+            raise self.missing(what, example)
+
+        self.findings.attempt(complain)
 
     # the kinds of statements
 
@@ -161,7 +200,7 @@ class Stages:
                 self.scope.unsettled |= {"devices", "options", "interconnect"}
             brought = read or brought
         elif graph is None and self.replaced is None:
-            self.findings.add(self.missing("graph", "graph { node a (work = 1 ms) }").diagnostic)
+            self.lack("graph", "graph { node a (work = 1 ms) }")
         if self.replaced is not None:
             return Workload(self.replaced, brought.devices, brought.interconnect, brought.warnings)
         if graph is None:
@@ -189,7 +228,7 @@ class Stages:
                 known = statement.name.text in self.scope.bases
                 self.scope.unsettled |= {"options"} if known else {"options", "devices"}
         if not devices and "devices" not in self.scope.unsettled:
-            self.findings.add(self.missing("device", "device gpu[4] (memory = 16 GiB)").diagnostic)
+            self.lack("device", "device gpu[4] (memory = 16 GiB)")
             self.scope.unsettled |= {"devices", "options"}
         for statement, _ in self.of(tree.DeviceStatement)[:1]:
             self.findings.attempt(memory_units, self.graph, self.memory, statement.span)
@@ -219,8 +258,8 @@ class Stages:
         if found is not None:
             self.join(lower_interconnect(found[0], self.scope), links)
         elif imported is None:
+            self.scope.need("interconnect")
             if not links:
-                self.scope.need("interconnect")
                 raise self.missing("interconnect", "interconnect shared (bandwidth = 8 GiB/s)")
             self.join(Channel("links", None, None, False, links[0].span), links)
         elif links:
@@ -243,6 +282,7 @@ class Stages:
         """Read the objective that counts."""
         found = self.last(self.of(tree.ObjectiveStatement), "the objective")
         if found is None:
+            self.scope.need("objective")
             raise self.missing("objective", "minimize bottleneck")
         self.objective = lower_objective(found[0], self.scope)
 

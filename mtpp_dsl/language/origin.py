@@ -33,9 +33,10 @@ def origin_of(source: Source, path: Path | None, scope: Scope, hashes: Mapping[s
     """
     rest = dict(hashes)
     if path is None:
-        folder, own = Path(), hashlib.sha256(source.text.encode()).hexdigest()
+        folder, own = Path(), None
     else:
-        folder, own = path.parent, rest.pop(absolute(path))
+        folder, own = path.parent, rest.pop(absolute(path), None)
+    own = own or hashlib.sha256(source.text.encode()).hexdigest()
     params = {name: _plain(value) for name, value in scope.params.items()}
     files = {_seen_from(folder, name): digest for name, digest in sorted(rest.items())}
     shown = None if path is None else str(path)

@@ -63,7 +63,7 @@ def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...]
     except OverflowError:
         message = f"the spec has more than {MAX_WORDS:,} words and marks, with all that it includes; that is the most"
         notes = ('a large graph is better read from a file: graph from "graph.json"',)
-        raise SpecError([Diagnostic(message, Span(source, 0, 1), notes=notes)]) from None
+        raise SpecError([Diagnostic(message, Span(source, 0, 1), notes=notes, code="MTPP-E901")]) from None
     except Failure as failure:
         before = run(source, "start", 0, failure.pending)[0]
         errors = list(islice(chain(_unknown_rules(cast("Any", before)), _recover(source, failure)), MAX_ERRORS))
@@ -92,7 +92,9 @@ def parse_expression(source: Source) -> tree.Expression:
     try:
         found = cast("tree.Expression", run(source, "expression", 0, len(source.text), MAX_WORDS, wrong)[0])
     except OverflowError:
-        raise SpecError([Diagnostic(f"this has more than {MAX_WORDS:,} words", Span(source, 0, 1))]) from None
+        raise SpecError(
+            [Diagnostic(f"this has more than {MAX_WORDS:,} words", Span(source, 0, 1), code="MTPP-E901")]
+        ) from None
     except Failure as failure:
         raise SpecError([explain(source, failure, "expression", 0, len(source.text))]) from None
     if wrong:
@@ -107,7 +109,7 @@ def _refuse_deep_nesting(source: Source) -> None:
         depth += (text in "([{") - (text in ")]}") if len(text) == 1 else 0
         if depth > MAX_DEPTH:
             message = f"brackets are nested more than {MAX_DEPTH} deep"
-            raise SpecError([Diagnostic(message, Span(source, match.start(), match.end()))])
+            raise SpecError([Diagnostic(message, Span(source, match.start(), match.end()), code="MTPP-E901")])
 
 
 def _recover(source: Source, failure: Failure) -> Iterator[Diagnostic]:

@@ -16,13 +16,14 @@ from mtpp_dsl.language.arithmetic import Mismatch, compare
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.outside import from_python
-from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_counted, parse_expression
+from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
+from mtpp_dsl.language.partial import Broken, parse_partial
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Diagnostic, Source, Span, shortened
 
-__all__ = ["MAX_SPEC_BYTES", "Recorded", "bind_params", "read_source", "read_statements"]
+__all__ = ["MAX_SPEC_BYTES", "Read", "Recorded", "bind_params", "read_source", "read_statements"]
 
 MAX_SPEC_BYTES = 16 * 2**20
 """A spec that is larger, with all that it includes, is refused."""
@@ -32,57 +33,82 @@ _TEXT_TYPES = ("string", "path")
 _SUCH_AS = {"int": "4", "float": "0.5", "time": "3ms", "size": "16GB", "bandwidth": "8GB/s", "bool": "true"}
 
 
-def read_source(path: Path, name: str, included_from: Span | None = None) -> Source:
-    """Read a text file.
+def read_source(
+    path: Path, name: str, included_from: Span | None = None, texts: Mapping[str, str] | None = None
+) -> Source:
+    """Read a text file, or take its text from *texts*, by its real path.
 
     Raises:
         UsageError: it is not there, no regular file, not readable, not text (says where), or too large.
     """
-    return Source(name, read_text(path, MAX_SPEC_BYTES, name), included_from)
+    held = None if not texts else texts.get(os.path.realpath(path))
+    return Source(name, read_text(path, MAX_SPEC_BYTES, name) if held is None else held, included_from, path)
 
 
-def read_statements(source: Source, folder: Path, search: Sequence[Path] = ()) -> list[tuple[tree.Statement, Path]]:
-    """Return the statements of a text and of what it includes, each with the folder its paths start from.
+@dataclass(frozen=True)
+class Read:
+    """A text with all that it includes.
+
+    Attributes:
+        statements: those that parse, each with the folder its paths start from.
+        diagnostics: the syntax errors of all files, a missing file, a cycle of includes.
+        broken: what does not parse.
+        own: the statements of the text itself that parse, its includes among them.
+        sources: the texts, in the order in which they were read.
+    """
+
+    statements: list[tuple[tree.Statement, Path]]
+    diagnostics: list[Diagnostic]
+    broken: list[Broken]
+    own: tuple[tree.Statement, ...]
+    sources: list[Source]
+
+
+def read_statements(
+    source: Source, folder: Path, search: Sequence[Path] = (), texts: Mapping[str, str] | None = None
+) -> Read:
+    """Return the statements of a text and of what it includes.
 
     A file included twice counts once. *search* is looked through after the including file's folder,
-    and then the folders of the environment variable ``MTPP_PATH``.
-
-    Raises:
-        SpecError: syntax errors of all files, a missing file, a cycle of includes.
+    and then the folders of the environment variable ``MTPP_PATH``. Files among *texts*, by their real paths, have that
+    text, whatever is on the disk.
     """
     extra = [Path(entry) for entry in os.environ.get("MTPP_PATH", "").split(os.pathsep) if entry]
-    reader = _Reader([*search, *extra])
+    reader = _Reader([*search, *extra], texts or {})
     statements = reader.read(source, folder, ())
-    if reader.diagnostics:
-        raise SpecError(reader.diagnostics)
-    return statements
+    return Read(statements, reader.diagnostics, reader.broken, reader.own, reader.sources)
 
 
 class _Reader:
-    def __init__(self, search: list[Path]) -> None:
-        self.search = search
+    def __init__(self, search: list[Path], texts: Mapping[str, str]) -> None:
+        self.search, self.texts = search, texts
         self.diagnostics: list[Diagnostic] = []
+        self.broken: list[Broken] = []
+        self.own: tuple[tree.Statement, ...] = ()
+        self.sources: list[Source] = []
         self.done: set[Path] = set()
         self.characters = 0
         self.words = 0
 
     def read(self, source: Source, folder: Path, chain: tuple[Path, ...]) -> list[tuple[tree.Statement, Path]]:
+        self.sources.append(source)
         self.characters += len(source.text)
         if self.characters > MAX_SPEC_BYTES:
             what = f"the spec has more than {MAX_SPEC_BYTES:,} characters, with all that it includes; that is the most"
-            self.complain(what, source.included_from)
+            self.complain(what, source.included_from, code="MTPP-E901")
             return []
-        try:
-            statements, words = parse_counted(source, MAX_WORDS - self.words)
-            self.words += words
-        except SpecError as error:
-            if chain and not _may_be_spec(source, chain[-1]):
-                self.complain(f"{source.name} is no spec: it does not begin with a statement", source.included_from)
-            else:
-                self.diagnostics += error.diagnostics
+        parsed = parse_partial(source, MAX_WORDS - self.words)
+        self.words += parsed.words
+        if parsed.diagnostics and chain and not _may_be_spec(source, chain[-1]):
+            message = f"{source.name} is no spec: it does not begin with a statement"
+            self.complain(message, source.included_from, code="MTPP-E702")
             return []
+        self.diagnostics += parsed.diagnostics
+        self.broken += parsed.broken
+        if not chain:
+            self.own = parsed.statements
         found: list[tuple[tree.Statement, Path]] = []
-        for statement in statements:
+        for statement in parsed.statements:
             if isinstance(statement, tree.IncludeStatement):
                 found += self.include(statement, folder, chain)
             else:
@@ -96,19 +122,20 @@ class _Reader:
         path = self.find(statement.path.value, folder)
         if path is None:
             places = ", ".join(str(place) for place in [folder, *self.search])
-            self.complain(f"there is no file {statement.path.value!r}", span, f"looked in {places}")
+            message = f"there is no file {statement.path.value!r}"
+            self.unread(message, span, f"looked in {places}", code="MTPP-E701")
             return []
         if path in chain:
             loop = " -> ".join(step.name for step in [*chain[chain.index(path) :], path])
-            self.complain(f"files include each other: {loop}", span)
+            self.complain(f"files include each other: {loop}", span, code="MTPP-E703")
             return []
         if path in self.done:
             return []
         self.done.add(path)
         try:
-            source = read_source(path, os.path.relpath(path), span)
+            source = read_source(path, os.path.relpath(path), span, self.texts)
         except UsageError as error:
-            self.complain(str(error), span)
+            self.unread(str(error), span, code="MTPP-E701")
             return []
         return self.read(source, path.parent, (*chain, path))
 
@@ -121,8 +148,13 @@ class _Reader:
                 return None
         return None
 
-    def complain(self, message: str, span: Span | None, *notes: str) -> None:
-        self.diagnostics.append(Diagnostic(message, span, notes=notes))
+    def unread(self, message: str, span: Span, *notes: str, code: str) -> None:
+        """Note that a file cannot be read, which might have declared anything."""
+        self.complain(message, span, *notes, code=code)
+        self.broken.append(Broken("include", "", span))
+
+    def complain(self, message: str, span: Span | None, *notes: str, code: str) -> None:
+        self.diagnostics.append(Diagnostic(message, span, notes=notes, code=code))
 
 
 def _may_be_spec(source: Source, path: Path) -> bool:
@@ -162,7 +194,8 @@ def bind_params(
                 wrong.append(Diagnostic(f"param {name!r} is already given at {first}", statement.name.span))
             last.pop(name, None)
             last[name] = (statement, folder)
-    unknown = [name for name in given if name not in last]
+    unread = scope.unsettled  # where a statement does not parse, it may be that of the param
+    unknown = [name for name in given if name not in last and not unread & {name, "anything"}]
     wrong += [Diagnostic(f"-D {name}: there is no param {name!r}{did_you_mean(name, last)}") for name in unknown]
     for name, (statement, folder) in last.items():
         try:

@@ -128,6 +128,7 @@ class Scope:
                 f"reading the spec takes more than {MAX_STEPS:,} steps (loops, sums, sets, nodes and edges together); "
                 "that is the most",
                 span,
+                code="MTPP-E901",
             )
 
     def need(self, *what: str) -> None:

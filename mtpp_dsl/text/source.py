@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 __all__ = ["Diagnostic", "Edit", "Fix", "Place", "Source", "Span", "shortened"]
@@ -25,11 +26,13 @@ class Source:
         name: what messages call it, usually the path as the user gave it.
         text: the whole text.
         included_from: where the ``include`` that brought it stands, for the chain in messages.
+        path: of the file that it was read from; None for a text that is in none.
     """
 
     name: str
     text: str
     included_from: Span | None = None
+    path: Path | None = None
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -223,8 +223,8 @@ def test_what_cannot_be_read_hides_nothing_else() -> None:
     found = errors(f'graph from "absent.json"\ndevice d[2]\n{rest}')
     assert [d.message.partition(":")[0].partition(";")[0] for d in found] == [
         "there is no file absent.json",
-        "the spec has no objective",
         "symmetry is broken by tasks, batches, time, not 'task'",
+        "the spec has no objective",
     ]
     found = errors(f"graph {{ node a node b }}\ndevice d[2 ms]\nminimize bottleneck\n{rest}")
     assert [d.message.partition(";")[0] for d in found] == [

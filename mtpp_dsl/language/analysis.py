@@ -1,0 +1,66 @@
+"""What one reading of a spec finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.scope import Scope
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.text.source import Diagnostic, Source
+
+__all__ = ["Analysis"]
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """All that one reading of a spec finds, broken or not.
+
+    Attributes:
+        source: the text.
+        statements: those of the text itself that parse, in their order; of a graph that does not, the nodes and edges
+            that do.
+        scope: what the names of the spec mean, as far as it could be read.
+        diagnostics: errors and warnings, in the order of the text, those of included files after it.
+        problem: what the spec says; None where there is an error.
+    """
+
+    source: Source
+    statements: tuple[tree.Statement, ...]
+    scope: Scope
+    diagnostics: tuple[Diagnostic, ...]
+    problem: Problem | None
+
+    def __repr__(self) -> str:
+        found = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
+        return f"Analysis({self.source.name!r}: {len(self.statements)} statements, {found})"
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        sources: Sequence[Source],
+        statements: tuple[tree.Statement, ...],
+        scope: Scope,
+        found: Iterable[Diagnostic],
+        problem: Problem | None,
+    ) -> Analysis:
+        """Return an analysis with its messages sorted by the order of *sources*, and by where they are in them."""
+        order = {each: number for number, each in enumerate(dict.fromkeys([source, *sources]))}
+
+        def place(diagnostic: Diagnostic) -> tuple[int, int]:
+            span = diagnostic.span
+            return (-1, 0) if span is None else (order.get(span.source, len(order)), span.start)
+
+        return cls(source, statements, scope, tuple(sorted(found, key=place)), problem)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The errors among the diagnostics."""
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """The warnings among the diagnostics."""
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity == "warning")
