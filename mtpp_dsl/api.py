@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl import registry
 from mtpp_dsl.base.amounts import Duration, Share, seconds_of, share_of, whole
+from mtpp_dsl.base.late import late
 from mtpp_dsl.base.shown import in_full
 from mtpp_dsl.checkpoint import kept
 from mtpp_dsl.checks.infeasible import forced_together, quick
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.language.analysis import Analysis
     from mtpp_dsl.language.lower import Spec
 
-__all__ = ["DEFAULT_TIME", "analyse", "find_method", "load", "method_names", "read", "solve"]
+__all__ = ["DEFAULT_TIME", "analyse", "find_method", "instead", "load", "method_names", "read", "solve"]
 
 _APART = "mtpp_dsl.solvers.runtime.portfolio.own_process"
 DEFAULT_TIME = 60.0
@@ -195,13 +196,19 @@ def solve(
     threads, seed = None if threads is None else whole("threads", threads, 1), whole("seed", seed, 0)
     check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
+    if problem.later:
+        if write_model is not None:
+            raise UsageError("each of several objectives has a model of its own: leave all but one out to write it")
+        call = _several(chosen, solver, gap, threads, seed, solver_options, checkpoint)
+        several: Result = call.in_order(problem, time_limit, start, progress or Progress())
+        return several
     traits = method_traits(chosen)
     refuse_options(problem, chosen, solver, solver_options, write_model, threads)
     refuse_solver(chosen, solver)
     reason = why_not(chosen, problem)
     if reason is not None:
         by = "" if solver == DEFAULT_SOLVER else f" with solver {solver!r}"
-        raise Refused(f"method {chosen.name!r}{by} cannot solve this: {reason}{_instead(problem, chosen)}")
+        raise Refused(f"method {chosen.name!r}{by} cannot solve this: {reason}{instead(problem, chosen)}")
     progress = progress or Progress()
     start = None if start is None else plan_of(problem, start).of(None)
     if start is not None and not start.timed and problem.timed:
@@ -247,6 +254,11 @@ def solve(
             error.evidence = _evidence(problem, result)
             raise
         return keep(_honest(replace(finished, time={**result.time, "total": monotonic() - began}), gap))
+
+
+def _several(*arguments: Any) -> Any:
+    """Return what solves for several objectives, with the arguments of one call of :func:`solve`."""
+    return late("mtpp_dsl.drivers.several:Several")(*arguments)
 
 
 def _solved(method: Method, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -337,7 +349,7 @@ def _honest(result: Result, gap: float) -> Result:
     return result
 
 
-def _instead(problem: Problem, refused: Method) -> str:
+def instead(problem: Problem, refused: Method) -> str:
     """Return which methods can solve *problem*, and no narrower one, in place of the one that refused."""
     others = [method for name in method_names() if name != refused.name and (method := _found(name)) is not None]
     others = [other for other in others if "plan" in other.gives and not _narrow(method_traits(other))]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
+from typing import TypeAlias
 
 from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.checks.verification import check_result, settled
@@ -18,7 +19,9 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Result
 from mtpp_dsl.problem import Problem
 
-__all__ = ["Checkpoint", "kept"]
+__all__ = ["Checkpoint", "Whole", "kept"]
+
+Whole: TypeAlias = Callable[[Result], tuple[Problem, Result]]
 
 LOOK = 0.1
 """Seconds between looks at what is known."""
@@ -39,6 +42,7 @@ class Checkpoint:
         problem: what is asked.
         progress: where plans and bounds are reported.
         method, seed: what is said of how the answer is found.
+        whole: makes the problem and the answer that are written, where what is solved is a part of it.
 
     Attributes:
         trouble: why the last answer could not be written; "" if it was, or there was none.
@@ -47,13 +51,23 @@ class Checkpoint:
         UsageError: nothing can be written there.
     """
 
-    def __init__(self, path: Path, problem: Problem, progress: Progress, *, method: str, seed: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        problem: Problem,
+        progress: Progress,
+        *,
+        method: str,
+        seed: int,
+        whole: Whole | None = None,
+    ) -> None:
         check_writable(path)
         if path.is_fifo():
             raise UsageError(f"cannot write {path}: a checkpoint cannot be kept in a pipe")
         self.trouble = ""
         self._path, self._problem, self._progress = path, problem, progress
         self._method, self._seed = method, seed
+        self._whole: Whole = whole or (lambda result: (problem, result))
         self._written: tuple[Plan | None, Bound | None] = (None, None)
         self._end = Event()
         self._thread = Thread(target=self._run, name="checkpoint", daemon=True)
@@ -106,7 +120,7 @@ class Checkpoint:
         from mtpp_dsl.report.json import dumps, result_to_json
 
         try:
-            write_text(self._path, dumps(result_to_json(self._problem, result)))
+            write_text(self._path, dumps(result_to_json(*self._whole(result))))
         except OSError as error:
             self.trouble = f"the checkpoint {self._path} could not be written: {error.strerror or error}"
         else:
@@ -115,9 +129,14 @@ class Checkpoint:
 
 @contextmanager
 def kept(
-    path: Path | str | None, problem: Problem, method: str, seed: int, progress: Progress
+    path: Path | str | None,
+    problem: Problem,
+    method: str,
+    seed: int,
+    progress: Progress,
+    whole: Whole | None = None,
 ) -> Iterator[Callable[[Result], Result]]:
-    """Keep the best answer so far at *path*, if there is one, while the block runs.
+    """Keep the best answer so far at *path*, if there is one, while the block runs; *whole* as of :class:`Checkpoint`.
 
     Yields:
         What the final result is to be given to: it writes it, and returns it, with a note if that was not possible.
@@ -128,7 +147,7 @@ def kept(
     if path is None:
         yield lambda result: result
         return
-    checkpoint = Checkpoint(Path(path), problem, progress, method=method, seed=seed)
+    checkpoint = Checkpoint(Path(path), problem, progress, method=method, seed=seed, whole=whole)
     ended = False
 
     def keep(result: Result) -> Result:

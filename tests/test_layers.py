@@ -37,10 +37,11 @@ CORE = {  # what a part of the core may import beside itself
     "checkpoint": DATA | {"checks", "contracts", "report"},
     "testing": DATA | {"checks", "contracts", "formats", "generators", "plugins", "registry"},
     "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},
+    "drivers": DATA | {"api", "checkpoint", "checks", "contracts", "report"},
     "builder": DATA | {"formats", "language"},
     "running": DATA | {"api", "checks", "contracts"},
-    "": DATA | {"api", "builder", "checks", "contracts", "formats", "language", "running"},
-    "cli": DATA | {"", "answers", "api", "checks", "contracts", "language", "registry", "report"},
+    "": DATA | {"api", "builder", "checks", "contracts", "drivers", "formats", "language", "running"},
+    "cli": DATA | {"", "answers", "api", "checks", "contracts", "drivers", "language", "registry", "report"},
     "__main__": {"cli"},
 }
 BELOW_MODELS = DATA | {"contracts", "registry", "views"}
@@ -85,6 +86,7 @@ SOLVERS = {
     "solvers.partition.genetic": SEARCHES,
     "solvers.partition.ideals": SEARCHES,
     "solvers.partition.slicing": SEARCHES,
+    "solvers.partition.weighted": SEARCHES,
     "solvers.schedule": set(),
     "solvers.schedule.state": SEARCHES,
     "solvers.schedule.modules": SEARCHES,

@@ -124,14 +124,15 @@ class Watcher:
     def line(self, progress: Progress) -> str:
         """Return incumbent, bound and gap."""
         parts = []
-        objective, unit = self.problem.objective, self.problem.objective.unit(self.problem.time_unit)
+        objective = progress.objective or self.problem.objective
+        unit = objective.unit(self.problem.time_unit)
         if progress.incumbent is not None:
             parts.append(f"plan {format_quantity(objective.value(progress.incumbent), unit)}")
         if progress.bound is not None:
             parts.append(f"bound {format_quantity(objective.value(progress.bound.cost), unit)}")
         if progress.incumbent is not None and progress.bound is not None:
             parts.append(f"gap {format_gap(relative_gap(progress.incumbent, progress.bound.cost))}")
-        return "  ".join(parts)
+        return "  ".join([progress.heading, *parts] if progress.heading and parts else parts)
 
 
 def bar(share: float, width: int = _WIDTH) -> str:

@@ -12,6 +12,7 @@ from mtpp_dsl.contracts.limits import Limits
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Infeasibility, LogEntry, Result, Termination
+from mtpp_dsl.problem.objective import Objective
 
 __all__ = ["Progress"]
 
@@ -30,7 +31,12 @@ class Progress:
         log: the history.
         models: the files to which models were written.
         started: ``time.monotonic()`` at the start.
+        objective: what the plans and bounds are of, where that is not the first objective of the problem.
+        heading: what is shown before them.
     """
+
+    objective: Objective | None = None
+    heading: str = ""
 
     def __init__(
         self,
@@ -111,6 +117,17 @@ class Progress:
         """Report that a model was written."""
         with self._lock:
             self.models.append(path)
+
+    def adopt(self, plan: Plan | None, cost: float | None, bound: Bound | None) -> None:
+        """Take a plan and a bound in place of those known, silently: those of a run that has several solves."""
+        with self._lock:
+            if not self._closed:
+                self.plan, self.cost, self.bound = plan, cost, bound
+
+    def relay(self, inner: Progress, message: str) -> None:
+        """Tell the user what is being done in a solve that is a part of this run, with plan and bound of that one."""
+        if self._listener is not None and not self._closed:
+            self._listener(inner, message)
 
     def say(self, message: str) -> None:
         """Tell the user what is being done."""

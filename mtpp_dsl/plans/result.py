@@ -18,6 +18,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.objective import Objective
 
 __all__ = [
     "Bound",
@@ -25,6 +26,7 @@ __all__ = [
     "Infeasibility",
     "LogEntry",
     "Proof",
+    "Reached",
     "Result",
     "Status",
     "Termination",
@@ -105,6 +107,33 @@ class Infeasibility(Short):
     minimal: bool = False
 
 
+@dataclass(frozen=True)
+class Reached(Picklable):
+    """One of several objectives in an answer.
+
+    Attributes:
+        objective: which one.
+        cost: of the plan of the answer; None without a plan.
+        best: the least cost that was found when this objective itself was minimised: what later objectives may worsen
+            by ``within``. None where it has had no turn.
+        bound: no plan that keeps all constraints, and the rows in *under*, has a lower cost; None if none was proved.
+        gap: how far the bound is below the best cost, as a share of it; None unless both are known.
+        under: the rows under which it was minimised beside the constraints, in words; "" for the first objective.
+    """
+
+    objective: Objective
+    cost: float | None = None
+    best: float | None = None
+    bound: Bound | None = None
+    gap: float | None = None
+    under: str = ""
+
+    @property
+    def proved(self) -> bool:
+        """Whether its best cost is proved to be the least under the rows, to the solvers' tolerances."""
+        return self.gap is not None and self.gap <= OPTIMAL_GAP
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Picklable):
     """What a method found.
@@ -118,6 +147,8 @@ class Result(Picklable):
         time: seconds by phase; "total", and where known "read", "build", "solve".
         log: incumbent and bound over time.
         infeasibility: why there is no plan, when that is proven.
+        objectives: what is reached of each of several objectives, in their order; () where there is one. The bound of
+            the result is that of the first, and its plan is optimal if all of them are proved.
         verified: True once the independent check has passed.
         notes: what the user should be told about this run.
         problem: what was asked; None in what a method returns by itself, and the methods of this class that need it
@@ -134,6 +165,7 @@ class Result(Picklable):
     time: Mapping[str, float] = field(default_factory=dict)
     log: tuple[LogEntry, ...] = ()
     infeasibility: Infeasibility | None = None
+    objectives: tuple[Reached, ...] = ()
     verified: bool = False
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
@@ -170,7 +202,9 @@ class Result(Picklable):
         if self.infeasibility is not None:
             return "infeasible"
         if self.plan is not None:
-            return "optimal" if self.gap is not None and self.gap <= OPTIMAL_GAP else "feasible"
+            first = self.gap is not None and self.gap <= OPTIMAL_GAP
+            proved = all(one.proved for one in self.objectives) if self.objectives else first
+            return "optimal" if proved else "feasible"
         return "bound" if self.bound is not None else "unknown"
 
     @property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.constraints import Acyclic, Contiguous
+from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
 from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE, WEIGHTED
 
 __all__ = ["Annealing"]
 
@@ -29,6 +29,9 @@ class Annealing(Scoped, MethodBase):
     Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
     that changes as the moves ask for it, and anneals once in each round, on one processor.
 
+    For a linear objective, and under labelled rows, the energy is the cost itself and what is broken; see
+    :mod:`mtpp_dsl.solvers.partition.weighted`.
+
     For a makespan on links moves also change the order in which nodes run; see
     :mod:`mtpp_dsl.solvers.schedule.search`. For the throughput of a batch they move chunks of nodes between devices;
     see :mod:`mtpp_dsl.solvers.schedule.search.batch_annealing`.
@@ -41,7 +44,7 @@ class Annealing(Scoped, MethodBase):
     name = "annealing"
     gives: Gives = "plan"
     summary = "simulated annealing for partitions and schedules"
-    scopes = (BY_MOVES, ONE_SAMPLE, BATCH)
+    scopes = (BY_MOVES, ONE_SAMPLE, BATCH, WEIGHTED)
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
         self.patience = patience
@@ -49,7 +52,7 @@ class Annealing(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why sets would have to be convex that no order of the devices makes so, or None."""
-        if problem.objective.quantity != "bottleneck":
+        if problem.objective.quantity != "bottleneck" or _weighted(problem):
             return None
         convex = next((c for c in problem.of(Contiguous) if not _implied(c, problem)), None)
         return (
@@ -60,9 +63,12 @@ class Annealing(Scoped, MethodBase):
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
         from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
+        from mtpp_dsl.solvers.partition.weighted.weighted_annealing import anneal_weighted
         from mtpp_dsl.solvers.schedule.search.batch_annealing import anneal_batches
         from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 
+        if _weighted(problem):
+            return anneal_weighted(problem, limits, progress, self.patience, self.moves)
         if problem.objective.batch is not None:
             return anneal_batches(problem, limits, progress, self.patience, self.moves)
         if problem.objective.quantity == "makespan":
@@ -83,3 +89,9 @@ def _implied(contiguous: Contiguous, problem: Problem) -> bool:
     if not parts:
         return False
     return "both" in parts or contiguous.parts == "forward" or not problem.graph.backward.any()
+
+
+def _weighted(problem: Problem) -> bool:
+    """Return whether a split is more than its largest load: its cost, or what labelled rows ask of it."""
+    splits = problem.objective.is_linear or problem.objective.quantity == "bottleneck"
+    return splits and (problem.objective.is_linear or any(problem.of(Linear)))

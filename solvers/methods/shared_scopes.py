@@ -7,21 +7,28 @@ from dataclasses import replace
 from mtpp_dsl.constraints import (
     Acyclic,
     BatchSizes,
+    Bottleneck,
     BreakSymmetry,
     Colocate,
     Contiguous,
     ExclusiveLinks,
     Forbid,
+    Latency,
+    Linear,
+    Load,
     Memory,
+    On,
+    Penalties,
     Pin,
     PinChunks,
     Replicate,
     Separate,
     Subgraphs,
+    Used,
 )
 from mtpp_dsl.contracts import EVERY, Scope
 
-__all__ = ["BATCH", "BY_MOVES", "CHAINS", "CHANNELS", "LOADS", "ONE_SAMPLE", "PATHS", "SLICES", "SUBGRAPHS"]
+__all__ = ["BATCH", "BY_MOVES", "CHAINS", "CHANNELS", "LOADS", "ONE_SAMPLE", "PATHS", "SLICES", "SUBGRAPHS", "WEIGHTED"]
 
 CHANNELS = ("shared", "host")
 
@@ -37,6 +44,16 @@ CHAINS = replace(SLICES, constraints=(*SLICES.constraints, Replicate))
 
 BY_MOVES = replace(SLICES, constraints=(*SLICES.constraints, Separate))
 """Splits that are found by moving nodes between devices."""
+
+WEIGHTED = replace(
+    BY_MOVES,
+    objectives=("linear", "bottleneck"),
+    constraints=(*BY_MOVES.constraints, Linear),
+    decisions=(On, Load, Used, Bottleneck, Latency, Penalties),
+    soft=True,
+)
+"""Weighted sums of decisions over splits, and rows with a penalty: what
+:class:`mtpp_dsl.solvers.partition.weighted.instance.Instance` carries."""
 
 ONE_SAMPLE = Scope(
     objectives=("makespan",),

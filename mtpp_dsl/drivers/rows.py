@@ -1,0 +1,38 @@
+"""Rows that keep the value of one objective while another one is optimised."""
+
+from __future__ import annotations
+
+from math import fsum
+
+from mtpp_dsl.constraints import Linear
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.objective import Objective
+
+__all__ = ["keeping", "worded"]
+
+ROUNDING = 1e-9
+"""Relative: what a row leaves to the rounding of sums, so that it never excludes the plan whose cost it is made of."""
+
+
+def keeping(objective: Objective, cost: float) -> Linear:
+    """Return the row ``cost of objective <= cost``, with room for the rounding of sums.
+
+    Raises:
+        UsageError: no row can speak of this objective.
+    """
+    terms, constant = objective.cost_terms
+    room = ROUNDING * max(abs(cost), abs(constant), abs(cost - constant))
+    return Linear(label=f"keep {objective.shown}", terms=terms, sense="<=", rhs=fsum((cost, -constant, room)))
+
+
+def worded(problem: Problem, objective: Objective, cost: float) -> str:
+    """Return in words what :func:`keeping` asks, in the units of the objective.
+
+    Of the first objective what soft rows cost is part of it.
+    """
+    from mtpp_dsl.base.units import format_quantity
+
+    sign = ">=" if objective.sense == "maximize" else "<="
+    paid = " with penalties" if objective.penalised and problem.soft_rows else ""
+    value = format_quantity(objective.value(cost), objective.unit(problem.time_unit))
+    return f"{objective.shown}{paid} {sign} {value}"

@@ -1,0 +1,169 @@
+"""One run of method ``annealing`` for a weighted sum of decisions: rounds of annealings side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Bools, Ints
+from mtpp_dsl.solvers.partition.weighted.instance import Instance, instance_of
+from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, Best
+from mtpp_dsl.solvers.partition.weighted.recipes import CHAINS, Recipe, recipe
+from mtpp_dsl.solvers.partition.weighted.state import state_of
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
+from mtpp_dsl.views.hypergraph import hypergraph
+
+__all__ = ["anneal_weighted"]
+
+MIN_MOVES, MAX_FIRST_MOVES, MAX_MOVES = 2_000, 400_000, 16_000_000
+"""Moves that an annealing tries: at least, at most in the first round, and at most."""
+CHUNKS, SMALLEST_CHUNK, LARGEST_CHUNK, NOISE = 100, 500, 20_000, 1 << 16
+"""Steps of the temperature, about, and moves in each; random numbers drawn at once."""
+MOVES_A_SPLIT = 50
+"""A search tries no more moves than so many for each split that there is."""
+NONE_FOUND = "no split that was tried is a plan; this does not prove that there is none"
+
+
+def anneal_weighted(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
+    """Anneal splits of *problem* until done or stopped, and return the best plan.
+
+    Args:
+        problem: of a bottleneck or a linear objective on ``shared`` or ``host``, without times.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+        patience: rounds without a better plan after which it ends.
+        moves: of each annealing of the first round, per supernode and device.
+    """
+    return _Run(problem, limits, progress, patience, moves).result()
+
+
+class _Run:
+    """Solves one problem."""
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> None:
+        self._problem, self._limits, self._progress = problem, limits, progress
+        self._incumbent = Incumbent("annealing", problem, limits, progress)
+        view = hypergraph(problem)
+        self._of, self._first = view.of, view.first
+        self._instance: Instance = instance_of(problem, view)
+        n, k = self._instance.time.shape
+        first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * n * k))
+        most = max(MIN_MOVES, min(MAX_MOVES, MOVES_A_SPLIT * float(k) ** min(n, 64)))
+        self._rounds = MultiStart(limits, CHAINS, patience, first, MIN_MOVES, most)
+        place = np.empty(problem.graph.n)
+        place[problem.graph.topological_order] = np.arange(problem.graph.n)
+        self._order = np.argsort(np.bincount(self._of, weights=place) / np.bincount(self._of), kind="stable")
+        self._best = Best(np.zeros(n, np.int64), np.array([np.inf]))
+
+    def result(self) -> Result:
+        """Anneal until done or stopped, and return the best plan."""
+        incumbent = self._incumbent
+        incumbent.take_start()
+        if incumbent.plan is not None:
+            self._best.device[:] = incumbent.plan.assignment[self._first]
+            self._best.cost[0] = incumbent.cost
+        if self._instance.allowed.any(axis=1).all() and self._instance.time.size:
+            self._rounds.run(
+                self._chain,
+                self._keep,
+                cost=lambda: float(self._best.cost[0]),
+                done=lambda: incumbent.done,
+                prepare=lambda steps: ANNEAL.pick(CHAINS * steps, self._progress.say),
+            )
+        if incumbent.plan is None:
+            incumbent.note(NONE_FOUND)
+        return incumbent.result()
+
+    @property
+    def _used(self) -> Bools:
+        """[devices] which the best split uses; all where there is none."""
+        k = self._problem.k
+        if not np.isfinite(self._best.cost[0]):
+            return np.ones(k, np.bool_)
+        return np.bincount(self._best.device, minlength=k) > 0
+
+    def _keep(self, found: list[Best]) -> None:
+        """Keep the best split of a round."""
+        best = min(found, key=lambda one: float(one.cost[0]))
+        if best.cost[0] < self._best.cost[0] and self._incumbent.take(self._plan(best)):
+            self._best = best
+
+    def _chain(self, turn: Turn) -> Best:
+        """Anneal once; what this does depends on the turn and on the best split before the round alone."""
+        chosen = recipe(turn.chain, turn.number, self._used, turn.random)
+        best = Best(self._best.device.copy(), self._best.cost.copy())
+        told = float(best.cost[0])
+        device = self._start(chosen, turn.random)
+        state = state_of(self._instance, device)
+        unit = abs(told) if np.isfinite(told) and told else self._unit
+        run = ANNEAL.pick(turn.steps, self._progress.say)
+        draws = np.empty(max(DRAWS, min(NOISE, 32 * turn.steps)))
+        chunk = max(SMALLEST_CHUNK, min(LARGEST_CHUNK, turn.steps // CHUNKS))
+        done, energy = 0, np.inf
+        while done < turn.steps and self._progress.ended(self._limits) is None:
+            temperature = chosen.hot * (chosen.cold / chosen.hot) ** (done / turn.steps)
+            end = min(turn.steps, done + chunk)
+            while done < end:
+                turn.random.random(out=draws)
+                tried, energy = run(
+                    draws,
+                    end - done,
+                    temperature,
+                    unit,
+                    chosen.moves,
+                    chosen.offered,
+                    self._instance,
+                    state,
+                    energy,
+                    best,
+                )
+                done += tried
+            state = state_of(self._instance, state.device)  # sums of floats drift
+            if best.cost[0] < told:
+                told = float(best.cost[0])
+                plan = self._plan(best)
+                if self._valid(plan):
+                    self._progress.report_plan(plan, evaluate(self._problem, plan).cost)
+        return best
+
+    def _valid(self, plan: Plan) -> bool:
+        from mtpp_dsl.checks.verification import verify
+
+        return not verify(self._problem, plan)
+
+    @property
+    def _unit(self) -> float:
+        """What the cost of a plan may be, about, where none is known."""
+        instance = self._instance
+        time = float(instance.time.max(axis=1, initial=0.0).sum())
+        largest = float(np.abs(instance.load).max(initial=0.0)) + abs(instance.peak)
+        on = float(np.abs(instance.on).max(axis=1, initial=0.0).sum())
+        return largest * time + float(np.abs(instance.use).sum()) + on + abs(instance.constant) or 1.0
+
+    def _start(self, chosen: Recipe, random: np.random.Generator) -> Ints:
+        """Return the state to start from: the best split, else slices of about equal work, or random places."""
+        instance = self._instance
+        n, k = instance.time.shape
+        if chosen.origin == "best" and np.isfinite(self._best.cost[0]):
+            device = self._best.device.copy()
+            lost = ~chosen.offered[device]
+        elif chosen.origin == "random":
+            device, lost = np.zeros(n, np.int64), np.ones(n, np.bool_)
+        else:
+            devices = random.permutation(np.flatnonzero(chosen.offered))
+            work = np.where(instance.allowed, instance.time, np.inf).min(axis=1)[self._order]
+            before = np.cumsum(work) - work / 2
+            share = before / max(float(work.sum()), 1e-300)
+            device = np.empty(n, np.int64)
+            device[self._order] = devices[np.minimum((len(devices) * share).astype(np.int64), len(devices) - 1)]
+            lost = ~instance.allowed[np.arange(n), device]
+        key = np.where(instance.allowed, random.random((n, k)) + chosen.offered, -1.0)
+        return np.where(lost, key.argmax(axis=1), device).astype(np.int64)
+
+    def _plan(self, best: Best) -> Plan:
+        return Plan.create(self._problem, best.device[self._of])

@@ -1,0 +1,1 @@
+"""Tests of what solves a problem several times."""

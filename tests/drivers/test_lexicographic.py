@@ -1,0 +1,91 @@
+"""Several objectives in their order, against brute force and from Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mtpp_dsl import Progress, solve
+from mtpp_dsl.api import find_method
+from mtpp_dsl.drivers.lexicographic import stages
+from mtpp_dsl.drivers.rows import keeping
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.problem import Problem
+from tests.weighted_problems import all_costs, lexicographic, random_problem
+
+
+def loosened(problem: Problem, seed: int) -> Problem:
+    """Return the problem with a tolerance for later objectives, as a share or in the unit of the first."""
+    objective = problem.objective
+    changes = [{}, {"within": 0.1}, {"within": 0.5}, {"within": 2.0, "within_is": "value"}][seed % 4]
+    return replace(problem, objective=replace(objective, **changes))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_best_plans_in_order(seed: int) -> None:
+    """Each objective has the best value over the plans that those before it leave, with and without a tolerance."""
+    problem = loosened(random_problem(seed, objectives=2 + seed % 2), seed)
+    costs = all_costs(problem)
+    found = solve(problem, "annealing", time_limit=10)
+    assert (found.plan is None) == (not costs)
+    if found.plan is not None:
+        assert [one.best for one in found.objectives] == pytest.approx(lexicographic(problem, costs), abs=1e-6)
+        assert [one.cost for one in found.objectives] == pytest.approx(evaluate(problem, found.plan).costs)
+        assert found.status == "feasible"  # annealing proves nothing
+        assert any("not proved to be the best" in note for note in found.notes)
+        assert found.verified
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_keep_the_plan_they_are_made_of(seed: int) -> None:
+    """The row of an objective at the cost of a plan allows that plan, and no plan that costs more than its rounding."""
+    problem = random_problem(seed, objectives=2)
+    asked = problem.asking(problem.objective)
+    for costs in all_costs(problem)[:5]:
+        row = keeping(problem.objective, costs[0])
+        left = [one[0] for one in all_costs(asked.with_constraints([*asked.constraints, row]))]
+        assert max(left) <= costs[0] + 1e-4
+        assert any(one == costs[0] for one in left)
+
+
+def test_watching_sees_the_plan_of_the_whole_run() -> None:
+    """What is reported carries the objective whose turn it is; the progress itself has the cost of the first."""
+    problem = next(p for p in (random_problem(seed, objectives=2) for seed in range(40)) if all_costs(p))
+    seen: list[tuple[str, int]] = []
+
+    def listen(progress: Progress, _: str) -> None:
+        seen.append((progress.heading, 0 if progress.cost is None else 1))
+
+    progress = Progress(listen)
+    found = solve(problem, "annealing", time_limit=10, progress=progress)
+    headings = {heading for heading, _ in seen}
+    assert headings == {f"{one.objective.shown} ({i + 1} of 2)" for i, one in enumerate(found.objectives)}
+    assert progress.plan is not None
+    assert progress.cost == pytest.approx(found.cost)
+
+
+def test_a_stopped_run_says_which_objectives_had_no_turn() -> None:
+    """After an interrupt the plan of those that had their turn is kept, and the others say that they had none."""
+    problem = next(p for p in (random_problem(seed, objectives=3) for seed in range(60)) if all_costs(p))
+    progress = Progress(lambda progress, _: progress.plan is not None and outer[0].stop())
+    outer = [progress]
+    found = solve(problem, "annealing", time_limit=10, progress=progress)
+    assert found.termination == "interrupted"
+    assert found.plan is not None
+    assert found.objectives[2].best is None
+    assert found.objectives[2].cost is not None
+    assert any("had no turn" in note for note in found.notes)
+
+
+def test_methods_are_asked_before_anything_is_solved() -> None:
+    """A method that cannot take a later objective is refused at once, with one that can."""
+    problem = next(
+        p for p in (random_problem(seed, objectives=2, linear=True, rows=0) for seed in range(9)) if p.k == 2
+    )
+    with pytest.raises(Refused, match=r"for objective 'goal0', .*(auto|annealing)"):
+        solve(problem, "slicegraph")
+    assert find_method("annealing").accepts(stages(problem)[1]) is None
+    with pytest.raises(UsageError, match="model of its own"):
+        solve(problem, "auto", write_model="model.lp")
