@@ -89,7 +89,7 @@ def random_batches(
         joined, late = np.where(inside, 2.0, 1.0) / unit, np.where(inside, 0.0, 0.5) * unit
         room = [room[0]] * k
     routing = "direct" if random.random() < 0.5 else "widest"
-    transfer = "per-input" if random.random() < 0.4 else "per-batch"
+    transfer = "per_input" if random.random() < 0.4 else "per_batch"
     for _ in range(2):
         try:
             return Problem.create(

@@ -145,7 +145,7 @@ def growing_transfers(model: Any, found: BatchTimes, tails: list[int], heads: li
     """Add that transfers grow with the chunks that two batches share.
 
     Formula: where ``z[e,d,f,c] = 1``, ``s[v,c] >= f[u,c] + carry[e,d,f] + growing[e,d,f] (sum_c z[e,d,f,c] - 1)``.
-    Source -> target: ``transfer = per-input`` -> a row for every edge, pair of devices and chunk. Exact.
+    Source -> target: ``transfer = per_input`` -> a row for every edge, pair of devices and chunk. Exact.
 
     Args:
         model: with the rows of :func:`mtpp_dsl.models.blocks.transfer.transfer` over all copies.

@@ -50,7 +50,7 @@ class BatchedAsPublished(Scoped, FormulationBase):
     def beyond(self, problem: Problem) -> str | None:
         """Return why the published rows do not hold of the problem, or the model would be too large, or None."""
         if problem.batching.per_input:
-            return "transfers grow with the inputs they carry (transfer = per-input), and in (3.3) they do not"
+            return "transfers grow with the inputs they carry (transfer = per_input), and in (3.3) they do not"
         return too_large(self.name, problem)
 
     def build(self, problem: Problem) -> Any:

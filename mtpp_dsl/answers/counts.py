@@ -144,7 +144,7 @@ def sent(problem: Problem, plan: Plan) -> Iterator[Sent]:
     batches, graph = plan.batches, problem.graph
     assert batches is not None
     where, names = batches.device.tolist(), [device.name for device in problem.devices]
-    growing = problem.objective.transfer == "per-input"
+    growing = problem.objective.transfer == "per_input"
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         for (d, f), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):
             if d != f:

@@ -47,7 +47,7 @@ def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[t
     for e, (u, v) in enumerate(zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)):
         for (d, f), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):
             takes = (
-                travel(problem, e, d, f, count if problem.objective.transfer == "per-input" else 1) if d != f else 0.0
+                travel(problem, e, d, f, count if problem.objective.transfer == "per_input" else 1) if d != f else 0.0
             )
             if takes == inf:
                 yield "links", f"{names[u]} -> {names[v]} goes from {devices[d]} to {devices[f]}, which nothing joins"

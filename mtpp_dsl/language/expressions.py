@@ -111,7 +111,10 @@ class _Evaluator:
         scope.steps += 1
         if scope.steps > MAX_STEPS:
             scope.spend(0, node.span)
-        value: Value = _EVALUATED[node.__class__](self, node, local)
+        known = _EVALUATED.get(node.__class__)
+        if known is None:
+            raise Complaint("this form of expression is not supported yet", node.span)
+        value: Value = known(self, node, local)
         return value
 
     def negate(self, node: tree.Negate, local: Locals) -> Value:
@@ -177,6 +180,8 @@ class _Evaluator:
         return Quantity(value.value, dimension)
 
     def name(self, node: tree.Name, local: Locals) -> Value:
+        if node.parts:
+            raise Complaint("parts of a name are not supported yet", node.span)
         if node.subscripts:
             if (node.name in FUNCTIONS or node.name in AGGREGATES) and self.scope.member(node.name, node.span) is None:
                 raise Complaint(f"write a function's arguments in '(' and ')': {node.name}(…)", node.span)
@@ -285,7 +290,7 @@ class _Evaluator:
 
     def range(self, node: tree.RangeOf, local: Locals) -> Sequence:
         first = whole(node.first, self.scope, local, "a range's first end")
-        last = whole(node.last, self.scope, local, "a range's last end")
+        last = whole(node.last, self.scope, local, "a range's last end") - node.open
         if last - first > _MAX_RANGE:
             raise Complaint(f"a range may have at most {_MAX_RANGE:,} members", node.span)
         return Sequence(range(first, last + 1), "range")

@@ -25,7 +25,7 @@ MAX_WORDS = 1_000_000
 LEX = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_][A-Za-z0-9_]*+|[^\s]')
 """A string, a comment, a name, or any other character."""
 
-_STARTS = ("start", "statement", "item", "expression")
+_STARTS = ("start", "statement", "item", "block_item", "expression")
 
 
 class Word(NamedTuple):
@@ -73,7 +73,7 @@ def run(
     builder = TreeBuilder(source)
     found = _tables().run(source.text, start, begin, end, builder, most)
     if wrong is not None:
-        wrong += builder.wrong
+        wrong += builder.diagnostics()
     return found
 
 

@@ -14,7 +14,7 @@ from mtpp_dsl.problem.objective import OBJECTIVES, Objective
 __all__ = ["lower_objective"]
 
 _PARTS = ("together", "separate")
-_TRANSFERS = ("per-batch", "per-input")
+_TRANSFERS = ("per_batch", "per_input")
 
 
 def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Objective:
@@ -41,7 +41,8 @@ def lower_objective(statement: tree.ObjectiveStatement, scope: Scope) -> Objecti
 
 def _throughput(options: Options, parts: Literal["together", "separate"]) -> Objective:
     batch, chunk = options.whole("batch"), options.whole("chunk")
-    transfer = cast("Literal['per-batch', 'per-input'] | None", options.word("transfer", _TRANSFERS))
+    written = options.word("transfer", _TRANSFERS)
+    transfer = cast("Literal['per_batch', 'per_input']", written or "per_batch")
     if batch is None:
         for word in ("chunk", "transfer"):
             if word in options:
@@ -57,4 +58,4 @@ def _throughput(options: Options, parts: Literal["together", "separate"]) -> Obj
         raise Complaint(f"a chunk has one input or more; this has {chunk}", options.span("chunk"))
     if chunk is not None and batch % chunk:
         raise Complaint(f"chunks of {chunk} inputs do not make a batch of {batch}", options.span("chunk"))
-    return Objective("throughput", batch, chunk=chunk, transfer=transfer or "per-batch")
+    return Objective("throughput", batch, chunk=chunk, transfer=transfer)

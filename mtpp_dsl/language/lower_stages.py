@@ -20,6 +20,7 @@ from mtpp_dsl.language.lower_objective import lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
 from mtpp_dsl.language.partial import Broken
+from mtpp_dsl.language.pending import not_lowered
 from mtpp_dsl.language.reader import bind_params
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.problem import Device, Interconnect, Objective
@@ -104,6 +105,9 @@ class Stages:
         """
         attempt = self.findings.attempt
         attempt(self.version)
+        for statement, _ in self.statements:
+            for diagnostic in not_lowered(statement):
+                self.findings.add(diagnostic)
         for diagnostic in bind_params(self.statements, self.given, self.scope):
             self.findings.add(diagnostic)
         self.define_lets()

@@ -129,6 +129,9 @@ def missing_mark(
     begins_value = token.text[0] in '"([{' or token.text[0].isalnum() or token.text[0] == "_"
     if token.text in ("(", "[", "{") and source.text[token.start - 1 : token.start].isalnum():
         begins_value = False
+    quantified = opened is None and {"COMMA", "COLON"} <= failure.expected
+    if quantified and _parses_on(source, start, piece, token.start, ":", token.text):
+        return f"':' is missing before {token.text!r}"
     if "COMMA" in failure.expected and begins_value and (is_option or not hint):
         same_line = "\n" not in source.text[begin : token.start].rstrip(" \t")[-1:]
         if (opened is not None or same_line) and _parses_on(source, start, piece, token.start, ",", token.text):

@@ -81,7 +81,7 @@ class Options:
         if name not in self.options:
             return None
         value = self.options[name].value
-        if isinstance(value, tree.Chain):  # such as per-inputs
+        if isinstance(value, tree.Chain):  # such as per_inputs
             hint = did_you_mean(value.span.text, choices)
             raise Complaint(f"{name} is one of {', '.join(choices)}{hint}", value.span)
         bare = isinstance(value, tree.Name) and not value.subscripts and value.name not in self.scope.params

@@ -109,7 +109,7 @@ class _Reader:
             self.own = parsed.statements
         found: list[tuple[tree.Statement, Path]] = []
         for statement in parsed.statements:
-            if isinstance(statement, tree.IncludeStatement):
+            if isinstance(statement, tree.IncludeStatement) and statement.clauses is None:
                 found += self.include(statement, folder, chain)
             else:
                 found.append((statement, folder))

@@ -3,6 +3,10 @@
 Lark's own loop takes some 25 us for each word of a spec, most of it for positions, trees and chains of rules with one
 part. This one keeps offsets instead of lines, builds the syntax tree directly, and passes a chain of rules such as
 number -> atom -> product -> sum in one step, once it has seen it.
+
+It also takes every word whole: ``lets`` is no ``let``. Of the words that may come in a state some are keywords, the
+others are names, or behind a number and on its line, units. A word that begins statements is a name where a name may
+come, too, unless it begins a line.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Builder", "Failure", "Tables", "Token"]
 
 END = "$END"
+_NAME, _UNIT = "NAME", "UNIT"
+_WORD = "[A-Za-z_][A-Za-z0-9_]*+"
 _IGNORED = r"(?:[ \t\f\r\n]++|#[^\n]*+)*+"
 
 
@@ -42,7 +48,8 @@ class _Rule(NamedTuple):
     Attributes:
         size: of the expansion.
         origin: the rule's name in the tables.
-        name: what the builder calls it; "" where its one part is passed on, "*" for a repetition.
+        name: what the builder calls it; "" where its one part is passed on, "*" for the first members of a repetition,
+            "+" for further ones.
         parts: of the expansion, those that the builder gets: position (None for an absent optional part), and
             whether the part is a repetition, whose members are parts themselves.
     """
@@ -54,25 +61,35 @@ class _Rule(NamedTuple):
 
 
 class _Scanner(NamedTuple):
-    """The words that may come in a state: one pattern, the terminal of each of its groups, and keywords among names."""
+    """The words that may come in a state.
+
+    Attributes:
+        match: one pattern for all.
+        kinds: the terminal of each group of the pattern; for words that of those that are no keywords.
+        keywords: words, and the terminals that they are.
+        words: the groups that keywords are in.
+        doubtful: keywords that are names unless they begin a line.
+    """
 
     match: Callable[[str, int, int], re.Match[str] | None]
     kinds: Mapping[int, str]
-    keywords: Mapping[str, Mapping[str, str]]
+    keywords: Mapping[str, str]
+    words: frozenset[int]
+    doubtful: frozenset[str]
 
 
 class _Scanners(dict[int, _Scanner]):
     """The scanner of each state, made when it is first used: most specs need few of them."""
 
-    def __init__(self, lexers: Mapping[int, Any]) -> None:
+    def __init__(self, lexers: Mapping[int, Any], beginnings: frozenset[str]) -> None:
         super().__init__()
-        self.lexers = lexers
+        self.lexers, self.beginnings = lexers, beginnings
         self.made: dict[int, _Scanner] = {}  # by the lexer, which states share
 
     def __missing__(self, state: int) -> _Scanner:
         lexer = self.lexers[state]
         if id(lexer) not in self.made:
-            self.made[id(lexer)] = _scanner(lexer)
+            self.made[id(lexer)] = _scanner(lexer, self.beginnings)
         self[state] = self.made[id(lexer)]
         return self[state]
 
@@ -115,8 +132,9 @@ class Tables:
                 str(name): argument if action.name == "Shift" else rules.setdefault(argument, _rule(argument))
                 for name, (action, argument) in row.items()
             }
-        self.scanners = _Scanners(lexer.lexers)
-        self.root = lexer.root_lexer
+        self.beginnings = frozenset(self.actions[self.starts["statement"]])
+        self.scanners = _Scanners(lexer.lexers, self.beginnings)
+        self.every = _scanner(lexer.root_lexer, frozenset(), units=False)  # takes every word, wherever it may stand
         self.chains: dict[tuple[int, int, str], int] = {}
 
     def run(self, text: str, start: str, begin: int, end: int, build: Builder, most: int) -> tuple[Any, int]:
@@ -133,15 +151,15 @@ class Tables:
         begins: list[int] = []
         at = last = begin
         for count in range(most + 1):
-            match_, kinds, keywords = scanners[state]
+            match_, kinds, keywords, words, doubtful = scanners[state]
             match = match_(text, at, end)
             if match is None:
                 raise self._failure(text, at, end, states, values, begins)
             group: Any = match.lastindex
             kind, word = kinds[group], match[group]
-            if kind in keywords:
-                kind = keywords[kind].get(word, kind)
             began, at = match.span(group)
+            if group in words and word in keywords and not (word in doubtful and _within_line(text, began)):
+                kind = keywords[word]
             while True:
                 action = actions[state].get(kind)
                 if action.__class__ is int:
@@ -168,9 +186,13 @@ class Tables:
                     del states[-size:], values[-size:], begins[-size:]
                 else:
                     children, first = [], last
-                if name == "*":  # a repetition: its members are added to the list of those before
-                    value = children[0] if parts[0][1] else []
-                    value += [children[cast("int", part)] for part, repeated in parts if not repeated]
+                if name in ("*", "+"):  # a repetition: its members are added to the list of those before
+                    value = children[0] if name == "+" else []
+                    for part, repeated in parts[name == "+" :]:
+                        if repeated:
+                            value += children[cast("int", part)]
+                        else:
+                            value.append(children[cast("int", part)])
                 else:
                     given: list[Any] = []
                     for part, repeated in parts:
@@ -199,18 +221,19 @@ class Tables:
         self, text: str, at: int, end: int, states: list[int], values: list[Any], begins: list[int]
     ) -> Failure:
         """Return the failure where no word that may come here follows."""
-        root = _scanner(self.root)  # takes every word, wherever it may stand
-        match = root.match(text, at, end)
+        match = self.every.match(text, at, end)
         if match is not None:
             group = cast("int", match.lastindex)
-            kind, word = root.kinds[group], match[group]
-            kind = root.keywords.get(kind, {}).get(word, kind)
-            return self._failed_at(Token(word, kind, *match.span(group)), states, values, begins)
+            return self._failed_at(
+                Token(match[group], self.every.kinds[group], *match.span(group)), states, values, begins
+            )
         ignored = re.compile(_IGNORED).match(text, at, end)
         bad = ignored.end() if ignored is not None else at
         return Failure(bad, None, states[-1], frozenset(), _pending(values, begins, bad))
 
     def _failed_at(self, token: Token, states: list[int], values: list[Any], begins: list[int]) -> Failure:
+        if token.kind == _NAME:
+            token = token._replace(kind=self.every.keywords.get(token.text, _NAME))
         expected = frozenset(kind for kind in self.actions[states[-1]] if kind.isupper() and self._takes(states, kind))
         return Failure(token.start, token, states[-1], expected, _pending(values, begins, token.start))
 
@@ -253,7 +276,7 @@ def _rule(rule: Any) -> _Rule:
         position += 1
     origin = str(rule.origin.name)
     if origin.startswith("_"):
-        name = "*"
+        name = "+" if expansion and expansion[0].name == origin else "*"
     elif options.expand1 and not rule.alias and len(parts) == 1 and not parts[0][1]:
         name = "" if len(expansion) == 1 else "="
     else:
@@ -261,15 +284,37 @@ def _rule(rule: Any) -> _Rule:
     return _Rule(len(expansion), origin, name, tuple(parts))
 
 
-def _scanner(basic: Any) -> _Scanner:
-    """Return the scanner of one of Lark's lexers, which passes over spaces and comments by itself."""
-    basic.scanner  # noqa: B018  makes the callbacks, too
-    wanted = [terminal for terminal in basic.scanner.terminals if terminal.name not in basic.ignore_types]
-    words = "|".join(f"(?P<{terminal.name}>{terminal.pattern.to_regexp()})" for terminal in wanted)
-    pattern = re.compile(f"{_IGNORED}(?:{words + '|' if words else ''}(?P<END>\\Z))")
-    kinds = {group: END if name == "END" else str(name) for name, group in pattern.groupindex.items()}
-    keywords = {
-        str(name): {terminal.pattern.value: str(terminal.name) for terminal in unless.scanner.terminals}
-        for name, unless in basic.callback.items()
-    }
-    return _Scanner(pattern.match, kinds, keywords)
+def _scanner(basic: Any, beginnings: frozenset[str], units: bool = True) -> _Scanner:
+    """Return the scanner of one of Lark's lexers, which passes over spaces and comments by itself.
+
+    Args:
+        basic: knows the terminals that may come.
+        beginnings: the terminals that begin a statement.
+        units: whether units may come.
+    """
+    terminals = {str(t.name): t for t in basic.terminals if t.name not in basic.ignore_types}
+    keywords = {t.pattern.value: name for name, t in terminals.items() if _is_word(t)}
+    unit = terminals.pop(_UNIT, None)
+    marks = [(name, t) for name, t in terminals.items() if name != _NAME and not _is_word(t)]
+    choices = [f"(?P<{_NAME}>{_WORD})", *(f"(?P<{name}>{t.pattern.to_regexp()})" for name, t in marks), "(?P<END>\\Z)"]
+    pattern = f"{_IGNORED}(?:{'|'.join(choices)})"
+    if unit is not None and units:  # at its number, or behind it on the line, where a keyword may stand, too
+        written = unit.pattern.to_regexp()
+        pattern = f"(?P<{_UNIT}>{written})|[ \\t\\f\\r]++(?P<SPACED>{written})|{pattern}"
+    compiled = re.compile(pattern)
+    groups = compiled.groupindex
+    kinds = {group: {"END": END, "SPACED": _UNIT}.get(name, str(name)) for name, group in groups.items()}
+    words = frozenset(group for name, group in groups.items() if name in (_NAME, "SPACED"))
+    both = _NAME in terminals
+    doubtful = frozenset(word for word, name in keywords.items() if both and name in beginnings)
+    return _Scanner(compiled.match, kinds, keywords, words, doubtful)
+
+
+def _is_word(terminal: Any) -> bool:
+    """Return whether a terminal is one word."""
+    return terminal.pattern.type == "str" and str(terminal.pattern.value).isidentifier()
+
+
+def _within_line(text: str, at: int) -> bool:
+    """Return whether something stands before an offset on its line."""
+    return bool(text[text.rfind("\n", 0, at) + 1 : at].strip())

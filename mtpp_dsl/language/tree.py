@@ -245,7 +245,7 @@ class SetWhere(Expression):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Tree):
-    """``cpu: 3 ms`` in a map; a bare name as key is its own text."""
+    """``cpu: 3 ms`` in a map; a bare name as key is its own text, one in parentheses is a :class:`Select`."""
 
     key: Expression
     value: Expression

@@ -172,7 +172,7 @@ def _batched() -> dict[str, Problem]:
     four, two = Objective("throughput", batch=4), Objective("throughput", batch=2)
     even = BatchSizes(sizes=(2, 4))
     powers, all_of = BatchSizes(sizes=(1, 2, 4)), BatchSizes(sizes=(4,), devices=(1, 2))
-    growing = Objective("throughput", batch=4, transfer="per-input")
+    growing = Objective("throughput", batch=4, transfer="per_input")
     apart_and_together = [Colocate(nodes=(0, 1)), Separate(nodes=(2, 3)), Forbid(nodes=(3,), devices=(0,))]
     return {
         "batch throughput": Problem.create(diamond, _devices(2), links, two),

@@ -100,7 +100,7 @@ def batching(problem: Problem) -> Batching:
         time=frozen(time, np.float64),
         weights=graph.params,
         share=frozen(share * chunk, np.float64),
-        per_input=objective.transfer == "per-input",
+        per_input=objective.transfer == "per_input",
     )
 
 

@@ -63,7 +63,7 @@ class Objective(Short):
     batch: int | None = None
     parts: Literal["together", "separate"] = "together"
     chunk: int | None = None
-    transfer: Literal["per-batch", "per-input"] = "per-batch"
+    transfer: Literal["per_batch", "per_input"] = "per_batch"
     terms: Terms = ()
     constant: float = 0.0
     maximized: bool = False

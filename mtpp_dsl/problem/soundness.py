@@ -86,7 +86,7 @@ def settled_parts(
         UsageError: separate parts of a makespan, or beside a constraint that means nothing with them; what is about
             batches where there is none.
     """
-    if objective.batch is None and (objective.chunk is not None or objective.transfer != "per-batch"):
+    if objective.batch is None and (objective.chunk is not None or objective.transfer != "per_batch"):
         raise UsageError("chunk and transfer need a batch: give its size, too")
     if objective.parts == "together":
         return objective, ()

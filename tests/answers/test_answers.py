@@ -84,7 +84,7 @@ SPECS = {
     ),
     "batch": (
         GRAPH + "device cpu (speed = 1/2)\ndevice gpu (fixed = 50%)\n"
-        "interconnect links (bandwidth = 1 GiB/s) maximize throughput (batch = 4, transfer = per-input)",
+        "interconnect links (bandwidth = 1 GiB/s) maximize throughput (batch = 4, transfer = per_input)",
         "heft",
     ),
     "infeasible": (

@@ -47,17 +47,17 @@ def takes(problem: Problem, node: str, device: str) -> list[float]:
 
 
 def test_options_of_the_objective() -> None:
-    """Batch, chunk and the reading of transfers; ``per-input`` is a word, bare or quoted."""
-    for word in ("per-input", '"per-input"'):
+    """Batch, chunk and the reading of transfers; ``per_input`` is a word, bare or quoted."""
+    for word in ("per_input", '"per_input"'):
         objective = load(HEAD + f"maximize throughput (batch = 128, chunk = 32, transfer = {word})").objective
-        assert (objective.batch, objective.chunk, objective.transfer) == (128, 32, "per-input")
+        assert (objective.batch, objective.chunk, objective.transfer) == (128, 32, "per_input")
     objective = load(BATCHED).objective
-    assert (objective.batch, objective.chunk, objective.transfer) == (4, None, "per-batch")
-    assert load(HEAD + "maximize throughput (batch = 4, transfer = per-batch)").objective.transfer == "per-batch"
+    assert (objective.batch, objective.chunk, objective.transfer) == (4, None, "per_batch")
+    assert load(HEAD + "maximize throughput (batch = 4, transfer = per_batch)").objective.transfer == "per_batch"
 
 
 def test_a_word_with_a_hyphen_is_a_difference_elsewhere() -> None:
-    """Outside of options ``per-input`` still subtracts."""
+    """``per-input`` is a difference, which subtracts."""
     problem = load("let per = 5 let input = 3 let rest = per-input\n" + BATCHED + "constraint batch in [rest]")
     assert problem.batching.sizes == ((1,),) * 3
 
@@ -132,13 +132,13 @@ def test_layout_of_times() -> None:
     """Neighbouring statements stand as a table."""
     text = (
         "time a on gpu[0] at batch 4=5 ms\ntime bbb[i]on cpu at batch 16=1 ms for i in 0..1\n"
-        'times from"p.csv"(unit=ms)\nmaximize throughput(transfer=per-input)'
+        'times from"p.csv"(unit=ms)\nmaximize throughput(transfer=per_input)'
     )
     assert format_spec(Source("x", text)).splitlines() == [
         "time a      on gpu[0] at batch 4  = 5 ms",
         "time bbb[i] on cpu    at batch 16 = 1 ms for i in 0..1",
         'times from "p.csv" (unit = ms)',
-        "maximize throughput (transfer = per-input)",
+        "maximize throughput (transfer = per_input)",
     ]
 
 
@@ -174,11 +174,11 @@ def test_what_is_wrong_has_a_place(added: str, place: str, message: str) -> None
 
 OBJECTIVES = [
     ("(chunk = 2)", "2", "chunk needs a batch"),
-    ("(transfer = per-input)", "per-input", "transfer needs a batch"),
+    ("(transfer = per_input)", "per_input", "transfer needs a batch"),
     ("(batch = 4, chunk = 3)", "3", "chunks of 3 inputs do not make a batch of 4"),
     ("(batch = 4, chunk = 0)", "0", "a chunk has one input or more; this has 0"),
-    ("(batch = 4, transfer = per-inputs)", "per-inputs", "did you mean 'per-input'?"),
-    ("(batch = 4, transfer = always)", "always", "transfer is one of per-batch, per-input"),
+    ("(batch = 4, transfer = per_inputs)", "per_inputs", "did you mean 'per_input'?"),
+    ("(batch = 4, transfer = always)", "always", "transfer is one of per_batch, per_input"),
     ("(batch = 4, chunks = 2)", "chunks", "throughput has no option 'chunks'; did you mean 'chunk'?"),
     ("(batch = 100000)", "maximize throughput (batch = 100000)", "scheduled as 100,000 chunks"),
 ]
@@ -360,7 +360,7 @@ def test_built_is_loaded() -> None:
     builder = mtpp_dsl.Builder().node("a", work="1 ms", output="1 MiB").node("b", work="2 ms").edge("a", "b")
     builder.device("gpu", count=2, fixed=0.5, overhead="3 us").interconnect("links", routing="direct")
     builder.link("gpu[0]", "gpu[1]", bandwidth="1 GiB/s").time(["a", "b"], "gpu", {1: "1 ms", 2: float("inf")})
-    builder.maximize("throughput", batch=4, chunk=1, transfer="per-input").constraint("batch in [1, 2, 3, 4]")
+    builder.maximize("throughput", batch=4, chunk=1, transfer="per_input").constraint("batch in [1, 2, 3, 4]")
     builder.time("b", "gpu[1]", {3: "4 ms", 4: "5 ms"}).time("a", ["gpu[0]", "gpu[1]"], {3: "1 ms", 4: 0})
     builder.constraint("batch on gpu[0] in [1, 2]")
     one, other = builder.build(), load(builder.text())

@@ -234,7 +234,7 @@ def test_layout() -> None:
 
 NAMES = st.sampled_from(["a", "b", "b[1]", '"b[0]"', "[a, b]", "{ v in nodes if work(v) > 1 ms }", "f(a)"])
 DEVICES = st.sampled_from(["gpu", "gpu[1]", "[gpu]", "on(1)"])
-OPTIONS = st.sampled_from(["x = 2", "y = per-batch", 'z = "w"', "t = 3 ms", "u = [1, 2]", "v = 1 - 2"])
+OPTIONS = st.sampled_from(["x = 2", "y = per_batch", 'z = "w"', "t = 3 ms", "u = [1, 2]", "v = 1 - 2"])
 
 
 @given(

@@ -98,7 +98,6 @@ WORDS = [
     (SPEC.replace("work = 2 ms", "weights = 2 B"), "weights", ["params"]),
     (SPEC.replace("gpu[2]", "gpu[2] (vram = 2 B)"), "vram", ["memory"]),
     (SPEC.replace("bandwidth", "speed"), "speed", ["bandwidth"]),
-    (SPEC.replace("bottleneck", "latency"), "latency", ["makespan"]),
     (SPEC + "param x: integer = 3", "integer", ["int"]),
     (SPEC + "constraint apart a, b", "apart", ["separate"]),
     (SPEC + "let x = log(3)", "log", ["log2"]),
@@ -157,7 +156,7 @@ MARKS = [
     ("device d; device e", "unexpected character ';': options are separated by ','"),
     ("constraint c: load(d)^2 <= 1", "there is no power; write x * x"),
     ("constraint c: load(d) ≤ 1", "write '<='"),
-    ("constraint pin a on d\nassert k > 2", "there is no statement 'assert'"),
+    ("constraint pin a on d\nasert k > 2", "did you mean 'assert'?"),
 ]
 
 

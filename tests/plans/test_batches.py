@@ -56,7 +56,7 @@ def test_times_by_hand() -> None:
     assert list(shipments(problem, plan.batches)) == []
 
 
-@pytest.mark.parametrize(("transfer", "arrives"), [("per-batch", 1.0), ("per-input", 4.0)])
+@pytest.mark.parametrize(("transfer", "arrives"), [("per_batch", 1.0), ("per_input", 4.0)])
 def test_transfers_of_a_batch(transfer: str, arrives: float) -> None:
     """What is sent takes the same for every batch, or grows with the inputs that two batches share."""
     problem = worked(transfer=transfer)
@@ -70,12 +70,12 @@ def test_transfers_of_a_batch(transfer: str, arrives: float) -> None:
 @pytest.mark.parametrize(("explicit", "takes"), [(False, 2.0 + 3 * 5.0 / 2.0), (True, 3 * 4.0)])
 @pytest.mark.parametrize("method", ["batched", "heft", "critical-path"])
 def test_what_grows_with_the_inputs(explicit: bool, takes: float, method: str) -> None:
-    """Under per-input the latency counts once and the size once for each input; so does all of an explicit time."""
+    """Under per_input the latency counts once and the size once for each input; so does all of an explicit time."""
     graph = Graph.create("ab", [(0, 1)], output=5.0, times={"x": [1.0, np.inf], "y": [np.inf, 1.0]})
     table = np.array([[[0.0, 4.0], [4.0, 0.0]]]) if explicit else None
     links = Links(np.full((2, 2), 2.0), np.full((2, 2), 2.0), table)
     devices = [Device("p", "x"), Device("q", "y")]
-    problem = Problem.create(graph, devices, links, Objective("throughput", batch=3, chunk=3, transfer="per-input"))
+    problem = Problem.create(graph, devices, links, Objective("throughput", batch=3, chunk=3, transfer="per_input"))
     result = mtpp_dsl.solve(problem, method, time_limit=20, seed=1)
     if method == "critical-path":
         assert result.bound is not None
@@ -209,7 +209,7 @@ def test_an_assignment_beside_another_schedule_is_refused(said: object) -> None:
 
 def test_what_is_about_batches_needs_one() -> None:
     """Chunks, and transfers by input, mean nothing of one sample, and are not ignored."""
-    for objective in (Objective("makespan", chunk=2), Objective("throughput", transfer="per-input")):
+    for objective in (Objective("makespan", chunk=2), Objective("throughput", transfer="per_input")):
         with pytest.raises(UsageError, match="need a batch"):
             Problem.create(CHAIN, worked().devices, LINKS, objective)
 

@@ -69,7 +69,7 @@ def random_batches(seed: int) -> Problem:
     latency = random.choice([0.0, 0.5, 1.0], (k, k)) * unit
     links = Links(bandwidth, latency, routing="direct" if random.random() < 0.5 else "widest")
     objective = Objective(
-        "throughput", batch=chunk * count, transfer="per-batch" if random.random() < 0.5 else "per-input"
+        "throughput", batch=chunk * count, transfer="per_batch" if random.random() < 0.5 else "per_input"
     )
     room = float(graph.memory.sum()) * chunk * count
     devices = [Device(f"d{d}", memory=room * float(random.choice([0.4, 0.6, 1.0]))) for d in range(k)]
@@ -172,7 +172,7 @@ def test_it_finds_and_proves_what_trying_everything_finds(cpsat: Engine, start: 
 @given(
     st.lists(st.floats(1e-9, 1e12), min_size=8, max_size=8),
     st.lists(st.floats(1e-9, 1e12), min_size=2, max_size=2),
-    st.sampled_from(["per-batch", "per-input"]),
+    st.sampled_from(["per_batch", "per_input"]),
 )
 def test_bounds_survive_the_rounding(cpsat: Engine, times: list[float], sizes: list[float], transfer: Any) -> None:
     """Whatever the times are, from 1e-9 to 1e12, the bound is none that a plan is below."""

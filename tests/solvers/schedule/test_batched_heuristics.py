@@ -216,7 +216,7 @@ def test_many_chunks_share() -> None:
     graph = Graph.create("abc", [(0, 1), (1, 2)], work=[1.0, 2.0, 1.0], output=1.0)
     devices = [Device("x", fixed=0.1), Device("y", speed=0.7, fixed=0.1)]
     links = Links(4.0 * np.ones((2, 2)), 0.5 * np.ones((2, 2)))
-    problem = Problem.create(graph, devices, links, Objective("throughput", batch=100, transfer="per-input"))
+    problem = Problem.create(graph, devices, links, Objective("throughput", batch=100, transfer="per_input"))
     for name in METHODS:
         result = solved(name, problem)
         assert result.plan is not None

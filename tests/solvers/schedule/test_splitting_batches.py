@@ -24,7 +24,7 @@ from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
 from tests.oracle import optimum
 
 
-def batched(graph: Graph, *rules: object, memory: float | None = None, transfer: str = "per-batch") -> Problem:
+def batched(graph: Graph, *rules: object, memory: float | None = None, transfer: str = "per_batch") -> Problem:
     """Return the throughput of 8 inputs in quarters on three unequal devices."""
     devices = [
         Device("a", speed=1.0, fixed=0.5, memory=memory),
@@ -46,7 +46,7 @@ def walked(problem: Problem, wanted: int) -> tuple[Walk, Plan | None]:
     return walk, None if last is None else joined(problem, classes, last)
 
 
-@pytest.mark.parametrize("transfer", ["per-batch", "per-input"])
+@pytest.mark.parametrize("transfer", ["per_batch", "per_input"])
 @pytest.mark.parametrize("seed", range(6))
 def test_modules_of_batches_make_a_plan(seed: int, transfer: str) -> None:
     """Whatever the modules, chunks of every tensor are where the next module has them, and the plan is one."""

@@ -222,9 +222,9 @@ def batch(inst: Instance, rng: random.Random) -> None:
     options = [f"batch = {inst.batch}"]
     if inst.chunk is not None:
         options.append(f"chunk = {inst.chunk}")
-    if draft.maybe(0.35, "per-input"):
+    if draft.maybe(0.35, "per_input"):
         inst.per_input = True
-        options.append("transfer = per-input")
+        options.append("transfer = per_input")
     draft.statements.append(f"maximize throughput ({', '.join(options)})")
     add_rules(draft, {"batch sizes": 0.4, "memory": 0.3, "colocate": 0.2, "separate": 0.15, "pin": 0.25,
                       "break symmetry": 0.2})  # fmt: skip

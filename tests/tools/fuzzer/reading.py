@@ -167,7 +167,7 @@ def _objective(inst: Instance, problem: Any, node: dict[int, int], device: dict[
         return
     assert inst.batch is not None
     chunk = chunk_of(inst)
-    if goal.transfer != ("per-input" if inst.per_input else "per-batch") or problem.batching.chunk != chunk:
+    if goal.transfer != ("per_input" if inst.per_input else "per_batch") or problem.batching.chunk != chunk:
         yield f"objective {goal}, chunks of {problem.batching.chunk}"
         return
     for w, v in node.items():

@@ -144,7 +144,7 @@ def _machines(inst: Instance) -> Iterator[str]:
 
 def _goal(inst: Instance) -> str:
     if inst.objective == "batch":
-        transfer = "per-input" if inst.per_input else None
+        transfer = "per_input" if inst.per_input else None
         return f"maximize throughput{_options({'batch': inst.batch, 'chunk': inst.chunk, 'transfer': transfer})}"
     sense = "maximize" if inst.objective == "throughput" else "minimize"
     return f"{sense} {inst.objective}{_options({'parts': 'separate' if inst.separate else None})}"

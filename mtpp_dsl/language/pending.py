@@ -1,0 +1,50 @@
+"""What the grammar knows and lowering does not yet: refused, never ignored. Who lowers a form takes it out of here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mtpp_dsl.language import tree
+from mtpp_dsl.text.source import Diagnostic, Span
+
+__all__ = ["not_lowered"]
+
+_STATEMENTS: dict[type[tree.Tree], str] = {
+    tree.DefStatement: "a 'def' statement",
+    tree.AssertStatement: "an 'assert' statement",
+    tree.ScenarioStatement: "a 'scenario' statement",
+    tree.ImportPlan: "'import plan'",
+    tree.BlockStatement: "a 'block' statement",
+    tree.UseItem: "'use' in a graph",
+}
+_LOOPED = (tree.ImportStatement, tree.IncludeStatement, tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
+_WITH_CLAUSES: tuple[type[tree.Tree], ...] = (
+    *_LOOPED,
+    tree.DeviceStatement,
+    tree.InterconnectStatement,
+    tree.TimesFile,
+    tree.ObjectiveStatement,
+    tree.LabelledConstraint,
+)
+
+
+def not_lowered(statement: tree.Statement) -> Iterator[Diagnostic]:
+    """Yield an error for each form in a statement that means nothing yet."""
+    items = statement.items if isinstance(statement, tree.GraphBlock) else ()
+    for part in (statement, *items):
+        if part.__class__ in _STATEMENTS:
+            yield _refusal(_STATEMENTS[part.__class__], part.span)
+    if isinstance(statement, _WITH_CLAUSES):
+        clauses: tree.Clauses | None = getattr(statement, "clauses", None)
+        if clauses is not None:
+            yield _refusal("'for' or 'if' after this statement", clauses.span)
+    if isinstance(statement, tree.ObjectiveStatement) and statement.label is not None:
+        yield _refusal("a label of an objective", statement.label.span)
+    if isinstance(statement, tree.LabelledConstraint) and statement.options:
+        yield _refusal("an option of a labelled constraint", statement.options[0].span)
+    if isinstance(statement, tree.ParamStatement) and statement.table is not None:
+        yield _refusal("a table", statement.table.span)
+
+
+def _refusal(what: str, span: Span) -> Diagnostic:
+    return Diagnostic(f"{what} is not supported yet", span)
