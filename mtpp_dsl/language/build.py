@@ -222,11 +222,11 @@ class TreeBuilder(ExpressionBuilder):
 
     def device(self, start: int, stop: int, children: list[Any]) -> tree.DeviceStatement:
         """Build a ``device`` statement."""
-        name, family, *rest = children
+        name, *rest = children
         return tree.DeviceStatement(
             span=Span(self.source, start, stop),
-            name=self.word(name),
-            family=family,
+            name=self.name_or_text(name),
+            family=rest[0] if rest and isinstance(rest[0], tree.Family) else None,
             options=_options(rest),
             clauses=_clauses(rest),
         )
@@ -260,6 +260,19 @@ class TreeBuilder(ExpressionBuilder):
             nodes=nodes,
             devices=devices.members,
             batch=batch,
+            value=value,
+            clauses=_clauses(rest),
+        )
+
+    def transfer(self, start: int, stop: int, children: list[Any]) -> tree.TransferStatement:
+        """Build a ``time`` statement of a transfer."""
+        tail, _, head, first, _, second, value, *rest = children
+        return tree.TransferStatement(
+            span=Span(self.source, start, stop),
+            tail=tail,
+            head=head,
+            first=first,
+            second=second,
             value=value,
             clauses=_clauses(rest),
         )

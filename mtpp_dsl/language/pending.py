@@ -14,6 +14,7 @@ _STATEMENTS: dict[type[tree.Tree], str] = {
     tree.AssertStatement: "an 'assert' statement",
     tree.ScenarioStatement: "a 'scenario' statement",
     tree.ImportPlan: "'import plan'",
+    tree.TransferStatement: "a 'time' of a transfer",
     tree.BlockStatement: "a 'block' statement",
     tree.UseItem: "'use' in a graph",
 }

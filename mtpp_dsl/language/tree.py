@@ -64,6 +64,7 @@ __all__ = [
     "Text",
     "TimeStatement",
     "TimesFile",
+    "TransferStatement",
     "Tree",
     "UseItem",
     "VersionStatement",
@@ -513,6 +514,18 @@ class TimeStatement(Statement):
     nodes: tuple[Expression, ...]
     devices: tuple[Expression, ...]
     batch: Expression | None
+    value: Expression
+    clauses: Clauses | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferStatement(Statement):
+    """``time a -> b on gpu[0] -> gpu[1] = 3 ms``: what the transfer along an edge takes between two devices."""
+
+    tail: Expression
+    head: Expression
+    first: Expression
+    second: Expression
     value: Expression
     clauses: Clauses | None
 

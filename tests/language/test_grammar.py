@@ -261,5 +261,8 @@ def test_times_and_objectives() -> None:
     assert statement("time a on d at batch 4 = 5 ms").batch.value == 4
     best = statement("minimize cost: sum(price(d) * used(d) for d in devices) (within = 1%) if c")
     assert (best.label.text, best.options[0].name.text, best.clauses.binders) == ("cost", "within", ())
+    moved = statement("time a[i] -> b on gpu[0] -> gpu[1] = 3 ms for i in S")
+    assert (moved.tail.name, moved.head.name, moved.first.name, moved.value.value) == ("a", "b", "gpu", 3)
+    assert statement('device "gpu 1" (memory = 3)').name.text == "gpu 1"
     assert statement("minimize makespan").label is None
     assert statement("constraint memory: forall d in D, i in S if i > 0: load(d) <= i").label.text == "memory"
