@@ -237,7 +237,7 @@ def code_words(page: str) -> set[str]:
     """Return every word that a page sets as code."""
     text = read(page)
     code = FENCE.findall(text) + [("", inline) for inline in re.findall(r"`([^`\n]+)`", text)]
-    return {word for _, part in code for word in re.findall(r"[\wµ%]+(?:/s)?", part)}
+    return {word for _, part in code for word in re.findall(r"[\wµ%]+(?:/(?:s|h|kWh)\b)?", part)}
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,10 @@ def test_reference_has_every_unit() -> None:
     said = code_words("language.md")
     prefixes = ("", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi")
     for unit in UNITS:
-        base = next((base for base in ("FLOP/s", "FLOP", "bit/s", "bit", "B/s", "B") if unit.endswith(base)), None)
+        base = next(
+            (base for base in ("FLOP/s", "FLOP", "bit/s", "bit", "B/s", "B", "Wh", "W", "J") if unit.endswith(base)),
+            None,
+        )
         prefix = unit.removesuffix(base or "")
         assert unit in said or (base in said and prefix in prefixes and prefix in said), unit
     undefined = {f"{p}{b}" for p in prefixes for b in ("B", "bit", "FLOP")} & said - set(UNITS)

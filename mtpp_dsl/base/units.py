@@ -1,15 +1,23 @@
 """Units and dimensions: a static table, checked when a spec is read.
 
-A dimension is a vector of exponents (time, size, operations); the base units are s, B and FLOP.
+A dimension is a vector of exponents (time, size, operations, energy, dollars, euros); the base units are s, B, FLOP, J,
+USD and EUR. There is no rate of exchange: USD and EUR are two dimensions.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
+
+from mtpp_dsl.base.exact import Exact, exact_number, plain_number
 
 __all__ = [
     "COMPUTE",
+    "DOLLARS",
+    "ENERGY",
+    "EUROS",
     "NONE",
+    "POWER",
     "RATE",
     "SIZE",
     "TIME",
@@ -30,30 +38,53 @@ class Dimension(NamedTuple):
     time: int = 0
     size: int = 0
     operations: int = 0
+    energy: int = 0
+    dollars: int = 0
+    euros: int = 0
 
     def __mul__(self, other: object) -> Dimension:
         """Return the dimension of a product."""
         assert isinstance(other, Dimension)
-        return Dimension(self.time + other.time, self.size + other.size, self.operations + other.operations)
+        return Dimension(*(one + two for one, two in zip(self, other, strict=True)))
 
     def __truediv__(self, other: Dimension) -> Dimension:
         """Return the dimension of a quotient."""
-        return Dimension(self.time - other.time, self.size - other.size, self.operations - other.operations)
+        return Dimension(*(one - two for one, two in zip(self, other, strict=True)))
 
     def __str__(self) -> str:
         """Return it in words, for messages."""
-        if self in _WORDS:
-            return _WORDS[self]
-        powers = [(name, power) for name, power in zip(("s", "B", "FLOP"), self, strict=True) if power]
-        return "a quantity in " + " ".join(name if power == 1 else f"{name}^{power}" for name, power in powers)
+        return _WORDS.get(self) or f"a quantity in {self.unit}"
+
+    @property
+    def unit(self) -> str:
+        """Return the base units, such as ``B/s``; "" for a number without a unit.
+
+        >>> Dimension(time=-1, size=1).unit, Dimension(time=-1).unit, Dimension(time=1, dollars=1).unit
+        ('B/s', '1/s', 's USD')
+        """
+        powers = [(name, power) for name, power in zip(_BASE, self, strict=True) if power]
+        above = " ".join(_power(name, power) for name, power in powers if power > 0)
+        below = " ".join(_power(name, -power) for name, power in powers if power < 0)
+        if self == POWER:
+            return "W"
+        return f"{above or 1}/{below if ' ' not in below else f'({below})'}" if below else above
 
 
+def _power(name: str, power: int) -> str:
+    return name if power == 1 else f"{name}^{power}"
+
+
+_BASE = ("s", "B", "FLOP", "J", "USD", "EUR")
 NONE = Dimension()
 TIME = Dimension(time=1)
 SIZE = Dimension(size=1)
 WORK = Dimension(operations=1)
+ENERGY = Dimension(energy=1)
+DOLLARS = Dimension(dollars=1)
+EUROS = Dimension(euros=1)
 RATE = Dimension(time=-1, size=1)
 COMPUTE = Dimension(time=-1, operations=1)
+POWER = Dimension(time=-1, energy=1)
 
 _ROUNDING, _LEAST_GAP = 1e-12, 1e-6
 """A relative gap that rounding alone may leave, and the smallest that is told by its size."""
@@ -65,26 +96,55 @@ _WORDS = {
     WORK: "a number of operations",
     RATE: "a bandwidth",
     COMPUTE: "a speed in FLOP/s",
+    ENERGY: "an energy",
+    POWER: "a power in W",
+    DOLLARS: "an amount in USD",
+    EUROS: "an amount in EUR",
+    DOLLARS / TIME: "a price per time, in USD",
+    EUROS / TIME: "a price per time, in EUR",
 }
 
 
-def _table() -> dict[str, tuple[float, Dimension]]:
-    times = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-    table: dict[str, tuple[float, Dimension]] = {name: (factor, TIME) for name, factor in times.items()}
-    table["%"] = (0.01, NONE)
-    decimal = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-    binary = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+def _table() -> dict[str, tuple[Exact, Dimension]]:
+    milli, micro, nano = (Fraction(1, 10**power) for power in (3, 6, 9))
+    times: dict[str, Exact] = {"ns": nano, "us": micro, "µs": micro, "ms": milli, "s": 1, "min": 60, "h": 3600}
+    table: dict[str, tuple[Exact, Dimension]] = {name: (factor, TIME) for name, factor in times.items()}
+    table["%"] = (Fraction(1, 100), NONE)
+    decimal = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+    binary = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
     for prefix, factor in {**decimal, **binary}.items():
         table[f"{prefix}B"] = (factor, SIZE)
-        table[f"{prefix}bit"] = (factor / 8, SIZE)
-    for prefix, factor in {**decimal, "E": 1e18}.items():
+        table[f"{prefix}bit"] = (Fraction(factor, 8) if factor % 8 else factor // 8, SIZE)
+    for prefix, factor in {**decimal, "E": 10**18}.items():
         table[f"{prefix}FLOP"] = (factor, WORK)
     rates = {f"{name}/s": (factor, dim / TIME) for name, (factor, dim) in table.items() if dim in (SIZE, WORK)}
-    return {**table, **rates}
+    return {**table, **rates, **_energies({**decimal, "m": milli, "u": micro}), **_prices()}
+
+
+def _energies(prefixes: dict[str, Exact]) -> dict[str, tuple[Exact, Dimension]]:
+    """Return the units of energy and power: J, Wh and W with their prefixes."""
+    found: dict[str, tuple[Exact, Dimension]] = {}
+    for prefix, factor in prefixes.items():
+        found[f"{prefix}J"] = (factor, ENERGY)
+        found[f"{prefix}W"] = (factor, POWER)
+        if factor >= 1:
+            found[f"{prefix}Wh"] = (3600 * factor, ENERGY)
+    return found
+
+
+def _prices() -> dict[str, tuple[Exact, Dimension]]:
+    """Return the units of money, by themselves, per time and per energy."""
+    found: dict[str, tuple[Exact, Dimension]] = {}
+    for name, money in (("USD", DOLLARS), ("EUR", EUROS)):
+        found[name] = (1, money)
+        found[f"{name}/s"] = (1, money / TIME)
+        found[f"{name}/h"] = (Fraction(1, 3600), money / TIME)
+        found[f"{name}/kWh"] = (Fraction(1, 3_600_000), money / ENERGY)
+    return found
 
 
 UNITS = _table()
-"""Factor to the base unit and dimension, by unit as written."""
+"""Exact factor to the base unit, and dimension, by unit as written."""
 
 
 def format_quantity(value: float, unit: str, *, decimal: bool = False) -> str:
@@ -99,37 +159,43 @@ def format_quantity(value: float, unit: str, *, decimal: bool = False) -> str:
     '15.2 ms'
     >>> format_quantity(268435456, "B"), format_quantity(3e8, "B", decimal=True)
     ('256 MiB', '300 MB')
-    >>> format_quantity(27.186, "")
-    '27.186'
+    >>> format_quantity(27.186, ""), format_quantity(2500, "J"), format_quantity(0.01, "USD/s")
+    ('27.186', '2.5 kJ', '36 USD/h')
     """
     if unit == "s":
         for name, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)):
             if abs(value) >= factor or name == "ns":
                 return f"{format_value(value / factor)} {name}" if value else "0 s"
+    if unit in ("J", "W"):
+        for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+            if abs(value) >= factor:
+                return f"{format_value(value / factor)} {prefix}{unit}"
+    if unit in ("USD/s", "EUR/s"):
+        return f"{format_value(value * 3600)} {unit[:3]}/h"
     if unit == "B":
         for name in ("TB", "GB", "MB", "kB", "B") if decimal else ("TiB", "GiB", "MiB", "KiB", "B"):
-            factor = UNITS[name][0]
+            factor = float(UNITS[name][0])
             if abs(value) >= factor or name == "B":
                 return f"{format_value(value / factor)} {name}"
     return f"{format_value(value)} {unit}".rstrip()
 
 
-def format_exact(value: float, dimension: Dimension) -> str:
+def format_exact(value: Exact, dimension: Dimension) -> str:
     """Return a quantity in the unit that makes it shortest, and reads back as the same number.
 
     >>> format_exact(2**33, RATE), format_exact(1.25e9, RATE), format_exact(5e-6, TIME), format_exact(3, NONE)
     ('8 GiB/s', '1.25 GB/s', '5 us', '3')
     """
     if dimension == NONE or not value:
-        return str(value)
+        return str(plain_number(value))
+    value = float(value)
     written = []
     for name, (factor, of) in sorted(UNITS.items(), key=lambda unit: -unit[1][0]):
         if of == dimension and name.isascii() and "bit" not in name and factor <= abs(value):
-            number = value * round(1 / factor) if factor < 1 else value / factor
-            text = f"{number:.12g}"
-            if (float(text) / round(1 / factor) if factor < 1 else float(text) * factor) == value:
+            text = f"{float(value / factor) if factor >= 1 else value * round(1 / factor):.12g}"
+            if float(exact_number(text) * factor) == value:
                 written.append(f"{text} {name}")
-    base = next((name for name, (factor, of) in UNITS.items() if of == dimension and factor == 1), "")
+    base = next((name for name, (factor, of) in UNITS.items() if of == dimension and factor == 1), dimension.unit)
     return min(written, key=len, default=f"{value!r} {base}".rstrip())
 
 

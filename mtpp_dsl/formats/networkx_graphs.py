@@ -9,6 +9,7 @@ from math import isnan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from mtpp_dsl.base.exact import exact_number
 from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import NONE, SIZE, TIME, UNITS, WORK, Dimension
 from mtpp_dsl.errors import UsageError, did_you_mean
@@ -160,13 +161,13 @@ class _Weights:
         match = _QUANTITY.fullmatch(text)
         if match is not None and not match[2]:
             return self._number(what, float(match[1].replace("_", "")))
-        factor, dimension = UNITS.get(match[2], (1.0, NONE)) if match else (1.0, NONE)
+        factor, dimension = UNITS.get(match[2], (1, NONE)) if match else (1, NONE)
         if match is None or dimension not in self.dimensions:
             units = [unit for unit, (_, of) in UNITS.items() if of in self.dimensions]
             hint = unit_hint(match[2], self.dimensions) if match else ""
             raise UsageError(f"{what} is {text!r:.60}, which is no number with a unit such as {units[0]}{hint}")
         self._agree(what, _BASE[dimension])
-        return float(match[1].replace("_", "")) * factor
+        return float(exact_number(match[1]) * factor)
 
     def _agree(self, what: str, unit: str) -> None:
         """Hold that all weights have one unit, or none has."""

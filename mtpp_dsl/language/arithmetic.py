@@ -1,15 +1,23 @@
-"""Arithmetic and comparison of values, with dimensions. Errors carry no place: the caller adds it."""
+"""Arithmetic and comparison of values, with dimensions. Errors carry no place: the caller adds it.
+
+Numbers are exact: whole numbers and fractions. ``inf`` is the one number that is neither.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
 
+from mtpp_dsl.base.exact import Exact, settled
 from mtpp_dsl.base.units import NONE, Dimension
 from mtpp_dsl.constraints import Decision
-from mtpp_dsl.language.values import Affine, Quantity, Value, describe
+from mtpp_dsl.language.values import Affine, MapValue, Quantity, Sequence, Value, describe
 
 __all__ = ["Mismatch", "Total", "compare", "divide", "multiply", "negate", "subtract", "total"]
+
+_SMALL = 10**18
+_COMPARED: dict[str, Callable[[Exact, Exact], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 
 
 class Mismatch(ValueError):
@@ -33,8 +41,8 @@ class Total:
 
     def __init__(self, dimension: Dimension | None = None) -> None:
         self.dimension = dimension
-        self.constant: int | float = 0
-        self.terms: dict[Decision, float] | None = None  # None while all are numbers
+        self.constant: Exact = 0
+        self.terms: dict[Decision, Exact] | None = None  # None while all are numbers
 
     def add(self, value: Value, sign: int = 1) -> None:
         """Add *value*, or with a sign of -1 take it away.
@@ -45,27 +53,33 @@ class Total:
         if isinstance(value, Quantity):
             if self.dimension != value.dimension:
                 self.dimension = _common(self.dimension, value)
-            self.constant = _finite(self.constant + sign * value.value)
+            self.constant = _settled(self.constant + value.value if sign == 1 else self.constant - value.value)
         elif isinstance(value, Affine):
             self.dimension = _common(self.dimension, value)
-            self.constant = _finite(self.constant + sign * value.constant)
+            self.constant = _settled(self.constant + sign * value.constant)
             terms = self.terms = {} if self.terms is None else self.terms
             for decision, coefficient in value.terms.items():
-                terms[decision] = terms.get(decision, 0.0) + sign * coefficient
+                terms[decision] = _settled(terms.get(decision, 0) + sign * coefficient)
         else:
             raise Mismatch(f"cannot add {describe(value)}")
 
     def value(self) -> Quantity | Affine:
-        """Return the sum."""
+        """Return the sum.
+
+        Raises:
+            Mismatch: ``inf`` is added to decisions.
+        """
         dimension = self.dimension or NONE
         if self.terms is None:
             return Quantity(self.constant, dimension)
-        return Affine(self.terms, float(self.constant), dimension)
+        if isinstance(self.constant, float):
+            raise Mismatch("inf is added to decisions, which have finite values")
+        return Affine(self.terms, self.constant, dimension)
 
 
 def _common(dimension: Dimension | None, value: Quantity | Affine) -> Dimension | None:
-    """Return the dimension shared by what was added so far and *value*; a bare 0 goes with all."""
-    if isinstance(value, Quantity) and value.bare_zero:
+    """Return the dimension shared by what was added so far and *value*; a bare 0 or inf goes with all."""
+    if isinstance(value, Quantity) and value.fits_all:
         return dimension
     if dimension is None or dimension == value.dimension:
         return value.dimension
@@ -79,7 +93,10 @@ def negate(value: Value) -> Quantity | Affine:
 
 def subtract(left: Value, right: Value) -> Quantity | Affine:
     """Return ``left - right``."""
-    return total([left, negate(right)])
+    result = Total()
+    result.add(left)
+    result.add(right, -1)
+    return result.value()
 
 
 def multiply(left: Value, right: Value) -> Quantity | Affine:
@@ -90,21 +107,24 @@ def multiply(left: Value, right: Value) -> Quantity | Affine:
     """
     if isinstance(left, Quantity) and isinstance(right, Quantity):
         one, two = left.dimension, right.dimension
-        return Quantity(_finite(left.value * right.value), one if two == NONE else two if one == NONE else one * two)
+        return Quantity(_settled(left.value * right.value), one if two == NONE else two if one == NONE else one * two)
     if isinstance(left, Affine) and isinstance(right, Affine):
         raise Mismatch("the product of two decisions is not linear")
     if isinstance(left, Affine):
         left, right = right, left
     if not isinstance(left, Quantity):
         raise Mismatch(f"cannot multiply {describe(left)}")
-    if isinstance(right, Affine):
-        terms = {decision: left.value * coefficient for decision, coefficient in right.terms.items()}
-        return Affine(terms, left.value * right.constant, left.dimension * right.dimension)
-    raise Mismatch(f"cannot multiply {describe(right)}")
+    if not isinstance(right, Affine):
+        raise Mismatch(f"cannot multiply {describe(right)}")
+    factor = left.value
+    if isinstance(factor, float):
+        raise Mismatch("a decision is multiplied by inf; leave these terms out with 'if', or forbid the placement")
+    terms = {decision: _settled(factor * coefficient) for decision, coefficient in right.terms.items()}
+    return Affine(terms, _settled(factor * right.constant), left.dimension * right.dimension)
 
 
 def divide(left: Value, right: Value) -> Quantity | Affine:
-    """Return the quotient; whole numbers that divide evenly stay whole.
+    """Return the quotient, exactly.
 
     Raises:
         Mismatch: division by zero or by a decision.
@@ -116,13 +136,16 @@ def divide(left: Value, right: Value) -> Quantity | Affine:
     if right.value == 0:
         raise Mismatch("division by zero")
     if isinstance(left, Quantity):
-        value: int | float
-        if isinstance(left.value, int) and isinstance(right.value, int) and left.value % right.value == 0:
-            value = left.value // right.value
-        else:
-            value = left.value / right.value
-        return Quantity(_finite(value), left.dimension / right.dimension)
-    return multiply(Quantity(1 / right.value, NONE / right.dimension), left)
+        return Quantity(_quotient(left.value, right.value), left.dimension / right.dimension)
+    return multiply(Quantity(_quotient(1, right.value), NONE / right.dimension), left)
+
+
+def _quotient(left: Exact, right: Exact) -> Exact:
+    if isinstance(right, float):
+        return _settled(left / right) if isinstance(left, float) else 0
+    if isinstance(left, float):
+        return _settled(left / right)
+    return _settled(Fraction(left, right))
 
 
 def compare(left: Value, operator: str, right: Value) -> bool:
@@ -132,26 +155,33 @@ def compare(left: Value, operator: str, right: Value) -> bool:
         Mismatch: values of two kinds or dimensions, or an order that makes no sense.
     """
     if isinstance(left, Quantity) and isinstance(right, Quantity):
-        if left.dimension != right.dimension and not (left.bare_zero or right.bare_zero):
+        if left.dimension != right.dimension and not (left.fits_all or right.fits_all):
             raise Mismatch(f"cannot compare {left.dimension} with {right.dimension}")
-        order = (left.value > right.value) - (left.value < right.value)
-        return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0, "==": order == 0}.get(
-            operator, order != 0
-        )
-    if type(left) is not type(right):
-        raise Mismatch(f"cannot compare {describe(left)} with {describe(right)}")
+        return _COMPARED[operator](left.value, right.value)
+    sets = {value.kind == "set" for value in (left, right) if isinstance(value, Sequence)}
+    if type(left) is not type(right) or len(sets) == 2:
+        remedy = "; a set is compared with a set, {…}" if len(sets) == 2 else ""
+        raise Mismatch(f"cannot compare {describe(left)} with {describe(right)}{remedy}")
     if operator not in ("==", "!="):
-        raise Mismatch(f"cannot order {describe(left)} by {operator!r}")
+        raise Mismatch(f"cannot order {describe(left)} by {operator!r}{_ORDER_REMEDIES.get(type(left), '')}")
     return (left == right) == (operator == "==")
 
 
-def _finite(value: int | float) -> int | float:
-    if isinstance(value, int) and abs(value) < 10**18:
+_ORDER_REMEDIES: dict[type, str] = {
+    Sequence: "; count(…) gives its length, and max(…) its largest member",
+    MapValue: "; compare the values that it holds, m[key]",
+}
+
+
+def _settled(value: Exact) -> Exact:
+    """Return a result in its simplest form.
+
+    Raises:
+        Mismatch: it is too large or too small.
+    """
+    if value.__class__ is int and -_SMALL < value < _SMALL:
         return value
     try:
-        as_float = float(value)
-    except OverflowError:
-        raise Mismatch("the number is too large") from None
-    if not math.isfinite(as_float):
-        raise Mismatch("the number is too large")
-    return value if isinstance(value, int) else as_float
+        return settled(value)
+    except OverflowError as error:
+        raise Mismatch(str(error)) from None

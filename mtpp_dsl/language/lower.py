@@ -257,6 +257,7 @@ class Lowering(Stages):
         statements = [statement for statement, _ in self.statements]
         memory = self.memory.first, self.memory.place
         self.warnings += [
+            *self.scope.warnings,
             *idle_names(statements, self.source),
             *(() if self.replaced is not None else idle_work(self.graph, statements)),
             *idle_memory(self.graph, self.devices, self.joined, self.constraints, statements, memory),

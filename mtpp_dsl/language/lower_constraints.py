@@ -16,7 +16,7 @@ from mtpp_dsl.language.linear import condition_remedy, is_not_linear, remedy
 from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
-from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
+from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe, shown
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.text.source import Span
 
@@ -62,11 +62,14 @@ def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: 
             operator = cast('Literal["<=", "==", ">="]', _SENSES[body.operator])
             linear = c.Linear(
                 label=f"{label}[{suffix}]" if suffix else label,
-                terms=tuple((decision, w) for decision, w in row.terms.items() if w != 0),
+                terms=tuple((decision, float(w)) for decision, w in row.terms.items() if w != 0),
                 sense=operator,
-                rhs=-row.constant,
+                rhs=-float(row.constant),
                 origin=statement.span.place,
             )
+            if not linear.terms and not _holds(linear):
+                message = f"no plan satisfies {linear.label!r}: its two sides are numbers, and it is false"
+                scope.warn(message, body.span, "MTPP-W203")
             if linear.terms or not _holds(linear):
                 yield linear
 
@@ -109,8 +112,8 @@ def _shown(value: Value, scope: Scope) -> str:
             return scope.graph.names[index]
         case DeviceRef(index) if scope.devices is not None:
             return scope.devices[index].name
-        case Quantity(number):
-            return f"{number:g}"
+        case Quantity():
+            return shown(value)
         case _:
             return str(value)
 
@@ -151,7 +154,7 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
         row = subtract(left, right)
     except Mismatch as error:
         raise Complaint(str(error).replace("add", "compare"), body.span) from None
-    return row if isinstance(row, Affine) else Affine({}, float(row.value), row.dimension)
+    return row if isinstance(row, Affine) else Affine({}, row.value, row.dimension)
 
 
 def _check_decisions(row: Affine, span: Span, objective: Objective) -> None:
@@ -246,11 +249,11 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
         raise Complaint(f"at most {MAX_SIZES:,} batch sizes are read; these are {len(values):,}", s.amount.span)
     sizes = set()
     for value in values:
-        number = value.value if isinstance(value, Quantity) and not value.dimension.size else 0
-        if number < 1 or number != int(number):
-            shown = f"{number:g}" if isinstance(value, Quantity) else describe(value)
-            raise Complaint(f"a batch size is a whole number, one or more; this is {shown}", s.amount.span)
-        sizes.add(int(number))
+        number = value.whole if isinstance(value, Quantity) else None
+        if number is None or number < 1:
+            given = shown(value) if isinstance(value, Quantity) else describe(value)
+            raise Complaint(f"a batch size is a whole number, one or more; this is {given}", s.amount.span)
+        sizes.add(number)
     yield c.BatchSizes(sizes=tuple(sorted(sizes)), devices=_on(s, scope, local), origin=s.span.place)
 
 
@@ -295,7 +298,7 @@ def _amount(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> int:
     if amount < 1:
         raise Complaint(f"the amount must be one or more; this is {amount}", s.amount.span)
     if amount > MAX_AMOUNT:
-        raise Complaint(f"the amount must be at most {MAX_AMOUNT:,}; this is {amount:g}", s.amount.span)
+        raise Complaint(f"the amount must be at most {MAX_AMOUNT:,}; this is {shown(amount)}", s.amount.span)
     return amount
 
 

@@ -134,7 +134,7 @@ def _device(
     fixed, overhead = options.quantity("fixed", (NONE,)), options.quantity("overhead", (TIME, NONE))
     if fixed is not None and fixed.value > 1:
         raise Complaint(
-            f"the fixed share of a batch is at most 100 %; this is {fixed.value:.0%}", options.span("fixed")
+            f"the fixed share of a batch is at most 100 %; this is {float(fixed.value):.0%}", options.span("fixed")
         )
     if overhead is not None:
         keepers[1].add(overhead, f"overhead of {name}", options.span("overhead"))

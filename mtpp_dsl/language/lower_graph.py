@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mtpp_dsl import formats, generators
+from mtpp_dsl.base.exact import plain_number, survives
 from mtpp_dsl.base.files import note_hash
 from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NAME, MAX_NODES, check_graph
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, Dimension
@@ -16,18 +17,15 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.options import Options
-from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.scope import RESERVED, Complaint, Scope
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Span
 
-__all__ = ["RESERVED", "UnitKeeper", "check_word", "expand_family", "lower_graph", "resolve_path"]
+__all__ = ["UnitKeeper", "check_word", "expand_family", "lower_graph", "resolve_path"]
 
 _NODE_OPTIONS = ("work", "params", "output", "memory", "kind", "label", "color", "part")
 _UNIT_NAMES = {TIME: "s", SIZE: "B", WORK: "FLOP", NONE: ""}
-
-
-RESERVED = ("nodes", "devices", "bottleneck", "makespan", "true", "false")
 
 
 MAX_COLOR = 2**53
@@ -39,7 +37,7 @@ def check_word(name: tree.Word) -> None:
     if len(name.text) > MAX_NAME:
         raise Complaint(f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span)
     if name.text in RESERVED:
-        raise Complaint(f"{name.text!r} is a word of the language; choose another name", name.span)
+        raise Complaint(f"{name.text!r} is a word of the language; choose another name", name.span, code="MTPP-E103")
 
 
 class UnitKeeper:
@@ -148,8 +146,8 @@ def expand_family(name: str, family: tree.Family | None, scope: Scope, local: Lo
 
 
 def _subscript(value: Value, span: Span) -> str:
-    if isinstance(value, Quantity) and value.dimension == NONE and value.value == int(value.value):
-        return str(int(value.value))
+    if isinstance(value, Quantity) and value.whole is not None:
+        return str(value.whole)
     raise Complaint(f"the members of a family are numbered by whole numbers; this is {describe(value)}", span)
 
 
@@ -160,7 +158,7 @@ def _generate(statement: tree.GraphGenerator, scope: Scope) -> Graph:
             raise Complaint(f"option {option.name.text!r} is given twice", option.name.span)
         value = evaluate(option.value, scope)
         if isinstance(value, Quantity):
-            parameters[option.name.text] = value.value
+            parameters[option.name.text] = plain_number(value.value)
         elif isinstance(value, (str, bool)):
             parameters[option.name.text] = value
         else:
@@ -243,6 +241,8 @@ class _Block:
             if value is not None:
                 keeper.add(value, f"{what} of {name}", options.span(what))
                 found[what] = float(value.value)
+                if not survives(value.value):
+                    self.scope.exact[what, name] = value.value
         found["kind"] = options.text("kind") or ""
         found["label"] = options.text("label") or ""
         color = options.whole("color")

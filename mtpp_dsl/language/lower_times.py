@@ -20,7 +20,7 @@ from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import Complaint, Scope
-from mtpp_dsl.language.values import DeviceRef, NodeRef
+from mtpp_dsl.language.values import DeviceRef, NodeRef, shown
 from mtpp_dsl.problem.graph import Floats, Graph, frozen
 from mtpp_dsl.problem.problem import running_times
 from mtpp_dsl.text.source import Span
@@ -138,7 +138,7 @@ class TimeTables:
         if time.dimension not in (TIME, NONE):
             raise Complaint(f"{what} takes a time, or a number; this is {time.dimension}", value.span)
         if time.value < 0:
-            raise Complaint(f"a time must not be negative; this is {float(time.value):g}", value.span)
+            raise Complaint(f"a time must not be negative; this is {shown(time)}", value.span)
         self.keeper.add(time, f"the time of {what}", value.span)
         return float(time.value)
 
@@ -173,7 +173,7 @@ class TimeTables:
             first = seen.setdefault(key, row.span)
             if first is not row.span:
                 raise Complaint(f"this time is already given at {first.place}", row.span)
-        if np.isfinite(row.time.value):
+        if not row.time.infinite:
             self.keeper.add(row.time, f"the time at {row.span.place}", row.span)
         self.set(nodes, devices, row.batch, float(row.time.value), row.span)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
+from math import inf
 
+from mtpp_dsl.base.exact import Exact, exact_number
 from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import did_you_mean
@@ -76,7 +77,7 @@ def read_measurements(source: Source, unit: str | None, place: Span, findings: F
     if own is not None and unit is not None and own != unit:
         raise Complaint(f"{source.name} says that its times are in {own}, and unit says {unit}", place)
     measured = own or unit
-    factor, dimension = (1.0, NONE) if measured is None else UNITS[measured]
+    factor, dimension = (1, NONE) if measured is None else UNITS[measured]
     found = 0
     for number, line in enumerate(lines):
         if number == MAX_LINES:
@@ -167,7 +168,7 @@ def _header(cells: list[_Cell]) -> tuple[dict[str, int], str | None]:
     return columns, unit
 
 
-def _measurement(source: Source, line: Span, columns: dict[str, int], factor: float, in_seconds: bool) -> Measurement:
+def _measurement(source: Source, line: Span, columns: dict[str, int], factor: Exact, in_seconds: bool) -> Measurement:
     cells = _cells(source, line)
     if len(cells) <= max(columns.get(name, 0) for name in COLUMNS):
         raise Complaint(f"this line has {len(cells)} cells; the first line has {max(columns.values()) + 1}", line)
@@ -177,10 +178,10 @@ def _measurement(source: Source, line: Span, columns: dict[str, int], factor: fl
         raise Complaint(f"a batch has one input or more, a whole number; this is {batch.text!r}", batch.span)
     if _NUMBER.fullmatch(time.text) is None:
         raise Complaint(f"a time is a number, or inf where the device cannot run it; this is {time.text!r}", time.span)
-    value = float("inf") if time.text == "inf" else _times(time.text, factor)
+    value = inf if time.text == "inf" else exact_number(time.text) * factor
     if value < 0:
         raise Complaint(f"a time must not be negative; this is {time.text}", time.span)
-    if value == float("inf") and time.text != "inf":
+    if value > 10**308 and time.text != "inf":
         raise Complaint("the number is too large", time.span)
     return Measurement(
         node=node.text,
@@ -195,13 +196,3 @@ def _measurement(source: Source, line: Span, columns: dict[str, int], factor: fl
 
 def _is_batch(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1
-
-
-def _times(text: str, factor: float) -> float:
-    """Return a number times the factor of its unit, rounded once, as the language does; inf if it is too large."""
-    if float(text) in (0.0, float("inf")):  # such as 1e999999999, which would take forever
-        return float(text)
-    try:
-        return float(Fraction(text) * (Fraction(factor) if factor >= 1 else Fraction(1, round(1 / factor))))
-    except OverflowError:
-        return float("inf")

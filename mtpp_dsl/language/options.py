@@ -10,7 +10,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, number, whole
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import Complaint, Scope
-from mtpp_dsl.language.values import Quantity, describe
+from mtpp_dsl.language.values import Quantity, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Span
 
@@ -58,7 +58,7 @@ class Options:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
             raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name))
         if value.value < 0:
-            raise Complaint(f"{name} must not be negative; this is {value.value:g}", self.span(name))
+            raise Complaint(f"{name} must not be negative; this is {shown(value)}", self.span(name))
         return value
 
     def whole(self, name: str) -> int | None:

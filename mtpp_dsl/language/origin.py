@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from mtpp_dsl.base.exact import plain_number
 from mtpp_dsl.base.files import absolute
 from mtpp_dsl.base.units import NONE, format_exact
 from mtpp_dsl.language.scope import Scope
@@ -55,7 +56,7 @@ def _seen_from(folder: Path, path: str) -> str:
 
 def _plain(value: Value, inner: bool = False) -> object:
     if isinstance(value, Quantity):
-        return value.value if value.dimension == NONE else format_exact(value.value, value.dimension)
+        return plain_number(value.value) if value.dimension == NONE else format_exact(value.value, value.dimension)
     if isinstance(value, Values):
         if inner or len(value) > MAX_SHOWN:
             return f"{len(value)} items"

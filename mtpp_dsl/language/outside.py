@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from fractions import Fraction
+from math import isnan
 from numbers import Integral, Real
 from typing import SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 
+from mtpp_dsl.base.exact import from_float, settled
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.language.values import Quantity, Sequence, Value
 
@@ -31,8 +33,13 @@ def from_python(value: object) -> Value:
         return from_python(value.item())
     if isinstance(value, Integral):
         return Quantity(int(cast("SupportsIndex", value)))
-    if isinstance(value, (Real, Fraction)) or type(value).__name__ == "Decimal":
-        return Quantity(float(cast("SupportsFloat", value)))
+    if isinstance(value, Fraction):
+        return Quantity(settled(value))
+    if isinstance(value, Real) or type(value).__name__ == "Decimal":
+        found = float(cast("SupportsFloat", value))
+        if isnan(found):
+            raise Complaint("nan is not a number that the language has", None)
+        return Quantity(from_float(found))
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     if isinstance(value, (set, frozenset)):

@@ -19,7 +19,7 @@ from mtpp_dsl.language.outside import from_python
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
 from mtpp_dsl.language.partial import Broken, parse_partial
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
-from mtpp_dsl.language.values import Quantity, Value, describe
+from mtpp_dsl.language.values import Quantity, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Diagnostic, Source, Span, shortened
 
@@ -311,9 +311,9 @@ def _typed(name: str, value: Value, kind: str | None, base: Path, span: Span | N
     if value.dimension != _TYPES[kind] and not (value.dimension == NONE and kind not in ("int", "float")):
         raise wrong
     if kind == "int":
-        if value.value != int(value.value):
-            raise Complaint(f"param {name!r} is of type int{such}; this is {value.value:g}", span)
-        return Quantity(int(value.value))
+        if value.whole is None:
+            raise Complaint(f"param {name!r} is of type int{such}; this is {shown(value)}", span)
+        return Quantity(value.whole)
     return value
 
 

@@ -5,21 +5,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceType
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from mtpp_dsl.base.exact import Exact
 from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Sequence, Value
 from mtpp_dsl.problem import Device
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.text.fixes import suggested
 from mtpp_dsl.text.source import Diagnostic, Fix, Place, Span
 
-__all__ = ["MAX_LOOPS", "MAX_WRONG", "Complaint", "Scope", "Unsettled"]
+__all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "Complaint", "Scope", "Unsettled"]
+
+_WORDS = "nodes devices edges bottleneck makespan latency throughput used true false inf on"
+_KEYWORDS = "if then else for in and or not forall"
+RESERVED = frozenset(f"{_WORDS} {_KEYWORDS}".split())
+"""Words of the language in expressions: nothing that a spec declares may have such a name."""
 
 MAX_WRONG = 100
 """Errors reported in one run; no more are looked for."""
+
+MAX_NOTES = 8
+"""Further lines of a message about the body of a function, which name the calls on the way to it."""
 
 MAX_COMPARED = 5_000_000
 """Words compared with unknown names; beyond, no near ones are suggested."""
@@ -56,6 +65,12 @@ class Complaint(Exception):
         fix = fix or suggested(message, span)
         self.diagnostic = Diagnostic(message, span, notes=tuple(notes), code=code, places=places, fix=fix)
 
+    def noting(self, note: str) -> Complaint:
+        """Return this complaint with a further note, of which there are at most :data:`MAX_NOTES`."""
+        if len(self.diagnostic.notes) < MAX_NOTES:
+            self.diagnostic = replace(self.diagnostic, notes=(*self.diagnostic.notes, note))
+        return self
+
 
 class Unsettled(Complaint):
     """What cannot be checked as something that it depends on is wrong; that was said, so this is not."""
@@ -81,6 +96,12 @@ class Scope:
         values_of_lets: of those evaluated so far.
         pending: the lets being evaluated, outermost first.
         bases: names of devices and of their families, declared so far.
+        defs: functions of the spec's own.
+        calls: those being called, outermost first.
+        blocks: nodes of every instance, family of instances and port of blocks, by its path, such as ``layer[3]``.
+        exact: what the spec gives a node, where floating point does not hold it exactly, by attribute and name.
+        readers: edges by their heads, once they have been asked for.
+        warnings: what the spec says to no effect, or may not mean.
         unsettled: what an earlier error has left unknown: "nodes", "weights" (of nodes, and edges), "devices",
             "options" (of devices), "time unit", or the name of a param or let.
     """
@@ -99,6 +120,14 @@ class Scope:
     pending: list[str] = field(default_factory=list)
     bases: set[str] = field(default_factory=set)
     unsettled: set[str] = field(default_factory=set)
+    defs: dict[str, tree.DefStatement] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    blocks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    exact: dict[tuple[str, str], Exact] = field(default_factory=dict)
+    warnings: list[Diagnostic] = field(default_factory=list)
+    readers: Ints | None = None
+    _warned: set[tuple[int, int, str]] = field(default_factory=set)
+    _partial: dict[str, dict[str, Sequence]] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
     _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})
@@ -106,15 +135,25 @@ class Scope:
     def set_graph(self, graph: Graph) -> None:
         """Make the graph's nodes and families known."""
         self.graph = graph
+        self.readers = None
+        self._partial.clear()
         self._nodes = graph.index
         self._families["node"] = _families(graph.names, NodeRef)
 
     def set_devices(self, devices: tuple[Device, ...]) -> None:
         """Make the devices and their families known."""
         self.devices = devices
+        self._partial.clear()
         names = [device.name for device in devices]
         self._devices = {name: d for d, name in enumerate(names)}
         self._families["device"] = _families(names, DeviceRef)
+
+    def warn(self, message: str, span: Span, code: str = "") -> None:
+        """Note a warning, once per place and code."""
+        key = (id(span.source), span.start, code)
+        if key not in self._warned and len(self._warned) < MAX_WRONG:
+            self._warned.add(key)
+            self.warnings.append(Diagnostic(message, span, "warning", code=code))
 
     def spend(self, steps: int, span: Span) -> None:
         """Count steps of reading.
@@ -158,7 +197,10 @@ class Scope:
         return None if index is None else DeviceRef(index)
 
     def member(self, name: str, span: Span) -> Value | None:
-        """Return the node, device or family called *name*, or None.
+        """Return the node, device or set of these called *name*, or None.
+
+        Sets are families, a family's members with some first subscripts (``h[0]`` of ``h[i, j]``), and the nodes of
+        the instances of blocks.
 
         Raises:
             Complaint: it is both a node and a device.
@@ -168,27 +210,56 @@ class Scope:
             found.append(NodeRef(self._nodes[name]))
         elif name in self._families["node"]:
             found.append(self._families["node"][name])
+        elif name in self.blocks:
+            found.append(Sequence(tuple(NodeRef(v) for v in self.blocks[name]), "set"))
         if name in self._devices:
             found.append(DeviceRef(self._devices[name]))
         elif name in self._families["device"]:
             found.append(self._families["device"][name])
         if len(found) > 1:
-            raise Complaint(f"{name!r} is both a node and a device; rename one", span)
-        return found[0] if found else None
+            raise Complaint(f"{name!r} is both a node and a device; rename one", span, code="MTPP-E104")
+        return found[0] if found else self._part_of_family(name)
+
+    def _part_of_family(self, name: str) -> Sequence | None:
+        """Return the members of a family whose subscripts begin with those of *name*; None if there are none."""
+        base, bracket, _ = name.rpartition("[")
+        if not bracket or not name.endswith("]"):
+            return None
+        if base not in self._partial:
+            self._partial[base] = self._parts_of_family(base)
+        return self._partial[base].get(name)
+
+    def _parts_of_family(self, base: str) -> dict[str, Sequence]:
+        groups: dict[str, list[Value]] = {}
+        for families in self._families.values():
+            for ref in families.get(base, ()):
+                subscripts = self.name_of(ref)[len(base) + 1 : -1].split(",")
+                for length in range(1, len(subscripts)):
+                    groups.setdefault(f"{base}[{','.join(subscripts[:length])}]", []).append(ref)
+        return {name: Sequence(tuple(items), "set") for name, items in groups.items()}
+
+    def name_of(self, value: object) -> str:
+        """Return the name of a node or a device; "" of anything else."""
+        if isinstance(value, NodeRef) and self.graph is not None:
+            return self.graph.names[value.index]
+        if isinstance(value, DeviceRef) and self.devices is not None:
+            return self.devices[value.index].name
+        return ""
 
     def unknown(self, name: str, span: Span, extra: SequenceType[str] = ()) -> Complaint:
         """Return the complaint that nothing is called *name*."""
         if self.unsettled & {"nodes", "devices", name, name.split("[")[0]}:
             return Unsettled(name)
-        base = name.split("[")[0]
+        base = name.rpartition("[")[0] if name.endswith("]") else ""
         for what, families in self._families.items():
-            if base in families and base != name:
+            if base in families:
                 members = families[base]
                 names = [self._names(what)[ref.index] for ref in members if isinstance(ref, (NodeRef, DeviceRef))]
                 return Complaint(
                     f"there is no {what} {name!r}: there are {names[0]} to {names[-1]}", span, code="MTPP-E101"
                 )
-        few = [*extra, *self.params, *self.lets, *self._families["node"], *self._families["device"], "nodes", "devices"]
+        own = [*extra, *self.params, *self.lets, *self.blocks]
+        few = [*own, *self._families["node"], *self._families["device"], "nodes", "edges", "devices"]
         near = self.near(name, few, self._nodes, self._devices)
         return Complaint(f"nothing is called {name!r}{near}", span, code="MTPP-E101")
 
@@ -204,10 +275,10 @@ class Scope:
 
 
 def _families(names: SequenceType[str], ref: type[NodeRef] | type[DeviceRef]) -> dict[str, Sequence]:
-    """Return the members of each family ``base[...]``, by base."""
+    """Return the members of each family ``base[...]``, by base; of ``layer[3].head[0]`` that is ``layer[3].head``."""
     members: dict[str, list[Value]] = {}
     for index, name in enumerate(names):
-        base, bracket, _ = name.partition("[")
+        base, bracket, _ = name.rpartition("[")
         if bracket and name.endswith("]"):
             members.setdefault(base, []).append(ref(index))
     return {base: Sequence(tuple(items), "set") for base, items in members.items()}

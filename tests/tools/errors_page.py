@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
 
-from mtpp_dsl.errors import SpecError
-from mtpp_dsl.language.lower import load
+from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.text.codes import AREAS, CODES, Code
 from mtpp_dsl.text.source import Diagnostic
 from tests.tools.tables import DOCS
@@ -46,15 +45,13 @@ def completed(code: Code) -> str:
 
 
 def messages(code: Code) -> tuple[Diagnostic, ...]:
-    """Return what is said about the example of a code, in a folder of its own that has its files."""
+    """Return the errors of the example of a code, or its warnings, in a folder of its own that has its files."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for name, text in {NAME: completed(code), **code.files}.items():
             Path(name).write_text(text, encoding="utf-8")
-        try:
-            load(NAME, code.given)
-        except SpecError as error:
-            return error.diagnostics
-    return ()
+        found = analyse(NAME, code.given).diagnostics
+    errors = tuple(message for message in found if message.severity == "error")
+    return errors or found
 
 
 def page() -> str:

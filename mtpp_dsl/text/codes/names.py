@@ -21,4 +21,19 @@ NAMES: tuple[Code, ...] = (
         "graph {\n  node start (work = 1 ms)\n  node start (work = 2 ms)\n}",
         "Rename one of the two, or remove it.",
     ),
+    Code(
+        "MTPP-E103",
+        "A word of the language is taken for a name",
+        "Words that mean something in expressions, such as nodes, edges, inf or on, are no names of nodes, devices, "
+        "params, lets, functions or loop variables.",
+        "let edges = 4",
+        "Choose another name.",
+    ),
+    Code(
+        "MTPP-E104",
+        "A name is both a node and a device",
+        "An expression says a name that a node and a device have.",
+        "graph { node cpu (work = 1 ms) }\ndevice cpu\nconstraint pin cpu on cpu",
+        "Rename one of the two.",
+    ),
 )

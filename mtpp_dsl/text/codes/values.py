@@ -14,4 +14,49 @@ VALUES: tuple[Code, ...] = (
         "let limit = 3 GHz",
         "Use one of the units of the language, such as ms, MiB, GFLOP or GB/s. Units are case-sensitive.",
     ),
+    Code(
+        "MTPP-E202",
+        "A unit binds to the divisor",
+        "1/2 ms divides 1 by 2 ms, which is no time. Half a millisecond is meant, most likely.",
+        "let half = 1/2 ms",
+        "Write 0.5 ms, or 1 ms / 2. If the inverse is meant, write 1 / (2 ms).",
+    ),
+    Code(
+        "MTPP-E204",
+        "A value has no such part",
+        "A subscript or a part behind a dot is not there: beyond the end of a list, a key that a map does not have, a "
+        "column that a table does not have, or a subscript of a set, which has no order.",
+        "let w = [1, 2]\nlet x = w[2]",
+        "Use what is there; the message lists it, or says how many there are. [x for x in S] makes a list of a set.",
+    ),
+    Code(
+        "MTPP-E206",
+        "A function is called in a way that it does not have",
+        "There is no function of that name, it takes another number of arguments, or it takes no comprehension.",
+        "let x = log(8)",
+        "Write the call as the message shows it.",
+    ),
+    Code(
+        "MTPP-W201",
+        "A range runs backwards",
+        "The last end of a range is below the first, so it has no members. A range that is merely empty, such as "
+        "0..<0, is not warned of.",
+        "let r = count(3..0)",
+        "Write the smaller end first.",
+    ),
+    Code(
+        "MTPP-W202",
+        "A loop has no step",
+        "What the 'for' of a statement runs over is empty, or no member satisfies its 'if'. So the statement says "
+        "nothing.",
+        'constraint pin v on gpu for v in nodes if kind(v) == "conv"',
+        "Check the set and the condition; a kind may be written in another way.",
+    ),
+    Code(
+        "MTPP-W203",
+        "A constraint over numbers is false",
+        "Both sides of an inequality are numbers, and it does not hold, so no plan is feasible.",
+        "constraint cap: 3 <= 2",
+        "Change the numbers, or write 'assert' for a condition on params.",
+    ),
 )

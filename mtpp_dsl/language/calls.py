@@ -1,0 +1,124 @@
+"""Calls: functions of the language, those of the spec's own ``def``, and functions of many values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from mtpp_dsl.base.exact import LONG
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.arithmetic import Total
+from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates, loops, placed, steps_of
+from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.near_words import word_hint
+from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.values import Affine, Value
+from mtpp_dsl.text.source import Span
+
+__all__: list[str] = []
+
+MAX_CALLS = 50
+"""Calls of the spec's own functions inside each other; with no recursion, only long chains of them are deeper."""
+
+
+@evaluates(tree.Call)
+def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
+    name = node.function.text
+    for option in node.named:
+        raise Complaint(f"{name}(…) takes no argument by name; write the value alone", option.span, code="MTPP-E206")
+    if name in AGGREGATES:
+        return _aggregate(node, scope, local)
+    if node.clauses is not None and (name in scope.defs or name in FUNCTIONS):
+        listed = ", ".join(AGGREGATES)
+        raise Complaint(f"{name!r} takes no comprehension; these do: {listed}", node.clauses.span, code="MTPP-E206")
+    if name in scope.defs:
+        return _own(node, scope, local)
+    if name not in FUNCTIONS:
+        raise _no_function(node, scope)
+    arguments = [evaluate(argument, scope, local) for argument in node.arguments]
+    function, wanted = FUNCTIONS[name]
+    if len(arguments) != len(wanted):
+        raise _wrong_number(node, wanted)
+    resolved = [_by_string(a, w, scope) for a, w in zip(arguments, wanted, strict=True)]
+    return placed(node.span, function, scope, *resolved)
+
+
+def _no_function(node: tree.Call, scope: Scope) -> Complaint:
+    name = node.function.text
+    hint = word_hint(name, [*FUNCTIONS, *AGGREGATES, *scope.defs], "function")
+    note = f"subscripts are written {name}[…]" if scope.member(name, node.span) is not None else ""
+    return Complaint(
+        f"there is no function {name!r}{hint}", node.function.span, [note] if note else [], code="MTPP-E206"
+    )
+
+
+def _wrong_number(node: tree.Call, wanted: tuple[str, ...]) -> Complaint:
+    number = len(node.arguments)
+    given = f"{number} argument{'s' if number != 1 else ''}"
+    return Complaint(f"{node.function.text}({', '.join(wanted)}) got {given}", node.span, code="MTPP-E206")
+
+
+def _by_string(value: Value, wanted: str, scope: Scope) -> Value:
+    """Return the node or the device that a string names, where one is wanted (names such as "225")."""
+    if not isinstance(value, str):
+        return value
+    node = scope.node(value) if "node" in wanted else None
+    return node or (scope.device(value) if "device" in wanted else None) or value
+
+
+def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:
+    """Return the value of a own function: its body knows its parameters, and no variable of the caller."""
+    name = node.function.text
+    definition = scope.defs[name]
+    parameters = tuple(word.text for word in definition.params)
+    if len(node.arguments) != len(parameters):
+        raise _wrong_number(node, parameters)
+    values = [evaluate(argument, scope, local) for argument in node.arguments]
+    if name in scope.calls:
+        chain = " -> ".join([*scope.calls[scope.calls.index(name) :], name])
+        raise Complaint(f"'def {name}' calls itself: {chain}", node.span)
+    if len(scope.calls) >= MAX_CALLS:
+        raise Complaint(f"functions call each other more than {MAX_CALLS} deep", node.span, code="MTPP-E901")
+    scope.calls.append(name)
+    try:
+        return evaluate(definition.value, scope, dict(zip(parameters, values, strict=True)))
+    except Unsettled:
+        raise
+    except Complaint as complaint:
+        raise complaint.noting(f"in {node.span.text}, called at {node.span}") from None
+    finally:
+        scope.calls.pop()
+
+
+def _aggregate(node: tree.Call, scope: Scope, local: Locals) -> Value:
+    name = node.function.text
+    if node.clauses is not None:
+        if len(node.arguments) != 1:
+            raise Complaint(f"{name} takes one expression before 'for'", node.span, code="MTPP-E206")
+        values: Iterator[Value] = (
+            evaluate(node.arguments[0], scope, step) for step in loops(node.clauses, scope, local)
+        )
+    else:
+        items = [evaluate(argument, scope, local) for argument in node.arguments]
+        members = steps_of(items[0]) if len(items) == 1 else None
+        values = iter(items) if members is None else members
+    if name == "sum":
+        return placed(node.span, _total, values, node.span, scope)
+    return placed(node.span, AGGREGATES[name], _gone_through(values, node.span, scope))
+
+
+def _total(values: Iterator[Value], span: Span, scope: Scope) -> Value:
+    """Return a sum, counting what is added: a fraction with a long denominator takes longer."""
+    result = Total()
+    for value in _gone_through(values, span, scope):
+        result.add(value)
+        if isinstance(result.constant, Fraction) and result.constant.denominator > LONG:
+            scope.spend(4, span)
+    return result.value()
+
+
+def _gone_through(values: Iterator[Value], span: Span, scope: Scope) -> Iterator[Value]:
+    """Yield values, counting each, and the terms of those over decisions."""
+    for value in values:
+        scope.spend(len(value.terms) if isinstance(value, Affine) else 1, span)
+        yield value

@@ -1,0 +1,69 @@
+"""Decisions in expressions: ``on(v, d)``, ``load(d)``, ``used(d)``, ``start(v)``, ``finish(v)``."""
+
+from __future__ import annotations
+
+from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK
+from mtpp_dsl.constraints import Decision, Finish, Load, On, Start, Used
+from mtpp_dsl.language.arithmetic import Mismatch
+from mtpp_dsl.language.scope import Scope
+from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Value, describe
+
+__all__ = ["DIMENSIONS", "decision", "device_of", "finish", "load", "node_of", "on", "start", "used"]
+
+DIMENSIONS = {"s": TIME, "B": SIZE, "FLOP": WORK, "": NONE}
+"""Dimension by base unit."""
+
+
+def decision(what: Decision, scope: Scope) -> Affine:
+    """Return a decision as an expression; all but ``on`` and ``used`` are times."""
+    if isinstance(what, (On, Used)):
+        return Affine({what: 1})
+    scope.need("time unit")
+    return Affine({what: 1}, 0, DIMENSIONS[scope.time_unit])
+
+
+def node_of(scope: Scope, value: Value) -> int:
+    """Return the number of a node.
+
+    Raises:
+        Mismatch: it is something else.
+    """
+    if not isinstance(value, NodeRef) or scope.graph is None:
+        raise Mismatch(f"a node is wanted here, not {describe(value)}")
+    return value.index
+
+
+def device_of(scope: Scope, value: Value) -> int:
+    """Return the number of a device.
+
+    Raises:
+        Mismatch: it is something else.
+    """
+    if not isinstance(value, DeviceRef) or scope.devices is None:
+        raise Mismatch(f"a device is wanted here, not {describe(value)}")
+    return value.index
+
+
+def on(scope: Scope, node: Value, device: Value) -> Value:
+    """Return 1 if a node is on a device, else 0."""
+    return decision(On(node_of(scope, node), device_of(scope, device)), scope)
+
+
+def load(scope: Scope, device: Value) -> Value:
+    """Return the load of a device."""
+    return decision(Load(device_of(scope, device)), scope)
+
+
+def used(scope: Scope, device: Value) -> Value:
+    """Return 1 if any node is on a device, else 0."""
+    return decision(Used(device_of(scope, device)), scope)
+
+
+def start(scope: Scope, node: Value) -> Value:
+    """Return when a node starts."""
+    return decision(Start(node_of(scope, node)), scope)
+
+
+def finish(scope: Scope, node: Value) -> Value:
+    """Return when a node ends."""
+    return decision(Finish(node_of(scope, node)), scope)

@@ -1,0 +1,151 @@
+"""The way into expressions: which function evaluates which construct, and the loops of comprehensions.
+
+The functions themselves stand in the modules that :mod:`mtpp_dsl.language.expressions` brings together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from mtpp_dsl.base.spec_limits import MAX_STEPS
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.arithmetic import Mismatch
+from mtpp_dsl.language.linear import general_remedy, is_not_linear
+from mtpp_dsl.language.scope import MAX_LOOPS, RESERVED, Complaint, Scope
+from mtpp_dsl.language.values import (
+    Affine,
+    MapValue,
+    Quantity,
+    Row,
+    Sequence,
+    Table,
+    Value,
+    describe,
+    shown,
+)
+from mtpp_dsl.text.source import Span
+
+__all__ = ["Locals", "evaluate", "evaluates", "iterate", "loops", "number", "placed", "steps_of", "truth", "whole"]
+
+Locals = Mapping[str, Value]
+
+T = TypeVar("T")
+_Rule = Callable[[Any, Scope, Locals], Value]
+_RULES: dict[type[tree.Expression], _Rule] = {}
+
+
+def evaluates(kind: type[tree.Expression]) -> Callable[[_Rule], _Rule]:
+    """Return a decorator that notes a function as the one that evaluates a construct."""
+
+    def note(rule: _Rule) -> _Rule:
+        _RULES[kind] = rule
+        return rule
+
+    return note
+
+
+def evaluate(node: tree.Expression, scope: Scope, local: Locals | None = None) -> Value:
+    """Return the value of an expression.
+
+    Raises:
+        Complaint: an unknown name or unit, values that do not go together, a non-linear term.
+    """
+    scope.steps += 1
+    if scope.steps > MAX_STEPS:
+        scope.spend(0, node.span)
+    return _RULES[node.__class__](node, scope, {} if local is None else local)
+
+
+def placed(span: Span, function: Callable[..., T], *arguments: object) -> T:
+    """Call *function*, giving a mismatch its place, and what may be written instead of a term that is not linear."""
+    try:
+        return function(*arguments)
+    except Mismatch as error:
+        message = str(error)
+        raise Complaint(message, span, general_remedy(message) if is_not_linear(message) else ()) from None
+
+
+def truth(node: tree.Expression, scope: Scope, local: Locals) -> bool:
+    """Return the value of a condition."""
+    value = evaluate(node, scope, local)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Affine):
+        notes = ["decisions are counted by adding them up: sum(on(v, d) for v in nodes)"]
+        raise Complaint("a condition must be true or false; this depends on decisions", node.span, notes)
+    raise Complaint(f"a condition must be true or false; this is {describe(value)}", node.span)
+
+
+def number(node: tree.Expression, scope: Scope, local: Locals, what: str) -> Quantity:
+    """Return the value of an expression that must be a number; *what* names it in messages."""
+    value = evaluate(node, scope, local)
+    if not isinstance(value, Quantity):
+        raise Complaint(f"{what} must be a number; this is {describe(value)}", node.span)
+    return value
+
+
+def whole(node: tree.Expression, scope: Scope, local: Locals, what: str) -> int:
+    """Return the value of an expression that must be a whole number without a unit."""
+    value = number(node, scope, local, what)
+    found = value.whole
+    if found is None:
+        raise Complaint(f"{what} must be a whole number; this is {shown(value)}", node.span)
+    return found
+
+
+def iterate(clauses: tree.Clauses | None, scope: Scope, local: Locals | None = None) -> Iterator[Locals]:
+    """Yield the loop variables of every step of a statement's ``for`` and ``if``; one step where it has neither.
+
+    A statement that its own loop repeats not once is warned of.
+    """
+    if clauses is None:
+        yield local or {}
+        return
+    repeated = False
+    for step in loops(clauses, scope, local or {}):
+        repeated = True
+        yield step
+    if not repeated and clauses.binders and not local:
+        scope.warn("this loop has no step, so the statement says nothing", clauses.span, "MTPP-W202")
+
+
+def loops(clauses: tree.Clauses, scope: Scope, local: Locals) -> Iterator[Locals]:
+    """Yield the loop variables of every step of a comprehension."""
+    yield from _steps(clauses.binders, clauses.condition, scope, local)
+
+
+def _steps(
+    binders: tuple[tree.Binder, ...], condition: tree.Expression | None, scope: Scope, local: Locals
+) -> Iterator[Locals]:
+    if not binders:
+        if condition is None or truth(condition, scope, local):
+            yield local
+        return
+    head, rest = binders[0], binders[1:]
+    name = head.name.text
+    if name in RESERVED:
+        raise Complaint(f"{name!r} is a word of the language; choose another name", head.name.span, code="MTPP-E103")
+    domain = evaluate(head.domain, scope, local)
+    items = steps_of(domain)
+    if items is None:
+        raise Complaint(f"{name!r} must run over a set, a list or a range, not {describe(domain)}", head.span)
+    if len(local) >= MAX_LOOPS:
+        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span, code="MTPP-E901")
+    spent = 1 + len(local) // 4
+    for item in items:
+        scope.spend(spent, head.span)
+        yield from _steps(rest, condition, scope, {**local, name: item})
+
+
+def steps_of(value: Value) -> Iterator[Value] | None:
+    """Yield what a loop over a value goes through: members, the keys of a map, or rows; None if it is no collection."""
+    match value:
+        case Sequence():
+            return iter(value)
+        case MapValue():
+            return iter(value.entries)
+        case Table():
+            return (Row(value, i) for i in range(len(value)))
+        case _:
+            return None

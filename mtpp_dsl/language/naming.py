@@ -1,0 +1,120 @@
+"""Names in expressions: loop variables, params, lets, words of the language, nodes, devices and their families."""
+
+from __future__ import annotations
+
+from math import inf
+
+from mtpp_dsl.base.near_units import unit_hint
+from mtpp_dsl.base.units import TIME, UNITS
+from mtpp_dsl.constraints import Bottleneck, Decision, Latency, Makespan
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.decisions import decision
+from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates
+from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
+from mtpp_dsl.language.paths import member_of, steps_of_path
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.selecting import select
+from mtpp_dsl.language.values import DeviceRef, EdgeRef, NodeRef, Quantity, Sequence, Value
+from mtpp_dsl.text.source import Diagnostic, Span
+
+__all__: list[str] = []
+
+MAX_LETS = 100
+"""Lets that wait for each other's values; in their order, any number may refer to those before."""
+
+_VALUES: dict[str, Decision] = {"bottleneck": Bottleneck(), "makespan": Makespan(), "latency": Latency()}
+_UNIT_NOTE = "write a unit after a number, as in 1 ms; rates are per second, such as GB/s"
+
+
+@evaluates(tree.Name)
+def _name(node: tree.Name, scope: Scope, local: Locals) -> Value:
+    name = node.name
+    if name in local:
+        value = local[name]
+    elif name in scope.params:
+        value = scope.params[name]
+    elif name in scope.lets:
+        value = _let(name, node.span, scope)
+    elif node.subscripts or node.parts:
+        return _path(node, scope, local)
+    else:
+        known = _builtin(name, scope)
+        if known is None:
+            known = scope.member(name, node.span)
+        if known is None:
+            raise _unknown(node, scope, local)
+        return known
+    if node.subscripts or node.parts:
+        return select(value, _parts(node), scope, local)
+    return value
+
+
+def _parts(node: tree.Name) -> tuple[tree.Part, ...]:
+    """Return what stands behind a name."""
+    first = (tree.Part(span=node.span, name=None, subscripts=node.subscripts),) if node.subscripts else ()
+    return (*first, *node.parts)
+
+
+def _path(node: tree.Name, scope: Scope, local: Locals) -> Value:
+    """Return what a path names: as many of its parts as a member's name has, and what the rest selects of it."""
+    parts = _parts(node)
+    steps = steps_of_path(parts, scope, local)
+    for length in range(len(parts), 0, -1):
+        member = member_of(node.name, steps[:length], node.span, scope)
+        if member is not None:
+            return select(member, parts[length:], scope, local)
+    if node.name in FUNCTIONS or node.name in AGGREGATES:
+        raise Complaint(f"write a function's arguments in '(' and ')': {node.name}(…)", node.span)
+    known = _builtin(node.name, scope)
+    if known is not None or (parts[0].name is not None and scope.member(node.name, node.span) is not None):
+        return select(known or scope.member(node.name, node.span) or "", parts, scope, local)
+    raise scope.unknown(node.name + "".join(step.texts[0] for step in steps if step.texts), node.span)
+
+
+def _unknown(node: tree.Name, scope: Scope, local: Locals) -> Complaint:
+    complaint = scope.unknown(node.name, node.span, list(local))
+    if node.name in UNITS or (len(node.name) > 2 and unit_hint(node.name, [TIME])):
+        return Complaint(complaint.diagnostic.message, node.span, [_UNIT_NOTE], code="MTPP-E101")
+    return complaint
+
+
+def _let(name: str, span: Span, scope: Scope) -> Value:
+    values, pending = scope.values_of_lets, scope.pending
+    if name in pending:
+        chain = " -> ".join([*pending[pending.index(name) :], name])
+        raise Complaint(f"'let {name}' is defined by itself: {chain}", span)
+    if name not in values:
+        scope.need(name)
+        if len(pending) >= MAX_LETS:
+            what = f"lets refer to each other more than {MAX_LETS} deep, from {pending[0]!r} on; put them in order"
+            raise SpecError([Diagnostic(what, span, code="MTPP-E901")])
+        pending.append(name)
+        try:
+            values[name] = evaluate(scope.lets[name].value, scope)
+        except Complaint:
+            scope.unsettled.add(name)
+            raise
+        finally:
+            pending.pop()
+    return values[name]
+
+
+def _builtin(name: str, scope: Scope) -> Value | None:
+    """Return what a word of the language stands for; None for any other."""
+    graph, devices = scope.graph, scope.devices
+    if name in ("true", "false"):
+        return name == "true"
+    if name in ("nodes", "edges", "devices"):
+        scope.need(name)
+    if name == "inf":
+        return Quantity(inf)
+    if name == "nodes" and graph is not None:
+        return Sequence(tuple(NodeRef(v) for v in range(graph.n)), "set")
+    if name == "edges" and graph is not None:
+        return Sequence(tuple(EdgeRef(e) for e in range(graph.m)), "set")
+    if name == "devices" and devices is not None:
+        return Sequence(tuple(DeviceRef(d) for d in range(len(devices))), "set")
+    if name in _VALUES and devices is not None:
+        return decision(_VALUES[name], scope)
+    return None
