@@ -45,6 +45,7 @@ def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
 
 def _no_function(node: tree.Call, scope: Scope) -> Complaint:
     name = node.function.text
+    scope.need(name)
     hint = word_hint(name, [*FUNCTIONS, *AGGREGATES, *scope.defs], "function")
     note = f"subscripts are written {name}[…]" if scope.member(name, node.span) is not None else ""
     return Complaint(
@@ -69,6 +70,7 @@ def _by_string(value: Value, wanted: str, scope: Scope) -> Value:
 def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:
     """Return the value of a own function: its body knows its parameters, and no variable of the caller."""
     name = node.function.text
+    scope.need(name)
     definition = scope.defs[name]
     parameters = tuple(word.text for word in definition.params)
     if len(node.arguments) != len(parameters):
@@ -76,7 +78,7 @@ def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:
     values = [evaluate(argument, scope, local) for argument in node.arguments]
     if name in scope.calls:
         chain = " -> ".join([*scope.calls[scope.calls.index(name) :], name])
-        raise Complaint(f"'def {name}' calls itself: {chain}", node.span)
+        raise Complaint(f"'def {name}' calls itself: {chain}", node.span, code="MTPP-E207")
     if len(scope.calls) >= MAX_CALLS:
         raise Complaint(f"functions call each other more than {MAX_CALLS} deep", node.span, code="MTPP-E901")
     scope.calls.append(name)

@@ -74,7 +74,7 @@ def _gathered(entries: Iterable[tuple[Key, Value, Span]], span: Span, scope: Sco
     found: dict[Key, Value] = {}
     for key, value, place in entries:
         if key in found:
-            raise Complaint(f"the key {_shown(key)} is given twice", place)
+            raise Complaint(f"the key {_shown(key)} is given twice", place, code="MTPP-E203")
         found[key] = value
     made = MapValue(found)
     if made.weight > MAX_STEPS:

@@ -16,25 +16,25 @@ from mtpp_dsl.text.source import Diagnostic, Source, Span
 __all__ = ["free_streams", "idle_batches", "idle_memory", "idle_names", "idle_tables", "idle_work"]
 
 _SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"|#[^\n]*')
+_KINDS: dict[type[tree.Tree], str] = {tree.ParamStatement: "param", tree.LetStatement: "let", tree.DefStatement: "def"}
+_NAMING = (tree.ParamStatement, tree.LetStatement, tree.DefStatement)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator[Diagnostic]:
-    """Yield a warning for each param and let of *source* that nothing names but its own statement.
+    """Yield a warning for each param, let and function of *source* that nothing names but its own statement.
 
     Those of included files are not looked at: a file of definitions may hold more than each of its users needs.
     """
-    found = [
-        s for s in statements if isinstance(s, (tree.ParamStatement, tree.LetStatement)) and s.span.source is source
-    ]
+    found = [s for s in statements if isinstance(s, _NAMING) and s.span.source is source]
     if not found:
         return
     named = _named({statement.span.source for statement in statements})
-    declared = Counter(s.name.text for s in statements if isinstance(s, (tree.ParamStatement, tree.LetStatement)))
+    declared = Counter(s.name.text for s in statements if isinstance(s, _NAMING))
     for statement in found:
         name = statement.name.text
         if named[name] <= declared[name]:
-            what = "param" if isinstance(statement, tree.ParamStatement) else "let"
+            what = _KINDS[type(statement)]
             yield _warning(f"{what} {name!r} is never used: use it, or remove it", statement.name.span)
 
 

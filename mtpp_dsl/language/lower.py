@@ -13,6 +13,7 @@ from mtpp_dsl.base.units import NONE
 from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.analysis import Analysis
+from mtpp_dsl.language.definitions import hidden_names
 from mtpp_dsl.language.idle import (
     free_streams,
     idle_batches,
@@ -258,6 +259,7 @@ class Lowering(Stages):
         memory = self.memory.first, self.memory.place
         self.warnings += [
             *self.scope.warnings,
+            *hidden_names(statements, self.scope),
             *idle_names(statements, self.source),
             *(() if self.replaced is not None else idle_work(self.graph, statements)),
             *idle_memory(self.graph, self.devices, self.joined, self.constraints, statements, memory),

@@ -11,11 +11,12 @@ from mtpp_dsl.base.units import TIME
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.definitions import define
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
-from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, lower_graph, read_file
+from mtpp_dsl.language.lower_graph import UnitKeeper, lower_graph, read_file
 from mtpp_dsl.language.lower_objective import lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
@@ -108,9 +109,11 @@ class Stages:
         for statement, _ in self.statements:
             for diagnostic in not_lowered(statement):
                 self.findings.add(diagnostic)
-        for diagnostic in bind_params(self.statements, self.given, self.scope):
+        for diagnostic in (
+            *define(self.statements, self.scope),
+            *bind_params(self.statements, self.given, self.scope),
+        ):
             self.findings.add(diagnostic)
-        self.define_lets()
         brought = self.read_graph()
         self.read_devices(brought.devices)
         self.read_times()
@@ -161,19 +164,6 @@ class Stages:
                 raise Complaint(
                     f"this is language version {LANGUAGE_VERSION}; the spec is written in {span.text}", span
                 )
-
-    def define_lets(self) -> None:
-        """Make the lets known; they are evaluated when they are first used."""
-        for statement, _ in self.of(tree.LetStatement):
-            name = statement.name.text
-            self.findings.attempt(check_word, statement.name)
-            old = self.scope.lets.get(name)
-            if old is not None and old.span.source is statement.span.source:
-                message = f"{name!r} is already defined at {old.span.place}"
-                self.findings.add(Diagnostic(message, statement.name.span))
-            if name in self.scope.params:
-                self.findings.add(Diagnostic(f"{name!r} is a param already", statement.name.span))
-            self.scope.lets[name] = statement
 
     def read_graph(self) -> Workload:
         """Read the graph that counts; return the workload that an import brought."""

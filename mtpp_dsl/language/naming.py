@@ -39,7 +39,7 @@ def _name(node: tree.Name, scope: Scope, local: Locals) -> Value:
     elif node.subscripts or node.parts:
         return _path(node, scope, local)
     else:
-        known = _builtin(name, scope)
+        known = _builtin(name, node.span, scope)
         if known is None:
             known = scope.member(name, node.span)
         if known is None:
@@ -66,7 +66,7 @@ def _path(node: tree.Name, scope: Scope, local: Locals) -> Value:
             return select(member, parts[length:], scope, local)
     if node.name in FUNCTIONS or node.name in AGGREGATES:
         raise Complaint(f"write a function's arguments in '(' and ')': {node.name}(…)", node.span)
-    known = _builtin(node.name, scope)
+    known = _builtin(node.name, node.span, scope)
     if known is not None or (parts[0].name is not None and scope.member(node.name, node.span) is not None):
         return select(known or scope.member(node.name, node.span) or "", parts, scope, local)
     raise scope.unknown(node.name + "".join(step.texts[0] for step in steps if step.texts), node.span)
@@ -100,7 +100,7 @@ def _let(name: str, span: Span, scope: Scope) -> Value:
     return values[name]
 
 
-def _builtin(name: str, scope: Scope) -> Value | None:
+def _builtin(name: str, span: Span, scope: Scope) -> Value | None:
     """Return what a word of the language stands for; None for any other."""
     graph, devices = scope.graph, scope.devices
     if name in ("true", "false"):
@@ -115,6 +115,10 @@ def _builtin(name: str, scope: Scope) -> Value | None:
         return Sequence(tuple(EdgeRef(e) for e in range(graph.m)), "set")
     if name == "devices" and devices is not None:
         return Sequence(tuple(DeviceRef(d) for d in range(len(devices))), "set")
+    if name in ("nodes", "edges") or (name == "devices" and graph is None):
+        raise Complaint(f"the {name} are not known here: params, and what they are made of, come first", span)
+    if name == "devices":
+        raise Complaint("the devices are not known here: the graph is read before them", span)
     if name in _VALUES and devices is not None:
         return decision(_VALUES[name], scope)
     return None

@@ -10,7 +10,6 @@ from mtpp_dsl.text.source import Diagnostic, Span
 __all__ = ["not_lowered"]
 
 _STATEMENTS: dict[type[tree.Tree], str] = {
-    tree.DefStatement: "a 'def' statement",
     tree.AssertStatement: "an 'assert' statement",
     tree.ScenarioStatement: "a 'scenario' statement",
     tree.ImportPlan: "'import plan'",

@@ -238,6 +238,15 @@ class Scope:
                     groups.setdefault(f"{base}[{','.join(subscripts[:length])}]", []).append(ref)
         return {name: Sequence(tuple(items), "set") for name, items in groups.items()}
 
+    def called(self, name: str) -> str:
+        """Return what the spec calls *name*: "a node", "a family of devices" and so on; "" if nothing."""
+        for what, single in (("node", self._nodes), ("device", self._devices)):
+            if name in single:
+                return f"a {what}"
+            if name in self._families[what]:
+                return f"a family of {what}s"
+        return "a block's instances" if name in self.blocks else ""
+
     def name_of(self, value: object) -> str:
         """Return the name of a node or a device; "" of anything else."""
         if isinstance(value, NodeRef) and self.graph is not None:

@@ -36,4 +36,11 @@ NAMES: tuple[Code, ...] = (
         "graph { node cpu (work = 1 ms) }\ndevice cpu\nconstraint pin cpu on cpu",
         "Rename one of the two.",
     ),
+    Code(
+        "MTPP-W101",
+        "A param or a let hides a node or a device",
+        "A param or a let has the name of a node, a device or a family, and expressions mean the param or the let.",
+        "graph { node start (work = 1 ms) }\nlet start = 3",
+        "Rename one of the two.",
+    ),
 )

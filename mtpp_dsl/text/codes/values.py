@@ -22,6 +22,13 @@ VALUES: tuple[Code, ...] = (
         "Write 0.5 ms, or 1 ms / 2. If the inverse is meant, write 1 / (2 ms).",
     ),
     Code(
+        "MTPP-E203",
+        "A key of a map cannot be used",
+        "A key is given twice, or is neither a string, a number, a node nor a device.",
+        "let m = {cpu: 1, cpu: 2}",
+        "Give each key once. A bare name stands for its own text; brackets around it take its value.",
+    ),
+    Code(
         "MTPP-E204",
         "A value has no such part",
         "A subscript or a part behind a dot is not there: beyond the end of a list, a key that a map does not have, a "
@@ -35,6 +42,13 @@ VALUES: tuple[Code, ...] = (
         "There is no function of that name, it takes another number of arguments, or it takes no comprehension.",
         "let x = log(8)",
         "Write the call as the message shows it.",
+    ),
+    Code(
+        "MTPP-E207",
+        "A function calls itself",
+        "A function of the spec's own (def) calls itself, by itself or through others.",
+        "def fold(n) = n * fold(n - 1)",
+        "Write a sum, a product or another function of many values with 'for' in place of the recursion.",
     ),
     Code(
         "MTPP-W201",
