@@ -55,6 +55,12 @@ def _device(scope: Scope, value: Value) -> Device:
     return scope.devices[d]
 
 
+def _of_device(scope: Scope, device: Device, attribute: str) -> Exact:
+    """Return a number of a device, as exactly as the spec gave it."""
+    exact = scope.exact.get((f"{attribute} of a device", device.name)) if scope.exact else None
+    return from_float(float(getattr(device, attribute))) if exact is None else exact
+
+
 def _params(scope: Scope, value: Value) -> Value:
     if scope.graph is not None and scope.graph.memory_unit != scope.graph.size_unit:
         raise Mismatch("this graph's file gives no sizes of parameters; memory(v) is what a node takes")
@@ -69,12 +75,12 @@ def _memory(scope: Scope, value: Value) -> Value:
     if device.memory is None:
         raise Mismatch(f"device {device.name!r} has no memory given")
     unit = scope.graph.memory_unit if scope.graph is not None else ""
-    return Quantity(from_float(device.memory), DIMENSIONS[unit])
+    return Quantity(_of_device(scope, device, "memory"), DIMENSIONS[unit])
 
 
 def _speed(scope: Scope, value: Value) -> Value:
     flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
-    return Quantity(from_float(_device(scope, value).speed), COMPUTE if flops else NONE)
+    return Quantity(_of_device(scope, _device(scope, value), "speed"), COMPUTE if flops else NONE)
 
 
 def _name(scope: Scope, value: Value) -> Value:
@@ -146,7 +152,7 @@ def _time(scope: Scope, node: Value, device: Value) -> Value:
         return Quantity(from_float(float(table[v])), dimension)
     work = _number("work", "work_unit")(scope, node)
     assert isinstance(work, Quantity)
-    return Quantity(_quotient(work.value, from_float(machine.speed)), dimension)
+    return Quantity(_quotient(work.value, _of_device(scope, machine, "speed")), dimension)
 
 
 def _quotient(work: Exact, speed: Exact) -> Exact:

@@ -24,8 +24,6 @@ MAX_CALLS = 50
 @evaluates(tree.Call)
 def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
     name = node.function.text
-    for option in node.named:
-        raise Complaint(f"{name}(…) takes no argument by name; write the value alone", option.span, code="MTPP-E206")
     if name in AGGREGATES:
         return _aggregate(node, scope, local)
     if node.clauses is not None and (name in scope.defs or name in FUNCTIONS):

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
+from mtpp_dsl.base.exact import survives
 from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_LINKED
 from mtpp_dsl.base.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension, format_exact
 from mtpp_dsl.errors import did_you_mean
@@ -138,6 +139,11 @@ def _device(
         )
     if overhead is not None:
         keepers[1].add(overhead, f"overhead of {name}", options.span("overhead"))
+    for what, value in (("memory", memory), ("speed", speed)):
+        if value is not None:
+            scope.exact.pop((f"{what} of a device", name), None)
+            if not survives(value.value):
+                scope.exact[f"{what} of a device", name] = value.value
     device = replace(
         base,
         name=name,
