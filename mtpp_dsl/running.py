@@ -39,6 +39,7 @@ class Running:
     ... device d[2]
     ... interconnect shared (bandwidth = 1)
     ... minimize bottleneck
+    ... constraint acyclic
     ... ''')
     >>> running = mtpp_dsl.start(problem, "ideals", time_limit="20s")
     >>> running.result().status
@@ -214,6 +215,7 @@ async def solve_async(problem: Problem, method: str | Method = "auto", **options
     ... device d[2]
     ... interconnect shared (bandwidth = 1)
     ... minimize bottleneck
+    ... constraint acyclic
     ... ''')
     >>> asyncio.run(mtpp_dsl.solve_async(problem, "ideals")).status
     'optimal'

@@ -293,11 +293,20 @@ class Stages:
                     message = f"batch sizes need 'maximize throughput (batch = …)'; to {self.objective} runs one input"
                     self.findings.add(Diagnostic(message, statement.span))
             elif isinstance(statement, tree.LabelledConstraint):
-                label = statement.label.text
-                if label in labels:
-                    message = f"label {label!r} is already used at {labels[label].span.place}"
-                    self.findings.add(Diagnostic(message, statement.label.span))
-                labels[label] = statement
                 rows = self.findings.attempt(lambda s=statement: list(lower_labelled(s, self.scope, self.objective)))
+                self.check_labels(statement, [row.label for row in rows or ()], labels)
                 found.update(dict.fromkeys(rows or ()))
         self.constraints = list(found)
+
+    def check_labels(
+        self, statement: tree.LabelledConstraint, rows: Sequence[str], labels: dict[str, tree.LabelledConstraint]
+    ) -> None:
+        """Complain of a label that another statement has; with ``forall``, of one whose instances another one has."""
+        label = statement.label.text
+        for name in dict.fromkeys(rows if statement.quantifiers else [label]):
+            first = labels.get(name)
+            if first is not None:
+                message = f"label {name!r} is already used at {first.span.place}"
+                self.findings.add(Diagnostic(message, statement.label.span))
+                break
+            labels[name] = statement

@@ -146,7 +146,7 @@ def _items(source: Source, inside: Sequence[Word], stop: int) -> tuple[list[tree
     end = end if end > inside[0].offset else stop
     items: list[tree.Item] = []
     whole = True
-    for number, following in zip(starts, [*starts[1:], None], strict=True):
+    for number, following in zip(starts, [*starts[1:], None][: len(starts)], strict=True):
         last = end if following is None else inside[following].offset
         try:
             items.append(cast("tree.Item", run(source, "item", inside[number].offset, last)[0]))

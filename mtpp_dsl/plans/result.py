@@ -266,7 +266,7 @@ class Result(Picklable):
     def __repr__(self) -> str:
         parts = [] if self.infeasibility is None else [f"infeasible: {self.infeasibility.reason:.200}"]
         if self.cost is not None:
-            name = "cost" if self.problem is None else self.problem.objective.name
+            name = "cost" if self.problem is None else self.problem.objective.shown
             parts.append(f"{self.status}: {name} {self._shown(self.value)}")
         if self.bound is not None:
             parts.append(f"bound {self._shown(self.bound_value)}")

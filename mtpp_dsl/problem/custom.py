@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.problem.graph import Graph
     from mtpp_dsl.problem.problem import Problem
 
-__all__ = ["DECISIONS", "CustomConstraint", "Cut", "Load", "On", "Option", "Statement"]
+__all__ = ["DECISIONS", "CustomConstraint", "Cut", "Load", "On", "Option", "Said", "Statement"]
 
 DECISIONS = ("on", "cut", "load")
 """What rows may be about; see :meth:`CustomConstraint.rows`."""
@@ -74,6 +74,21 @@ class Statement(Short, Picklable):
     def nodes(self) -> tuple[int, ...] | None:
         """The numbers of all nodes that members name, sorted; None without members."""
         return tuple(sorted({v for nodes in self.sets for v in nodes})) if self.sets else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Said(Short, Picklable):
+    """What a constraint of a plug-in is written as; see :meth:`CustomConstraint.statement`.
+
+    Attributes:
+        sets: the numbers of the nodes that each member names; () without members.
+        devices: the numbers of the devices after ``on``; None without ``on``.
+        options: by name; those that have their default are not written.
+    """
+
+    sets: tuple[tuple[int, ...], ...] = ()
+    devices: tuple[int, ...] | None = None
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class On(Protocol):
@@ -133,6 +148,18 @@ class CustomConstraint(Constraint):
             UsageError: the statement makes no sense; the message is shown at its place in the spec.
         """
         return cls(nodes=statement.nodes, devices=statement.devices, origin=statement.origin, **statement.options)
+
+    def statement(self) -> Said:
+        """Return the statement that :meth:`lower` makes this constraint of, for specs that are written.
+
+        By default, its nodes are one member, and every option has the value of the field of its name. Where *lower*
+        does more, override this as well.
+        """
+        return Said(
+            sets=() if self.nodes is None else (self.nodes,),
+            devices=self.devices,
+            options=MappingProxyType({name: getattr(self, name) for name in self.options}),
+        )
 
     def refusal(self, problem: Problem) -> str | None:
         """Return why the constraint means nothing in *problem*, or None; asked when the problem is made."""

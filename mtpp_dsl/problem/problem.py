@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from mtpp_dsl.base.late import late
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.units import format_quantity
@@ -153,6 +154,18 @@ class Problem(Picklable):
             f"Problem({', then '.join(map(str, self.objectives))}: {self.graph.n} nodes, {self.graph.m} edges, "
             f"{len(self.devices)} devices, {self.interconnect.keyword}, {len(self.constraints)} constraints)"
         )
+
+    def to_spec(self) -> str:
+        """Return a spec that says what this problem is, formatted; reading it gives an equal problem.
+
+        Equal are the graph, the devices, what joins them, all times, the objectives and the constraints. Where it came
+        from, and what was warned of, is not said.
+
+        Raises:
+            UsageError: the problem has what no spec can say; says what.
+        """
+        text: str = late("mtpp_dsl.builder.of_problem:to_spec")(self)
+        return text
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Problem:
         """Return the same problem under other constraints."""

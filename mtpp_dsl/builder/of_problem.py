@@ -1,0 +1,261 @@
+"""Problems that there are already as the statements of a spec: equal in all that matters, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mtpp_dsl import constraints as c
+from mtpp_dsl.builder.of_rows import objective_text, row_texts
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.language.written import named, option_list, quantity, quoted
+from mtpp_dsl.problem import Device, Host, Links, Problem
+from mtpp_dsl.problem.custom import CustomConstraint
+from mtpp_dsl.problem.graph import Bools
+
+if TYPE_CHECKING:
+    from mtpp_dsl.builder.builder import Builder
+
+__all__ = ["fill", "to_spec"]
+
+_PLAIN = Device("")
+
+
+def to_spec(problem: Problem) -> str:
+    """Return a spec that says what *problem* is, formatted; reading it gives an equal problem.
+
+    Equal are the graph, the devices, what joins them, all times, the objectives and the constraints. Where it came
+    from, and what was warned of, is not said.
+
+    Raises:
+        UsageError: the problem has what no spec can say; says what.
+    """
+    from mtpp_dsl.builder.builder import Builder
+
+    return Builder.of(problem).text()
+
+
+def fill(builder: Builder, problem: Problem) -> None:
+    """Say all of *problem* to a builder that is empty.
+
+    Raises:
+        UsageError: the problem has what no spec can say.
+    """
+    builder.take(problem.graph, [text for part in _PARTS for text in part(problem)])
+
+
+def _devices(problem: Problem) -> Iterator[str]:
+    """Yield the devices in their order: alike members of a family as one, the others one by one."""
+    texts = [_device(problem, device) for device in problem.devices]
+    d = 0
+    while d < problem.k:
+        base, bracket, inside = problem.devices[d].name.partition("[")
+        stop = d
+        if bracket and inside == "0]" and base.isidentifier():
+            while stop < problem.k and problem.devices[stop].name == f"{base}[{stop - d}]" and texts[stop] == texts[d]:
+                stop += 1
+        whole = stop > d and not any(other.name.startswith(f"{base}[") for other in problem.devices[stop:])
+        if whole:
+            yield f"device {base}[{stop - d}]{texts[d]}"
+        else:
+            stop = d + 1
+            name = problem.devices[d].name
+            yield f"device {name if name.isidentifier() and name.isascii() else quoted(name)}{texts[d]}"
+        d = stop
+
+
+def _device(problem: Problem, device: Device) -> str:
+    """Return the options of a device that are not the default."""
+    memory, time = problem.graph.memory_unit, problem.time_unit
+    speed = "FLOP/s" if problem.graph.work_unit == "FLOP" else ""
+    options: dict[str, Any] = {}
+    if device.type != _PLAIN.type:
+        options["type"] = device.type
+    if device.memory is not None:
+        options["memory"] = quantity(device.memory, memory)
+    for what, unit in (("reserve", memory), ("speed", speed), ("fixed", ""), ("overhead", time)):
+        given = getattr(device, what)
+        if given != getattr(_PLAIN, what) or (what == "speed" and speed):
+            options[what] = quantity(given, unit)
+    if not device.pays_io and isinstance(problem.interconnect, Host):  # elsewhere it means nothing
+        options["io"] = "free"
+    if device.unsupported:
+        options["unsupported"] = [*device.unsupported]
+    if device.group is not None:
+        options["group"] = device.group
+    for what, unit in (("price", getattr(device, "price_unit", "")), ("power", "W")):
+        given = getattr(device, what, None)
+        if given:
+            options[what] = quantity(given, unit)
+    return option_list(options, texts=("type", "unsupported", "group"), words=("io",))
+
+
+def _interconnect(problem: Problem) -> Iterator[str]:
+    joined = problem.interconnect
+    rate = "B/s" if problem.graph.size_unit == "B" or (problem.time_unit and not _sized(problem)) else ""
+    if isinstance(joined, Links):
+        yield from _links(problem, joined, rate)
+        return
+    options: dict[str, Any] = {"bandwidth": quantity(joined.bandwidth, rate)}
+    if joined.overflow:
+        options["overflow"] = "stream"
+    if joined.between is not None:
+        options["between"] = quantity(joined.between, rate)
+    yield f"interconnect {joined.keyword}{option_list(options, words=('overflow',))}"
+
+
+def _sized(problem: Problem) -> bool:
+    return bool(problem.graph.output.any() or problem.graph.sizes.any())
+
+
+def _links(problem: Problem, links: Links, rate: str) -> Iterator[str]:
+    """Yield what joins each pair of devices: all alike in one statement, others by pairs."""
+    if links.transfers is not None:
+        raise UsageError("the links have measured times for each edge, which the text of a spec cannot say")
+    k = problem.k
+    routing = {"routing": links.routing} if links.routing != "widest" else {}
+    pairs = [(d, e) for d in range(k) for e in range(k) if d != e]
+    texts = {(d, e): _link(float(links.bandwidth[d, e]), float(links.latency[d, e]), rate, problem) for d, e in pairs}
+    alike = set(texts.values())
+    if len(alike) == 1 and (common := next(iter(alike))) is not None:
+        yield f"interconnect links{option_list({**common_options(common), **routing}, words=('routing',))}"
+        return
+    yield f"interconnect links{option_list(routing, words=('routing',))}"
+    names = [quoted(device.name) for device in problem.devices]
+    for (d, e), given in texts.items():
+        both = texts[e, d] == given
+        if given is not None and not (both and d > e):
+            arrow = "<->" if both else "->"
+            yield f"link {names[d]} {arrow} {names[e]}{option_list(common_options(given))}"
+
+
+def common_options(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return the options of a link by name."""
+    return dict(given)
+
+
+def _link(bandwidth: float, latency: float, rate: str, problem: Problem) -> tuple[tuple[str, str], ...] | None:
+    """Return the options of a link, or None where there is none."""
+    if bandwidth == 0:
+        return None
+    found = [] if np.isinf(bandwidth) else [("bandwidth", quantity(bandwidth, rate))]
+    if latency or not found:
+        found.append(("latency", quantity(latency, problem.time_unit)))
+    return tuple(found)
+
+
+def _times(problem: Problem) -> Iterator[str]:
+    """Yield the times that do not follow from work and speed, those of equal devices together."""
+    graph = problem.graph
+    columns: dict[bytes, list[int]] = {}
+    for d in range(problem.k):
+        columns.setdefault(np.where(_odd(problem, d), problem.time[:, d], np.nan).tobytes(), []).append(d)
+    for devices in columns.values():
+        where = named(problem.devices[d].name for d in devices)
+        for v in np.flatnonzero(_odd(problem, devices[0])).tolist():
+            time = quantity(float(problem.time[v, devices[0]]), problem.time_unit)
+            yield f"time {quoted(graph.names[v])} on {where} = {time}"
+
+
+def _odd(problem: Problem, d: int) -> Bools:
+    """Return [n] whether the time of each node on a device is none that its work, or its kind, says."""
+    device, graph = problem.devices[d], problem.graph
+    supported = np.array([kind not in device.unsupported for kind in graph.kinds], np.bool_)
+    odd: Bools = (problem.time[:, d] != graph.work / device.speed) & supported
+    return odd
+
+
+def _batch_times(problem: Problem) -> Iterator[str]:
+    """Yield the times of batches, those of devices with one table together."""
+    graph = problem.graph
+    tables: dict[str, list[str]] = {}
+    for device in problem.devices:
+        key = device.name if device.name in graph.batch_times else device.type
+        if key in graph.batch_times:
+            tables.setdefault(key, []).append(device.name)
+    for key, devices in tables.items():
+        where = named(devices)
+        for size, row in graph.batch_times[key].items():
+            for v in np.flatnonzero(~np.isnan(row)).tolist():
+                time = quantity(float(row[v]), problem.time_unit)
+                yield f"time {quoted(graph.names[v])} on {where} at batch {size} = {time}"
+
+
+def _objectives(problem: Problem) -> Iterator[str]:
+    return (objective_text(problem, objective) for objective in problem.objectives)
+
+
+def _constraints(problem: Problem) -> Iterator[str]:
+    """Yield the constraints in their order; rows of one label that follow each other are one statement."""
+    for is_row, group in groupby(problem.constraints, key=lambda each: isinstance(each, c.Linear)):
+        if is_row:
+            yield from row_texts(problem, [each for each in group if isinstance(each, c.Linear)])
+        else:
+            for each in group:
+                yield f"constraint {_rule(problem, each)}"
+
+
+def _rule(problem: Problem, rule: c.Constraint) -> str:
+    """Return what stands behind the word ``constraint``."""
+    match rule:
+        case c.Acyclic():
+            return "acyclic" + _said(parts=(rule.parts, "both"))
+        case c.Contiguous():
+            return "contiguous" + _on(problem, rule.devices) + _said(parts=(rule.parts, "both"))
+        case c.Memory():
+            return "memory" + _on(problem, rule.devices)
+        case c.Colocate() | c.Separate():
+            return f"{rule.keyword} {_nodes(problem, rule.nodes)}"
+        case c.Pin() | c.Forbid():
+            return f"{rule.keyword} {_nodes(problem, rule.nodes)}{_on(problem, rule.devices)}"
+        case c.Subgraphs():
+            return f"subgraphs at most {rule.most}" + _on(problem, rule.devices)
+        case c.ExclusiveLinks():
+            return "exclusive links"
+        case c.BatchSizes() if problem.objective.batch is None:
+            raise UsageError(f"batch sizes mean nothing to {problem.objective}, and no spec says them beside it")
+        case c.BatchSizes():
+            return f"batch{_on(problem, rule.devices)} in [{', '.join(map(str, rule.sizes))}]"
+        case c.Replicate():
+            devices = range(problem.k) if rule.devices is None else rule.devices
+            where = "devices" if rule.devices is None else named(problem.devices[d].name for d in devices)
+            return f"replicate {where} up to {rule.most}" + _said(sync=(rule.sync, None))
+        case c.BreakSymmetry():
+            return f"break symmetry by {rule.by}" + _said(scope=(rule.scope, "both"))
+        case CustomConstraint():
+            return _custom(problem, rule)
+    raise UsageError(f"constraint {rule} cannot be said in a spec: it has no statement")
+
+
+def _said(**options: tuple[object, object]) -> str:
+    """Return the options that differ from their defaults."""
+    return option_list({key: given for key, (given, usual) in options.items() if given != usual}, words=[*options])
+
+
+def _nodes(problem: Problem, nodes: Iterable[int]) -> str:
+    return named(problem.graph.names[v] for v in nodes)
+
+
+def _on(problem: Problem, devices: tuple[int, ...] | None) -> str:
+    return "" if devices is None else f" on {named(problem.devices[d].name for d in devices)}"
+
+
+def _custom(problem: Problem, rule: CustomConstraint) -> str:
+    """Return the statement of a plug-in's constraint, as the plug-in says it."""
+    said = rule.statement()
+    units = {"time": problem.time_unit, "size": problem.graph.memory_unit}
+    options: dict[str, Any] = {}
+    for name, given in said.options.items():
+        kind = rule.options[name].kind
+        if given != rule.options[name].default:
+            options[name] = quantity(float(given), units[kind]) if kind in units else given
+    texts = [name for name, option in rule.options.items() if option.kind in ("text", "word")]
+    sets = ", ".join(f"[{_nodes(problem, nodes)}]" for nodes in said.sets)
+    members = f" {sets}" if sets else ""
+    return f"{rule.keyword}{members}{_on(problem, said.devices)}{option_list(options, texts=texts)}"
+
+
+_PARTS = (_devices, _interconnect, _times, _batch_times, _objectives, _constraints)
