@@ -7,7 +7,7 @@ author's, spaces are not. Neighbouring lines of one kind are set as a table.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mtpp_dsl.errors import MtppError
@@ -20,14 +20,15 @@ __all__ = ["format_spec"]
 _TOKEN = re.compile(
     r"""(?P<newlines>\n[ \t\f\r\n]*)|(?P<space>[ \t\f\r]+)|(?P<comment>\#[^\n]*)
     |(?P<string>"(?:\\.|[^"\\\n])*")|(?P<number>[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?(?:[eE][+-]?[0-9]+)?)
-    |(?P<word>per-(?:batch|input)(?![A-Za-z0-9_])|[A-Za-z_µ][A-Za-z0-9_]*(?:/s(?![A-Za-z0-9_]))?)|(?P<mark><->|->|<=|>=|==|!=|\.\.|.)""",
+    |(?P<word>(?:USD|EUR)/(?:s|h|kWh)(?![A-Za-z0-9_])|[A-Za-z_µ][A-Za-z0-9_µ]*(?:/s(?![A-Za-z0-9_]))?)
+    |(?P<mark><->|->|<=|>=|==|!=|\.\.<|\.\.|.)""",
     re.VERBOSE,
 )
 _KEYWORDS = {
-    *("in", "if", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
+    *("in", "if", "then", "else", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
     *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "replicate"),
 }
-_ROWS = ("node", "edge", "device", "link", "time")
+_ROWS = ("node", "edge", "use", "device", "link", "time")
 _INDENT = "  "
 
 
@@ -39,10 +40,10 @@ class _Token:
     kind: str
     offset: int
     breaks: int = 0  # newlines before it
-    starts: bool = False  # begins a statement, a node or an edge, or ends a graph block
+    starts: bool = False  # begins a statement or an item, or ends a block
     glued: bool = False  # no space before it
     column: str = ""  # of the table row it begins
-    bracket: str = ""  # what an opening bracket opens: graph, options or other
+    bracket: str = ""  # what an opening bracket opens: a block (of a graph, a scenario, …), options or other
     word: str = ""  # the first word of its statement
 
 
@@ -89,25 +90,34 @@ def _tokens(text: str) -> list[_Token]:
     return tokens
 
 
-def _starts(statements: tuple[tree.Statement, ...]) -> set[int]:
-    """Return where statements, nodes and edges begin: a word such as ``time`` is not always a keyword."""
-    blocks = [statement for statement in statements if isinstance(statement, tree.GraphBlock)]
-    return {part.span.start for part in (*statements, *(item for block in blocks for item in block.items))}
+def _starts(parts: Iterable[tree.Tree]) -> dict[int, bool]:
+    """Return where statements and items begin, and whether one has a block: ``time`` is not always a keyword."""
+    starts: dict[int, bool] = {}
+    for part in parts:
+        inner: tuple[tree.Tree, ...] | None = None
+        if isinstance(part, (tree.GraphBlock, tree.BlockStatement)):
+            inner = part.items
+        elif isinstance(part, tree.ScenarioStatement):
+            inner = part.statements
+        starts[part.span.start] = inner is not None
+        starts.update(_starts(inner or ()))
+    return starts
 
 
-def _annotated(tokens: list[_Token], starts: set[int]) -> list[_Token]:
-    """Fill in how every token is set; *starts* are the offsets of those that begin a statement, a node or an edge."""
+def _annotated(tokens: list[_Token], starts: dict[int, bool]) -> list[_Token]:
+    """Fill in how every token is set; *starts*: see :func:`_starts`."""
     code = [token for token in tokens if token.kind != "comment"]
     stack: list[str] = []
-    word = ""
+    word, has_block = "", False
     for i, token in enumerate(code):
         before = code[i - 1] if i else None
         if token.text in (")", "]", "}") and stack:
-            token.starts = stack.pop() == "graph"
+            token.starts = stack.pop() == "block"
         elif token.offset in starts:
-            token.starts, word = True, token.text
+            token.starts, word, has_block = True, token.text, starts[token.offset]
         token.word = word
-        token.bracket = _bracket(token, [later.text for later in code[i + 1 : i + 3]], word, stack)
+        token.bracket = _bracket(token, [later.text for later in code[i + 1 : i + 3]], has_block, stack)
+        has_block = has_block and token.bracket != "block"
         token.column = _column(token, word, stack)
         if i > 2 and code[i - 3].text == "constraint" and code[i - 1].text == ":":
             token.column = "body"
@@ -119,18 +129,18 @@ def _annotated(tokens: list[_Token], starts: set[int]) -> list[_Token]:
     return tokens
 
 
-def _bracket(token: _Token, following: list[str], word: str, stack: list[str]) -> str:
+def _bracket(token: _Token, following: list[str], has_block: bool, stack: list[str]) -> str:
     if token.text not in ("(", "[", "{"):
         return ""
-    if token.text == "{" and word == "graph" and not stack:
-        return "graph"
-    outside = not stack or stack == ["graph"]
-    options = token.text == "(" and outside and (following[:1] == [")"] or following[1:2] == ["="])
+    if token.text == "{" and has_block:
+        return "block"
+    empty = following[:1] == [")"] and token.word not in ("def", "block")
+    options = token.text == "(" and set(stack) <= {"block"} and (empty or following[1:2] == ["="])
     return "options" if options else "other"
 
 
 def _column(token: _Token, word: str, stack: list[str]) -> str:
-    if word not in _ROWS or stack not in ([], ["graph"]):
+    if word not in _ROWS or not set(stack) <= {"block"}:
         return ""
     if token.text in ("->", "<->"):
         return "arrow"
@@ -145,32 +155,33 @@ def _glued(token: _Token, before: _Token, earlier: _Token | None, later: _Token 
     if text == "/" or before.text == "/":
         ends = (before, later) if text == "/" else (earlier, token)
         return all(end is not None and end.kind == "number" for end in ends)
-    if text in (")", "]", ",", ":", "..", "%") or before.text in ("(", "[", ".."):
+    if text in (")", "]", ",", ":", "..", "..<", ".", "%") or before.text in ("(", "[", "..", "..<", "."):
         return True
     if text == "}" or before.text == "{":
         return before.text == "{" and text == "}"
     if text == "(":
         return token.bracket == "other" and before.kind == "word" and (before.text == "on" or _is_name(before))
     if text == "[":
-        return _is_name(before) and not (earlier is not None and earlier.starts and earlier.text == "constraint")
+        labels = earlier is not None and earlier.starts and earlier.text == "constraint"
+        return before.text in (")", "]", "}") or (_is_name(before) and not labels)
     return before.text == "-" and _begins_operand(earlier)
 
 
 def _is_name(token: _Token) -> bool:
-    return token.kind == "word" and token.text not in _KEYWORDS
+    return token.kind == "word" and token.text not in _KEYWORDS and not token.starts
 
 
 def _begins_operand(before: _Token | None) -> bool:
     """Return whether a minus after *before* is a sign."""
     if before is None or before.text in (")", "]", "}", "%"):
         return False
-    return before.kind == "mark" or before.text in _KEYWORDS
+    return before.kind == "mark" or before.text in _KEYWORDS or before.starts
 
 
 def _set(tokens: list[_Token]) -> list[_Line]:
     """Set the tokens in lines, without alignment."""
     lines: list[_Line] = []
-    opened: list[int | None] = []  # the column after each open bracket; None for a graph's
+    opened: list[int | None] = []  # the column after each open bracket; None for a block's
     opens_block = False
     for token in tokens:
         if token.text in (")", "]", "}") and token.kind == "mark" and opened:
@@ -194,8 +205,8 @@ def _set(tokens: list[_Token]) -> list[_Line]:
         if token.column == "body":
             lines[-1].row = "labelled"
         if token.bracket:
-            opened.append(None if token.bracket == "graph" else len(lines[-1].code))
-        opens_block = token.bracket == "graph"
+            opened.append(None if token.bracket == "block" else len(lines[-1].code))
+        opens_block = token.bracket == "block"
     return lines
 
 
