@@ -205,12 +205,7 @@ def test_case(case: Path) -> None:
     assert problem.batching.count == 4
 
 
-FORMATTED = [
-    path for path in [*EXAMPLES, *CASES] if path.stem != "quickstart"
-]  # it is the acceptance test of the syntax, as given
-
-
-@pytest.mark.parametrize("example", FORMATTED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", [*EXAMPLES, *CASES], ids=lambda path: path.stem)
 def test_example_is_formatted(example: Path) -> None:
     """mtpp fmt would change nothing."""
     text = example.read_text(encoding="utf-8")

@@ -226,12 +226,15 @@ def verify(
 def fmt(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help=".mtpp files.", show_default=False)],
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")] = False,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Rewrite what was allowed before version 1 was settled, and is not now.")
+    ] = False,
     quiet: Quiet = False,
 ) -> int:
     """Format specs in place; comments are kept."""
     from mtpp_dsl.cli.fmt import format_files
 
-    return format_files(specs, check, quiet=quiet)
+    return format_files(specs, check, upgrade, quiet=quiet)
 
 
 @command

@@ -9,19 +9,23 @@ from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.reader import read_source
-from mtpp_dsl.text.source import Diagnostic
+from mtpp_dsl.language.upgrade import upgraded
+from mtpp_dsl.text.source import Diagnostic, Source
 
 __all__ = ["format_files"]
 
 
-def format_files(paths: list[Path], check: bool, *, quiet: bool = False) -> int:
-    """Format files in place, or with *check* only say which would change, unless *quiet*; return the exit code."""
+def format_files(paths: list[Path], check: bool, upgrade: bool = False, *, quiet: bool = False) -> int:
+    """Format files in place, or with *check* only say which would change, unless *quiet*; return the exit code.
+
+    With *upgrade* they are also rewritten where version 1 does not allow what was allowed before.
+    """
     wrong: list[Diagnostic] = []
     changed: list[Path] = []
     for path in paths:
         source = read_source(path, str(path))
         try:
-            text = format_spec(source)
+            text = format_spec(Source(source.name, upgraded(source)) if upgrade else source)
         except SpecError as error:
             wrong += error.diagnostics
             continue

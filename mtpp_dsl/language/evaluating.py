@@ -13,6 +13,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.linear import general_remedy, is_not_linear
 from mtpp_dsl.language.scope import MAX_LOOPS, RESERVED, Complaint, Scope
+from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import (
     Affine,
     MapValue,
@@ -125,7 +126,8 @@ def _steps(
     head, rest = binders[0], binders[1:]
     name = head.name.text
     if name in RESERVED:
-        raise Complaint(f"{name!r} is a word of the language; choose another name", head.name.span, code="MTPP-E103")
+        message = f"{name!r} is a word of the language; choose another name"
+        raise Complaint(message, head.name.span, [UPGRADE], code="MTPP-E103")
     domain = evaluate(head.domain, scope, local)
     items = steps_of(domain)
     if items is None:

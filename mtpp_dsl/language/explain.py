@@ -11,7 +11,7 @@ from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import LEX, run, words
 from mtpp_dsl.language.missing import misplaced, missing_mark, unexpected_character, wrong_bracket
 from mtpp_dsl.language.rules import custom_rules, unknown_rule
-from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINALS
+from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINALS, UPGRADE
 from mtpp_dsl.language.tables import Failure, Token
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
@@ -49,7 +49,8 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     hint = _hint(failure, token)
     written = misplaced(source, failure, token, opened)
     if written:
-        return Diagnostic(written, span)
+        of_before = written.startswith(("a unit stands", "a space is missing"))
+        return Diagnostic(written, span, notes=(UPGRADE,) if of_before else ())
     exact, near = _from_table(failure, token, start, _first_word(source, begin, stop))
     missing = "" if exact else missing_mark(source, failure, token, start, (begin, stop), opened, hint)
     if missing:

@@ -18,6 +18,7 @@ from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import RESERVED, Complaint, Scope
+from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import Quantity, Value, describe
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Span
@@ -37,7 +38,8 @@ def check_word(name: tree.Word) -> None:
     if len(name.text) > MAX_NAME:
         raise Complaint(f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span)
     if name.text in RESERVED:
-        raise Complaint(f"{name.text!r} is a word of the language; choose another name", name.span, code="MTPP-E103")
+        message = f"{name.text!r} is a word of the language; choose another name"
+        raise Complaint(message, name.span, [UPGRADE], code="MTPP-E103")
 
 
 class UnitKeeper:

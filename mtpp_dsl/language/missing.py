@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import run
 from mtpp_dsl.language.tables import Failure, Token
@@ -15,6 +16,9 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _MARKS = {"RPAR": ")", "RSQB": "]", "RBRACE": "}", "COLON": ":"}
 _FURTHER = 2_000
 """Characters of a piece that are parsed again with a mark put in, behind it."""
+_NUMBER_BEFORE = re.compile(r"(?<![\w.])([0-9][0-9_.eE]*)((?:\s|#[^\n]*\n)+)$")
+_UNIT_HERE = re.compile(r"[A-Za-zµ%]+(?:/s)?")
+_TOUCHING = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(for|if|in|and|or|on|not|at|up|to|by)\s+$")
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)\s*$")
 
 _CHARACTERS = {
@@ -74,6 +78,9 @@ def misplaced(source: Source, failure: Failure, token: Token, opened: Span | Non
         token: where it failed, the whole word.
         opened: the innermost bracket that is open there.
     """
+    at_number = _at_number(source, token)
+    if at_number:
+        return at_number
     before = _WORD_BEFORE.search(source.text, max(0, token.start - 100), token.start)
     if "LPAR" in failure.expected and opened is None and _is_option(source, token):
         return f"options stand in '(' and ')': write '({token.text} = …)'"
@@ -84,6 +91,19 @@ def misplaced(source: Source, failure: Failure, token: Token, opened: Span | Non
     function = before[1] != "on" and (before[1] in FUNCTIONS or before[1] in AGGREGATES)
     if function and "LPAR" in failure.expected and token.text.isidentifier():
         return f"a function's arguments stand in '(' and ')': write '{before[1]}({token.text}…)'"
+    return ""
+
+
+def _at_number(source: Source, token: Token) -> str:
+    """Return what is wrong about a unit that is not on the line of its number, or a keyword that touches one."""
+    before = source.text[max(0, token.start - 200) : token.start]
+    number = _NUMBER_BEFORE.search(before)
+    unit = _UNIT_HERE.match(source.text, token.start)
+    if number is not None and "\n" in number[2] and unit is not None and unit[0] in UNITS:
+        return f"a unit stands on the line of its number: write '{number[1]} {unit[0]}'"
+    touching = _TOUCHING.search(before)
+    if touching is not None:
+        return f"a space is missing between {touching[1]!r} and {touching[2]!r}"
     return ""
 
 

@@ -13,6 +13,7 @@ from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates, placed, tr
 from mtpp_dsl.language.joining import join
 from mtpp_dsl.language.linear import general_remedy, is_not_linear
 from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import (
     Affine,
     MapValue,
@@ -107,7 +108,7 @@ def _refuse_inverse(left: Value, operand: tree.Expression, right: Value) -> None
         operand.span,
         [
             f"write '{shown(left)} {unit} / {shown(operand.value)}' to divide a quantity",
-            f"write '… / ({text})' for the inverse of {text}",
+            f"write '… / ({text})' for the inverse of {text}, as this was read before; {UPGRADE}",
         ],
         code="MTPP-E202",
     )

@@ -10,9 +10,10 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, evaluate, number, whole
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import Quantity, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
-from mtpp_dsl.text.source import Span
+from mtpp_dsl.text.source import Fix, Span
 
 __all__ = ["Options"]
 
@@ -81,15 +82,18 @@ class Options:
         if name not in self.options:
             return None
         value = self.options[name].value
-        if isinstance(value, tree.Chain):  # such as per_inputs
-            hint = did_you_mean(value.span.text, choices)
-            raise Complaint(f"{name} is one of {', '.join(choices)}{hint}", value.span)
         bare = isinstance(value, tree.Name) and not value.subscripts and value.name not in self.scope.params
-        word = value.name if isinstance(value, tree.Name) and bare else self.text(name)
-        if word not in choices:
-            hint = did_you_mean(str(word), choices)
-            raise Complaint(f"{name} is one of {', '.join(choices)}{hint}", self.span(name))
-        return word
+        if isinstance(value, tree.Chain):  # such as per-input
+            word: str | None = value.span.text
+        else:
+            word = value.name if isinstance(value, tree.Name) and bare else self.text(name)
+        if word in choices:
+            return word
+        listed, joined = ", ".join(choices), str(word).replace("-", "_")
+        if joined in choices:
+            mend = Fix.replace(value.span, joined)
+            raise Complaint(f"{name} is one of {listed}; write {joined}", value.span, [UPGRADE], fix=mend)
+        raise Complaint(f"{name} is one of {listed}{did_you_mean(joined, choices)}", self.span(name))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return an option that is a string or a list of strings; () when absent."""

@@ -18,7 +18,8 @@ from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.outside import from_python
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
 from mtpp_dsl.language.partial import Broken, parse_partial
-from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.scope import RESERVED, Complaint, Scope, Unsettled
+from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import Quantity, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Diagnostic, Source, Span, shortened
@@ -199,6 +200,9 @@ def bind_params(
     wrong += [Diagnostic(f"-D {name}: there is no param {name!r}{did_you_mean(name, last)}") for name in unknown]
     for name, (statement, folder) in last.items():
         try:
+            if name in RESERVED:
+                message = f"{name!r} is a word of the language; choose another name"
+                raise Complaint(message, statement.name.span, [UPGRADE], code="MTPP-E103")
             scope.params[name] = _value(statement, folder, given, scope)
         except Unsettled:
             scope.unsettled.add(name)

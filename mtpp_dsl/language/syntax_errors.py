@@ -6,7 +6,10 @@ fails in against theirs, and the tests loop over the same table.
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "RULES", "STATEMENTS", "TERMINALS"]
+__all__ = ["EXAMPLES", "RULES", "STATEMENTS", "TERMINALS", "UPGRADE"]
+
+UPGRADE = "a file of before is rewritten by 'mtpp fmt --upgrade FILE'"
+"""What notes say of a form that was allowed before version 1 was settled."""
 
 STATEMENTS = (
     "mtpp",

@@ -107,6 +107,62 @@ def test_soup(words: list[tuple[str, str]]) -> None:
     assert format_spec(Source("x", formatted)) == formatted
 
 
+NEW = """def  share( v,d )=time(v,d)/sum( time( v , e ) for e in devices )
+let m = {cpu:3 ms,gpu[0]:2 ms,( k ):1 ms}
+let z=- w [0]+f(x) [0] . y
+let h = 0 ..< k let q = if k>2 then -1 else [x*2 for x in S,y in T if x]
+block layer( i ){  # of the encoder
+input in=q,kv
+node q (work=3 ms)
+node kv (work=time( a ,d ))
+edge {q,kv}->out  output out=o }
+graph { use layer[ i in 0..<80 ](heads=8) use tail as last if k>3
+edge layer[i] . out->layer[i+1].in for i in 0..<79 } if k > 3
+scenario night { param k=8
+device gpu[2](price=3 USD/h) scenario x{ } }
+time a on d=5 ms time a,b on gpu=1 ms if c
+minimize cost :sum( x )( within=1 % )
+constraint memory:forall d in D,i in S:load( d )<= limit(penalty=3)
+constraint pin a on gpu(parts=both)if c
+"""
+
+NEW_NEAT = """def share(v, d) = time(v, d) / sum(time(v, e) for e in devices)
+let m = { cpu: 3 ms, gpu[0]: 2 ms, (k): 1 ms }
+let z = -w[0] + f(x)[0].y
+let h = 0..<k
+let q = if k > 2 then -1 else [x * 2 for x in S, y in T if x]
+block layer(i) {  # of the encoder
+  input in = q, kv
+  node q  (work = 3 ms)
+  node kv (work = time(a, d))
+  edge { q, kv } -> out
+  output out = o
+}
+graph {
+  use layer[i in 0..<80] (heads = 8)
+  use tail as last if k > 3
+  edge layer[i].out -> layer[i + 1].in for i in 0..<79
+} if k > 3
+scenario night {
+  param k = 8
+  device gpu[2] (price = 3 USD/h)
+  scenario x {
+  }
+}
+time a    on d   = 5 ms
+time a, b on gpu = 1 ms if c
+minimize cost: sum(x) (within = 1%)
+constraint memory: forall d in D, i in S: load(d) <= limit (penalty = 3)
+constraint pin a on gpu (parts = both) if c
+"""
+
+
+def test_golden_of_every_form() -> None:
+    """The one layout of blocks, scenarios, maps, parts, options behind names."""
+    assert format_spec(Source("x", NEW)) == NEW_NEAT
+    assert format_spec(Source("x", NEW_NEAT)) == NEW_NEAT
+
+
 def test_acceptance_specs_are_stable(specs: Path) -> None:
     """The six specs survive: same meaning, stable layout, every comment kept."""
     for path in sorted(specs.glob("*.mtpp")):
