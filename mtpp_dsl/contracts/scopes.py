@@ -42,6 +42,9 @@ class Scope:
         constraints: the kinds that are kept, or :data:`EVERY`. A kind that is not listed is refused, and so is one that
             is derived from a listed one, as it may ask for more.
         families: base classes of which every derived kind is kept.
+        checked: kinds that the search leaves out: its plans are checked against them, and its bounds hold without them.
+            It may find no plan where there is one, and proves that a plan is optimal only if leaving them out costs
+            nothing.
         without: kinds that are refused nevertheless, with all that are derived from them.
         decisions: what labelled constraints may speak of, where they are accepted, and linear objectives; None for
             all decisions.
@@ -58,6 +61,7 @@ class Scope:
     interconnects: tuple[str, ...]
     constraints: tuple[type[Constraint], ...]
     families: tuple[type[Constraint], ...] = ()
+    checked: tuple[type[Constraint], ...] = ()
     without: tuple[type[Constraint], ...] = ()
     decisions: tuple[type[Decision], ...] | None = None
     soft: bool = False
@@ -81,7 +85,7 @@ class Scope:
         (True, False)
         """
         every = Constraint in self.constraints or issubclass(kind, self.families)
-        return (every or kind in self.constraints) and not issubclass(kind, self.without)
+        return (every or kind in (*self.constraints, *self.checked)) and not issubclass(kind, self.without)
 
     def reads(self, decision: Decision) -> bool:
         """Return whether labelled constraints may speak of this decision."""
@@ -200,6 +204,18 @@ def _worded(objective: str) -> str:
     return WORDS.get(objective, objective)
 
 
+def _searched(scopes: Sequence[Scope], problem: Problem) -> Problem:
+    """Return what a search is given of a problem that one of *scopes* covers: what is only checked is left out."""
+    scope = next(scope for scope in scopes if _covers(scope, scopes, problem))
+    if not any(type(constraint) in scope.checked for constraint in problem.constraints):
+        return problem
+    return problem.with_constraints([one for one in problem.constraints if type(one) not in scope.checked])
+
+
+def _covers(scope: Scope, scopes: Sequence[Scope], problem: Problem) -> bool:
+    return all(covers(scope, problem) for covers, _ in _FIRST) and _particular(scope, scopes, problem) is None
+
+
 def _joined(keywords: Sequence[str]) -> str:
     """Return interconnects as they stand in a sentence: "a shared or host interconnect or links"."""
     channels = [keyword for keyword in keywords if keyword in CHANNELS]
@@ -238,7 +254,8 @@ class Scoped:
     def accepts(self, problem: Problem) -> str | None:
         """Return why *problem* is refused, in a whole sentence, or None: by the scopes, then by :meth:`beyond`."""
         bounds = getattr(self, "gives", "") == "bound" or getattr(self, "role", "") == "relaxation"
-        return outside(self.name, self.scopes, problem, gives="bound" if bounds else "plan") or self.beyond(problem)
+        reason = outside(self.name, self.scopes, problem, gives="bound" if bounds else "plan")
+        return self.beyond(_searched(self.scopes, problem)) if reason is None else reason
 
     def beyond(self, problem: Problem) -> str | None:  # noqa: ARG002
         """Return why a problem that the scopes cover is refused all the same, as for its size, or None."""

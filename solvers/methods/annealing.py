@@ -59,6 +59,7 @@ class Annealing(Scoped, MethodBase):
             None if convex is None else f"annealing keeps no set convex, as constraint {convex} asks, without acyclic"
         )
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun

@@ -8,7 +8,8 @@ from mtpp_dsl.constraints import Acyclic, Contiguous, Separate
 from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import BY_MOVES, CHAINS
+from mtpp_dsl.solvers.methods.rows_checked import rows_checked
+from mtpp_dsl.solvers.methods.shared_scopes import BY_MOVES, CHAINS, checking
 from mtpp_dsl.views.device_types import too_many_states
 
 __all__ = ["Dpl", "LocalSearch", "PipeDream", "Scotch"]
@@ -31,7 +32,7 @@ class Dpl(Scoped, MethodBase):
     name = "dpl"
     gives: Gives = "plan"
     summary = "slices depth-first topological orders optimally (tarnawski2020, 5.1.2)"
-    scopes = (CHAINS,)
+    scopes = (checking(CHAINS),)
 
     def __init__(self, orders: int = ORDERS) -> None:
         self.orders = orders
@@ -40,6 +41,7 @@ class Dpl(Scoped, MethodBase):
         """Return why the devices are of too many kinds, or None."""
         return too_many_states(self.name, problem)
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.classical.linear import split_orders
@@ -58,12 +60,13 @@ class PipeDream(Scoped, MethodBase):
     gives: Gives = "plan"
     baseline = True
     summary = "contracts branchings to single nodes, then splits the path optimally (PipeDream's optimizer)"
-    scopes = (CHAINS,)
+    scopes = (checking(CHAINS),)
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the devices are of too many kinds, or None."""
         return too_many_states(self.name, problem)
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best split of the path, if there is one; no bound."""
         from mtpp_dsl.solvers.partition.classical.branches import contract_branches
@@ -88,7 +91,7 @@ class LocalSearch(Scoped, MethodBase):
     gives: Gives = "plan"
     baseline = True
     summary = "the best single move, again and again, from 10 random splits (tarnawski2020, section 6)"
-    scopes = (BY_MOVES,)
+    scopes = (checking(BY_MOVES),)
 
     def __init__(self, restarts: int = RESTARTS) -> None:
         self.restarts = restarts
@@ -100,6 +103,7 @@ class LocalSearch(Scoped, MethodBase):
             return f"{self.name} supports 'constraint separate' only without 'acyclic' and 'contiguous'"
         return None
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best local optimum found, if any; no bound."""
         from mtpp_dsl.solvers.partition.classical.local_search import local_search
@@ -119,7 +123,7 @@ class Scotch(Scoped, MethodBase):
     gives: Gives = "plan"
     baseline = True
     summary = "balanced partition over the accelerators with a small cut, by the program Scotch (pellegrini2009)"
-    scopes = (BY_MOVES,)
+    scopes = (checking(BY_MOVES),)
 
     def available(self) -> Availability:
         """Return whether there is a ``scotch_gpart`` or ``gpart``."""
@@ -133,6 +137,7 @@ class Scotch(Scoped, MethodBase):
 
         return unfilled(problem)
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the partition if it is a plan, else what it breaks.
 

@@ -12,7 +12,8 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.partition import unmerged
-from mtpp_dsl.solvers.methods.shared_scopes import SLICES
+from mtpp_dsl.solvers.methods.rows_checked import rows_checked
+from mtpp_dsl.solvers.methods.shared_scopes import SLICES, checking
 from mtpp_dsl.solvers.partition.genetic.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class _Sliced(Scoped, MethodBase):
 
     gives: Gives = "plan"
     baseline = True
-    scopes: tuple[Scope, ...] = (SLICES,)
+    scopes: tuple[Scope, ...] = (checking(SLICES),)
 
     def beyond(self, problem: Problem) -> str | None:
         """Return which colocated nodes cannot be made one, or that one order takes too much memory, or None."""
@@ -68,6 +69,7 @@ class Random(_Sliced):
             raise UsageError(f"{orders} orders: one is the least")
         self.orders = orders
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.genetic.chromosomes import merged
@@ -86,6 +88,7 @@ class Brkga(Bred):
     name = "brkga"
     summary = "slices topological orders bred by a biased random-key genetic algorithm (archer2024, Algorithm 2)"
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.genetic.chromosomes import merged
@@ -110,6 +113,7 @@ class Mla(Bred):
         """Return which colocated nodes cannot be made one, or None."""
         return unmerged(self.name, problem)
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.genetic.arrangement import arranged

@@ -7,7 +7,8 @@ from typing import ClassVar
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scope, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE
+from mtpp_dsl.solvers.methods.rows_checked import rows_checked
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, checking
 
 __all__ = ["Cpop", "Etf", "Getf", "Greedy", "Heft", "ListScheduler", "Met", "Peft", "Sct"]
 
@@ -17,8 +18,9 @@ class ListScheduler(Scoped, MethodBase):
 
     summary: ClassVar[str]
     gives: Gives = "plan"
-    scopes: tuple[Scope, ...] = (ONE_SAMPLE,)
+    scopes: tuple[Scope, ...] = (checking(ONE_SAMPLE),)
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the schedule, or none, with a note that says why."""
         from mtpp_dsl.solvers.schedule.list.batch_run import list_batches
@@ -34,7 +36,7 @@ class Met(ListScheduler):
     name = "met"
     summary = "list scheduler: by upward rank, each node on its fastest device"
     baseline = True
-    scopes = (ONE_SAMPLE, BATCH)
+    scopes = (checking(ONE_SAMPLE), BATCH)
 
 
 class Greedy(ListScheduler):
@@ -43,7 +45,7 @@ class Greedy(ListScheduler):
     name = "greedy"
     summary = "list scheduler: in topological order, each node where it ends first, after everything else there"
     baseline = True
-    scopes = (ONE_SAMPLE, BATCH)
+    scopes = (checking(ONE_SAMPLE), BATCH)
 
 
 class Heft(ListScheduler):
@@ -54,7 +56,7 @@ class Heft(ListScheduler):
 
     name = "heft"
     summary = "list scheduler: by upward rank, each node where it ends first, also in gaps"
-    scopes = (ONE_SAMPLE, BATCH)
+    scopes = (checking(ONE_SAMPLE), BATCH)
 
 
 class Cpop(ListScheduler):

@@ -11,7 +11,8 @@ from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS
+from mtpp_dsl.solvers.methods.rows_checked import rows_checked
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, PATHS, checking
 
 if TYPE_CHECKING:
     from mtpp_dsl.solvers.schedule.decomposition.parts import Parts
@@ -27,7 +28,7 @@ class _ByParts(Scoped, MethodBase):
 
     gives: Gives = "plan and bound"
     uses_solver = True
-    scopes = (ONE_SAMPLE,)
+    scopes = (checking(ONE_SAMPLE),)
 
     def available(self) -> Availability:
         """Return whether ortools is installed, which solves the modules."""
@@ -35,6 +36,7 @@ class _ByParts(Scoped, MethodBase):
 
         return availability()
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan and the best bound found.
 
@@ -128,7 +130,7 @@ class MilpSplit(Scoped, MethodBase):
     engines = ("cp-sat",)
     options = ("channels", "module_time_limit", "module_method")
     scopes = (
-        ONE_SAMPLE,
+        checking(ONE_SAMPLE),
         replace(BATCH, constraints=tuple(kind for kind in BATCH.constraints if kind is not PinChunks)),
     )
 
@@ -139,6 +141,7 @@ class MilpSplit(Scoped, MethodBase):
             raise UsageError(f"modules are joined by one channel or more, not by {channels}")
         self.channels, self.module_time_limit, self.module_method = channels, module_time_limit, module_method
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan and the best bound found.
 

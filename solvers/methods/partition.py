@@ -8,7 +8,8 @@ from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, M
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, SLICES
+from mtpp_dsl.solvers.methods.rows_checked import rows_checked
+from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, SLICES, checking
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
@@ -50,7 +51,7 @@ class Ideals(Scoped, MethodBase):
     name = "ideals"
     gives: Gives = "plan and bound"
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
-    scopes = (replace(CHAINS, groups=True),)
+    scopes = (checking(replace(CHAINS, groups=True)),)
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience
@@ -61,6 +62,7 @@ class Ideals(Scoped, MethodBase):
 
         return unsupported(problem)
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
         from mtpp_dsl.solvers.partition.ideals.flat_run import Run
@@ -85,7 +87,7 @@ class SliceGraph(Scoped, MethodBase):
     name = "slicegraph"
     gives: Gives = "plan"
     summary = "slices good topological orders optimally, and improves the plans by moving nodes (archer2024, section 4)"
-    scopes = (SLICES,)
+    scopes = (checking(SLICES),)
 
     def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:
         self.orders = orders
@@ -96,6 +98,7 @@ class SliceGraph(Scoped, MethodBase):
         """Return which colocated nodes cannot be made one, or None."""
         return unmerged(self.name, problem)
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.slicing.slicegraph import slicegraph
@@ -118,12 +121,14 @@ class Branching(Scoped, MethodBase):
     gives: Gives = "plan and bound"
     summary = "optimal partition of a few dozen nodes over equal devices, by branch and bound with weights of the nodes"
     scopes = (
-        replace(
-            SLICES,
-            constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Memory),
-            needs=(Acyclic,),
-            backward=False,
-            unequal=False,
+        checking(
+            replace(
+                SLICES,
+                constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Memory),
+                needs=(Acyclic,),
+                backward=False,
+                unequal=False,
+            )
         ),
     )
 
@@ -138,6 +143,7 @@ class Branching(Scoped, MethodBase):
         n = small.graph.n
         return None if n <= MAX_HALVED else f"the graph has {n} nodes where it is smallest; the most are {MAX_HALVED}"
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
         from mtpp_dsl.solvers.methods.annealing import Annealing

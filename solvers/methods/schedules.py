@@ -6,7 +6,8 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE
+from mtpp_dsl.solvers.methods.rows_checked import rows_checked
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, checking
 
 __all__ = ["BranchAndBound", "Ea", "Lns"]
 
@@ -28,7 +29,7 @@ class BranchAndBound(Scoped, MethodBase):
     name = "branch-and-bound"
     gives: Gives = "plan and bound"
     summary = "optimal schedules of small graphs on links, by depth-first branch and bound"
-    scopes = (ONE_SAMPLE,)
+    scopes = (checking(ONE_SAMPLE),)
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the graph is too large, or None."""
@@ -39,6 +40,7 @@ class BranchAndBound(Scoped, MethodBase):
             return f"{self.name} is for smaller graphs: nodes and edges times devices are {items}, above {MAX_ITEMS}"
         return None
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule and the best bound; stopped early, those so far."""
         impossible = quick(problem)
@@ -68,11 +70,12 @@ class Ea(Scoped, MethodBase):
     gives: Gives = "plan"
     baseline = True
     summary = "biased (1+1) evolutionary algorithm: moves random nodes, and keeps a schedule that is no longer"
-    scopes = (ONE_SAMPLE, BATCH)
+    scopes = (checking(ONE_SAMPLE), BATCH)
 
     def __init__(self, patience: int = PATIENCE) -> None:
         self.patience = patience
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found, or none, with a note that says why."""
         from mtpp_dsl.solvers.schedule.search.batch_ea import evolve_batches
@@ -95,7 +98,7 @@ class Lns(Scoped, MethodBase):
     gives: Gives = "plan"
     uses_solver = True
     engines = ("cp-sat",)
-    scopes = (ONE_SAMPLE, BATCH)
+    scopes = (checking(ONE_SAMPLE), BATCH)
 
     def available(self) -> Availability:
         """Return whether ortools is installed."""
@@ -103,6 +106,7 @@ class Lns(Scoped, MethodBase):
 
         return availability()
 
+    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found.
 

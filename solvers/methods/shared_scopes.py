@@ -12,10 +12,12 @@ from mtpp_dsl.constraints import (
     Colocate,
     Contiguous,
     ExclusiveLinks,
+    Finish,
     Forbid,
     Latency,
     Linear,
     Load,
+    Makespan,
     Memory,
     On,
     Penalties,
@@ -23,12 +25,25 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Replicate,
     Separate,
+    Start,
     Subgraphs,
     Used,
 )
 from mtpp_dsl.contracts import EVERY, Scope
 
-__all__ = ["BATCH", "BY_MOVES", "CHAINS", "CHANNELS", "LOADS", "ONE_SAMPLE", "PATHS", "SLICES", "SUBGRAPHS", "WEIGHTED"]
+__all__ = [
+    "BATCH",
+    "BY_MOVES",
+    "CHAINS",
+    "CHANNELS",
+    "LOADS",
+    "ONE_SAMPLE",
+    "PATHS",
+    "SLICES",
+    "SUBGRAPHS",
+    "WEIGHTED",
+    "checking",
+]
 
 CHANNELS = ("shared", "host")
 
@@ -89,3 +104,17 @@ LOADS = Scope(
 
 PATHS = replace(LOADS, objectives=("makespan",), interconnects=("links",))
 """Bounds on the makespan of one sample on links, which do so too."""
+
+
+PLACED = (On, Load, Bottleneck, Used, Latency)
+"""What rows may speak of where plans have no times."""
+TIMED = (*PLACED, Start, Finish, Makespan)
+"""The same of schedules."""
+
+
+def checking(scope: Scope) -> Scope:
+    """Return *scope* with labelled constraints that only the plans are checked against.
+
+    The method's ``solve`` is to be decorated with :func:`mtpp_dsl.solvers.methods.rows_checked.rows_checked`.
+    """
+    return replace(scope, checked=(Linear,), decisions=TIMED if scope.interconnects == ("links",) else PLACED)

@@ -19,7 +19,7 @@ from mtpp_dsl.contracts import CustomConstraint, Method, MethodBase, Scope, meth
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = ("methods.md", "methods/reference.md")
-YES, NO = "✓", ""
+YES, CHECKED, NO = "✓", "(✓)", ""
 PLUGGED_IN = "constraints of plug-ins"
 MAX_UNABLE = 4
 """Up to so many are listed as what is not supported; beyond it, what is."""
@@ -185,13 +185,21 @@ def _matrix(problems: Problems) -> Iterator[str]:
     for listed in methods():
         mine = scopes(listed, problems)
         if mine and listed.method.gives != "bound" and not listed.traits.baseline:
-            marks = tuple(YES if any(test(scope) for scope in mine) else NO for _, test in relevant(problems))
+            marks = tuple(_mark(word, any(map(test, mine)), mine) for word, test in relevant(problems))
             columns.setdefault(marks, []).append(listed.name)
     names = [", ".join(f"`{name}`" for name in group) for group in columns.values()]
     yield f"| | {' | '.join(names)} |"
     yield f"| --- |{' :-: |' * len(names)}"
     for i, row in enumerate(rows):
         yield f"| {row} | {' | '.join(marks[i] for marks in columns)} |"
+
+
+def _mark(word: str, kept: bool, scopes: list[Scope]) -> str:
+    """Return the mark of a constraint that scopes keep, or not: plans may only be checked against it."""
+    kind = next((kind for name, kind, *_ in CONSTRAINTS if name == word), None)
+    keeping = [scope for scope in scopes if kind is not None and scope.keeps(kind)]
+    checked = kept and keeping and all(kind in scope.checked for scope in keeping)
+    return CHECKED if checked else YES if kept else NO
 
 
 def relevant(problems: Problems) -> Iterator[tuple[str, Callable[[Scope], bool]]]:
@@ -231,10 +239,18 @@ def _supported(scope: Scope, problems: Problems, *, drops: bool) -> str:
     """
     plugged_in = drops or issubclass(CustomConstraint, scope.families)
     rows = [(word, plugged_in if word == PLUGGED_IN else test(scope)) for word, test in relevant(problems)]
-    able, unable = ([word for word, kept in rows if kept is wanted] for wanted in (True, False))
+    able, unable = (
+        [
+            f"{word} (checked)" if _mark(word, kept, [scope]) == CHECKED else word
+            for word, kept in rows
+            if kept is wanted
+        ]
+        for wanted in (True, False)
+    )
     needed = [f"needs `{kind.__name__.lower()}`" for kind in scope.needs]
     if len(unable) <= MAX_UNABLE:
-        return "; ".join(["all" + (f" but {', '.join(unable)}" if unable else ""), *needed])
+        checked = [f"{word.removesuffix(' (checked)')} only checked" for word in able if word.endswith("(checked)")]
+        return "; ".join(["all" + (f" but {', '.join(unable)}" if unable else ""), *checked, *needed])
     return "; ".join([", ".join(able), *needed])
 
 

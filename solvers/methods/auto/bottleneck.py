@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Colocate
+from mtpp_dsl.constraints import Colocate, Linear
 from mtpp_dsl.contracts import CustomConstraint, Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.solvers.methods.annealing import Annealing
@@ -188,7 +188,7 @@ class Run(Sized):
         such model; in small graphs there is always time for it.
         """
         methods: list[Method] = [Branching(), *([] if self.ideals_ended else [Ideals()])]
-        searched = any(method.accepts(self.together) is None for method in methods)
+        searched = any(method.accepts(self.together) is None for method in methods) and not any(self.problem.of(Linear))
         if searched and not self.orderless:
             return LARGE_SHARE if self.small else 1.0
         if self.too_large or formulation("exact").accepts(self.reduced.problem) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from mtpp_dsl.constraints import Linear
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.annealing import Annealing
@@ -40,6 +41,7 @@ def lanes(
     ordered = problem.acyclic or problem.contiguous
     plans = _accepting(problem, Annealing(), SliceGraph())[:1]
     bounds = _accepting(problem, Configuration())
+    ordered = ordered and not any(problem.of(Linear))  # without the rows nothing searches everything
     branching = _accepting(problem, Branching()) if ordered else []
     seed = 1 if any(method.name in searched for method in plans) else 0
     whole = branching or (_accepting(problem, Ideals()) if ordered and ideals else [])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.constraints import Acyclic, Linear
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -100,7 +100,11 @@ def _relaxed(
     problem: Problem, method: Method, seconds: float, limits: Limits, progress: Progress, *more: Acyclic
 ) -> Plan | None:
     """Return the plan that a method finds under *more* constraints and those of the problem that it supports."""
-    kept = [c for c in problem.constraints if method.accepts(problem.with_constraints([c])) is None]
+    kept = [
+        c
+        for c in problem.constraints
+        if not isinstance(c, Linear) and method.accepts(problem.with_constraints([c])) is None
+    ]
     relaxed = problem.with_constraints([*kept, *more])
     if method.accepts(relaxed) is not None:
         return None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import check_result, verify
-from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Load, Memory, Replicate, Separate
+from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Contiguous, Linear, Memory, Replicate, Separate, Start
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.evaluation import evaluate
@@ -254,7 +254,7 @@ def test_memory_that_only_few_splits_fit_into() -> None:
 REFUSED = {
     "contiguous": ([Contiguous(devices=(0,))], Objective("bottleneck"), "convex"),
     "other part": ([Acyclic(parts="forward"), Contiguous()], Objective("bottleneck"), "convex"),
-    "labelled": ([Linear(label="x", terms=((Load(0), 1.0),), sense="<=", rhs=1.0)], Objective("bottleneck"), "support"),
+    "labelled": ([Linear(label="x", terms=((Start(0), 1.0),), sense="<=", rhs=1.0)], Objective("bottleneck"), "start"),
     "replicas": ([Replicate(most=2)], Objective("bottleneck"), "support"),
     "parts": ([], Objective("bottleneck", parts="separate"), "sum"),
 }

@@ -23,9 +23,9 @@ from mtpp_dsl.constraints import (
     Forbid,
     Linear,
     Memory,
-    On,
     Replicate,
     Separate,
+    Start,
 )
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import Refused, UsageError
@@ -218,13 +218,13 @@ def test_expert_evaluates_what_it_is_given() -> None:
     assert "acyclic" in direct.notes[0]
 
 
-ROW = Linear(label="few", terms=((On(0, 0), 1.0),), sense="<=", rhs=1.0)
+LATE = Linear(label="late", terms=((Start(0), 1.0),), sense="<=", rhs=1.0)
 
 
 @pytest.mark.parametrize("name", ["dpl", "pipedream", "local-search", "scotch"])
 @pytest.mark.parametrize(
     ("constraints", "what"),
-    [([ROW], "few"), ([Acyclic(), Separate(nodes=(0, 1))], "separate")],
+    [([LATE], "start"), ([Acyclic(), Separate(nodes=(0, 1))], "separate")],
     ids=["row", "separate"],
 )
 def test_refusals(name: str, constraints: list[Constraint], what: str) -> None:
@@ -280,7 +280,7 @@ def test_one_device_is_scheduled(exclusive: bool) -> None:
 def test_baselines_are_not_recommended() -> None:
     """Somebody who is refused is not sent to a baseline."""
     graph = Graph.create("ab", [(0, 1)], work=1.0, output=1.0)
-    problem = Problem.create(graph, _stages(2), Shared(1.0), constraints=[Acyclic(), ROW])
+    problem = Problem.create(graph, _stages(2), Shared(1.0), constraints=[Acyclic(), Separate(nodes=(0, 1))])
     with pytest.raises(Refused, match=r"exact can$") as refusal:
         mtpp_dsl.solve(problem, "dpl")
     assert "single-device" not in str(refusal.value)

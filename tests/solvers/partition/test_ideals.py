@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from mtpp_dsl.checks.verification import check_result, verify
 from mtpp_dsl.constraints import (
     Acyclic,
-    Bottleneck,
     Colocate,
     Constraint,
     Contiguous,
@@ -21,6 +20,7 @@ from mtpp_dsl.constraints import (
     Memory,
     Pin,
     Separate,
+    Start,
 )
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.formats.msr import Msr
@@ -359,9 +359,9 @@ TWO = [Device("x"), Device("y")]
                 PAIR,
                 TWO,
                 Shared(1.0),
-                constraints=[Linear(label="c", terms=((Bottleneck(), 1.0),), sense="<=", rhs=2.0)],
+                constraints=[Linear(label="c", terms=((Start(0), 1.0),), sense="<=", rhs=2.0)],
             ),
-            "constraint c",
+            "start() in constraint c",
         ),
         (Problem.create(PAIR, [Device(f"d{i}", speed=1 + i) for i in range(12)], Shared(1.0)), "device types"),
     ],

@@ -22,10 +22,7 @@ from mtpp_dsl.constraints import (
     Constraint,
     Contiguous,
     Forbid,
-    Linear,
-    Load,
     Memory,
-    On,
     Pin,
     Separate,
 )
@@ -315,8 +312,6 @@ def test_no_plan_is_not_infeasible() -> None:
     "constraint",
     [
         Separate(nodes=(0, 1)),
-        Linear(label="row", terms=((On(0, 0), 1.0),), sense="<=", rhs=0.0),
-        Linear(label="row", terms=((Load(0), 1.0),), sense="<=", rhs=1.0),
     ],
 )
 def test_refusals_name_a_method_that_can(constraint: Constraint) -> None:
