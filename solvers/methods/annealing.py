@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
 from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE, WEIGHTED
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, MOVED, ONE_SAMPLE, PLACED, WEIGHTED
 
 __all__ = ["Annealing"]
 
@@ -29,7 +31,8 @@ class Annealing(Scoped, MethodBase):
     Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
     that changes as the moves ask for it, and anneals once in each round, on one processor.
 
-    For a linear objective, and under labelled rows, the energy is the cost itself and what is broken; see
+    Labelled rows are kept by the moves: one that does not hold is charged as a memory that is exceeded. For a linear
+    objective, and under rows with a penalty, the energy is the cost itself and what is broken; see
     :mod:`mtpp_dsl.solvers.partition.weighted`.
 
     For a makespan on links moves also change the order in which nodes run; see
@@ -44,7 +47,12 @@ class Annealing(Scoped, MethodBase):
     name = "annealing"
     gives: Gives = "plan"
     summary = "simulated annealing for partitions and schedules"
-    scopes = (BY_MOVES, ONE_SAMPLE, BATCH, WEIGHTED)
+    scopes = (
+        replace(BY_MOVES, constraints=(*BY_MOVES.constraints, Linear), decisions=PLACED),
+        replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Linear), decisions=MOVED),
+        BATCH,
+        WEIGHTED,
+    )
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
         self.patience = patience
@@ -59,7 +67,6 @@ class Annealing(Scoped, MethodBase):
             None if convex is None else f"annealing keeps no set convex, as constraint {convex} asks, without acyclic"
         )
 
-    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
@@ -93,6 +100,10 @@ def _implied(contiguous: Contiguous, problem: Problem) -> bool:
 
 
 def _weighted(problem: Problem) -> bool:
-    """Return whether a split is more than its largest load: its cost, or what labelled rows ask of it."""
-    splits = problem.objective.is_linear or problem.objective.quantity == "bottleneck"
-    return splits and (problem.objective.is_linear or any(problem.of(Linear)))
+    """Return whether a split is more than its largest load and rows that must hold, or has sets that must be convex."""
+    if problem.objective.is_linear:
+        return True
+    if problem.objective.quantity != "bottleneck" or not any(problem.of(Linear)):
+        return False
+    others = any(not isinstance(one, PLACED) for row in problem.of(Linear) for one, _ in row.terms)
+    return others or bool(problem.soft_rows) or any(not _implied(convex, problem) for convex in problem.of(Contiguous))

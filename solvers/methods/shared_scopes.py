@@ -37,8 +37,10 @@ __all__ = [
     "CHAINS",
     "CHANNELS",
     "LOADS",
+    "MOVED",
     "ONE_SAMPLE",
     "PATHS",
+    "PLACED",
     "SLICES",
     "SUBGRAPHS",
     "WEIGHTED",
@@ -110,6 +112,10 @@ PLACED = (On, Load, Bottleneck, Used, Latency)
 """What rows may speak of where plans have no times."""
 TIMED = (*PLACED, Start, Finish, Makespan)
 """The same of schedules."""
+
+
+MOVED = (On, Load, Used, Start, Finish, Makespan)
+"""What rows may speak of that moves of nodes in a schedule can keep track of."""
 
 
 def checking(scope: Scope) -> Scope:

@@ -11,8 +11,9 @@ from mtpp_dsl.solvers.partition.annealing.recipes import Recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, DRAWS, HUGEST, PENALTY, Best
 from mtpp_dsl.solvers.partition.annealing.split_state import State, broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
+from mtpp_dsl.views.rows import Rows
 
-__all__ = ["anneal", "energies"]
+__all__ = ["anneal", "charged", "energies"]
 
 CHUNKS = 100
 """Steps of the temperature, at least."""
@@ -22,6 +23,7 @@ NOISE = 1 << 16
 
 def anneal(
     instance: Instance,
+    rows: Rows | None,
     device: Ints,
     known: Best,
     recipe: Recipe,
@@ -34,6 +36,7 @@ def anneal(
 
     Args:
         instance: what is to be split.
+        rows: labelled rows, of loads in the unit of *instance*; not changed.
         device: [n] the state to start from, valid or not.
         known: the best valid state known; its load is the largest whole number without one. Not changed.
         recipe: temperature and moves.
@@ -45,7 +48,8 @@ def anneal(
     state = state_of(instance, device)
     best = Best(known.device.copy(), known.load.copy())
     peak = int(loads_of(instance, state).max(initial=0))
-    if peak < best.load[0] and not broken(instance, state):
+    own = None if rows is None else rows.fresh(device)
+    if peak < best.load[0] and not broken(instance, state) and not charged(instance, state, own):
         best.device[:] = device
         best.load[0] = peak
     run = ANNEAL.pick(steps, say)
@@ -58,11 +62,27 @@ def anneal(
         power = round(recipe.soft * (recipe.hard / recipe.soft) ** (done / steps))
         unit = float(min(best.load[0], 2**BITS))
         energy = energies(instance, state, power, unit)
+        charged(instance, state, own)
         end = min(steps, done + chunk)
         while done < end:
             random.random(out=draws)
-            done += run(draws, end - done, temperature, power, unit, recipe.moves, instance, state, energy, mark, best)
+            left = end - done
+            done += run(draws, left, temperature, power, unit, recipe.moves, instance, state, energy, mark, best, own)
     return best
+
+
+def charged(instance: Instance, state: State, rows: Rows | None) -> float:
+    """Count placements for *rows* anew; return what is charged for those that do not hold, which they keep too."""
+    if rows is None:
+        return 0.0
+    rows.recount(state.device)
+    loads = loads_of(instance, state).astype(np.float64)
+    of = np.repeat(np.arange(len(rows.low)), np.diff(rows.part_at))
+    left = rows.on + rows.per_peak * loads.max(initial=0.0)
+    np.add.at(left, of, rows.per_load * loads[rows.part] + rows.per_use * (rows.held[rows.part] > 0))
+    over = np.maximum(rows.low - left, left - rows.high)
+    rows.charge[0] = np.where(over > rows.slack, PENALTY * (1.0 + over / rows.scale), 0.0).sum()
+    return float(rows.charge[0])
 
 
 def energies(instance: Instance, state: State, power: int, unit: float) -> Floats:

@@ -8,12 +8,13 @@ import numpy as np
 
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, order_of
-from mtpp_dsl.solvers.partition.annealing.one_annealing import energies
+from mtpp_dsl.solvers.partition.annealing.one_annealing import charged, energies
 from mtpp_dsl.solvers.partition.annealing.ordered_moves import DRAWS, ORDERED
 from mtpp_dsl.solvers.partition.annealing.ordered_recipes import Recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import Best
 from mtpp_dsl.solvers.partition.annealing.split_state import broken, loads_of, state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import BITS, Instance
+from mtpp_dsl.views.rows import Rows
 
 __all__ = ["anneal_in_order", "energy_alone"]
 
@@ -22,6 +23,7 @@ CHUNK = 20_000
 
 def anneal_in_order(
     instance: Instance,
+    rows: Rows | None,
     arcs: Arcs,
     device: Ints,
     known: Best,
@@ -35,6 +37,7 @@ def anneal_in_order(
 
     Args:
         instance: what is to be split.
+        rows: labelled rows, of loads in the unit of *instance*; not changed.
         arcs: the edges that the order of the devices has to respect.
         device: [n] the state to start from, in such an order; it may break other constraints.
         known: the best valid state known; its load is the largest whole number without one. Not changed.
@@ -49,7 +52,8 @@ def anneal_in_order(
     assert order is not None
     best = Best(known.device.copy(), known.load.copy())
     peak = int(loads_of(instance, state).max(initial=0))
-    if peak < best.load[0] and not broken(instance, state):
+    own = None if rows is None else rows.fresh(device)
+    if peak < best.load[0] and not broken(instance, state) and not charged(instance, state, own):
         best.device[:] = device
         best.load[0] = peak
     unit = float(min(max(best.load[0], 1), 2**BITS))
@@ -63,7 +67,9 @@ def anneal_in_order(
         end = min(steps, done + CHUNK)
         hot, cold = (recipe.hot * (recipe.cold / recipe.hot) ** (part / steps) * scale for part in (done, end))
         random.random(out=draws)
-        run(draws, end - done, hot, cold, recipe.power, unit, recipe.moves, instance, state, arcs, order, energy, best)
+        charged(instance, state, own)
+        heat = hot, cold, recipe.power, unit, recipe.moves
+        run(draws, end - done, *heat, instance, state, arcs, order, energy, best, own)
     return best
 
 

@@ -7,12 +7,14 @@ from functools import partial
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import together
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.device_order import arcs_of
 from mtpp_dsl.solvers.partition.annealing.one_ordered_annealing import anneal_in_order
 from mtpp_dsl.solvers.partition.annealing.ordered_recipes import recipe
@@ -28,10 +30,13 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
 )
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
+from mtpp_dsl.views.rows import rows_of
 from mtpp_dsl.views.symmetry import interchangeable, numbered
 
 __all__ = ["OrderedRun"]
 
+MEND_SHARE, MEND_SECONDS = 0.2, 5.0
+"""Of the time left, and at most, for a first plan under labelled rows."""
 MAX_MOVES = 16_000_000
 """Moves that an annealing tries at most."""
 
@@ -90,9 +95,15 @@ class OrderedRun:
             device, plan = ordered_start(*setting)
             if plan is not None:
                 incumbent.take(plan)
+            if plan is not None and incumbent.plan is None and self._problem.hard_rows:
+                mended = Mender(self._problem).mended(plan, min(MEND_SECONDS, MEND_SHARE * self._limits.remaining))
+                if mended is not None:
+                    incumbent.take(mended)
+        self._rows = rows_of(self._problem, self._supernode, self._instance.unit)
         if incumbent.plan is None:
             return device
         self._instance = instance_of(self._problem, incumbent.cost or 1.0)
+        self._rows = rows_of(self._problem, self._supernode, self._instance.unit)
         device = incumbent.plan.assignment[self._first]
         state = state_of(self._instance, device)
         self._best = Best(device, loads_of(self._instance, state).max(initial=0, keepdims=True))
@@ -102,6 +113,7 @@ class OrderedRun:
         """Anneal once from the best state, or from *start* if there is none yet."""
         return anneal_in_order(
             self._instance,
+            self._rows,
             self._arcs,
             self._best.device if self._best.load[0] < NO_LOAD else start,
             self._best,
@@ -120,6 +132,8 @@ class OrderedRun:
     def _take(self, best: Best) -> None:
         """Keep the plan of a state if it is better than the best."""
         if best.load[0] < self._best.load[0]:
-            self._best = Best(best.device.copy(), best.load.copy())
             plan = Plan.create(self._problem, best.device[self._supernode])
+            if self._rows is not None and verify(self._problem, plan):
+                return
+            self._best = Best(best.device.copy(), best.load.copy())
             self._incumbent.keep(numbered(self._problem, plan, self._alike))

@@ -12,6 +12,7 @@ from mtpp_dsl.solvers.partition.annealing.device_order import Arcs, Order
 from mtpp_dsl.solvers.partition.annealing.split_moves import HUGEST, PENALTY, Best
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
+from mtpp_dsl.views.rows import Rows
 
 __all__ = ["DRAWS", "ORDERED", "Moves"]
 
@@ -54,6 +55,7 @@ def _anneal(
     order: Order,
     energy: Floats,
     best: Best,
+    rows: Rows | None,
 ) -> None:
     """Try *steps* moves, with :data:`DRAWS` numbers of *draws* (uniform in [0, 1)) each.
 
@@ -61,7 +63,7 @@ def _anneal(
     and :data:`PENALTY` and more over a limit. A move takes a supernode from one device to another, alone or with all
     that come after it (before it, on the way to an earlier device), and may take one from there back. Where it goes
     against an order of the devices, that part of the order in which arcs now lead back is sorted anew; a move after
-    which that is impossible is undone.
+    which that is impossible is undone. Each of the *rows* that does not hold is charged as a limit that is exceeded.
     """
     n, k = instance.time.shape
     parts = len(arcs.after_at)
@@ -145,6 +147,13 @@ def _anneal(
                 a = source if away else target
                 b = target if away else source
                 device[c] = b
+                if rows is not None:
+                    rows.held[a] -= 1
+                    rows.held[b] += 1
+                    for j in range(rows.at[c * k + a], rows.at[c * k + a + 1]):
+                        rows.on[rows.row[j]] -= rows.weight[j]
+                    for j in range(rows.at[c * k + b], rows.at[c * k + b + 1]):
+                        rows.on[rows.row[j]] += rows.weight[j]
                 load[a] -= instance.time[c, a]
                 load[b] += instance.time[c, b]
                 state.used[a] -= instance.size[c]
@@ -197,6 +206,22 @@ def _anneal(
                     value += PENALTY * (1.0 + state.clash[d])
                 fresh[i] = value
                 change += value - energy[d]
+            charge = 0.0
+            if rows is not None:
+                highest = 0.0
+                for d in range(k):
+                    highest = max(highest, float(load[d] + max(state.streamed[d] - instance.kept[d], 0)))
+                for r in range(len(rows.low)):
+                    left = rows.on[r] + rows.per_peak[r] * highest
+                    for j in range(rows.part_at[r], rows.part_at[r + 1]):
+                        d = rows.part[j]
+                        left += rows.per_load[j] * float(load[d] + max(state.streamed[d] - instance.kept[d], 0))
+                        if rows.held[d] > 0:
+                            left += rows.per_use[j]
+                    over = max(rows.low[r] - left, left - rows.high[r])
+                    if over > rows.slack[r]:
+                        charge += PENALTY * (1.0 + over / rows.scale[r])
+                change += charge - rows.charge[0]
             if change > 0.0 and (change > COLD * temperature or draws[at + 5] >= np.exp(-change / temperature)):
                 continue
             accepted = True
@@ -307,6 +332,9 @@ def _anneal(
             held[b] += 1
         peak = np.int64(-1)
         valid = True
+        if rows is not None:
+            rows.charge[0] = charge
+            valid = charge == 0.0
         for d in range(k):
             total = load[d] + max(state.streamed[d] - instance.kept[d], 0)
             if total > peak:

@@ -7,6 +7,7 @@ from threading import Lock
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -14,6 +15,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.partition.annealing.one_annealing import anneal
 from mtpp_dsl.solvers.partition.annealing.recipes import CHAINS, Origin, recipe
 from mtpp_dsl.solvers.partition.annealing.split_moves import ANNEAL, Best
@@ -31,9 +33,12 @@ from mtpp_dsl.solvers.partition.annealing.starts import (
 )
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.runtime.multi_start import MultiStart, Turn
+from mtpp_dsl.views.rows import rows_of
 
 __all__ = ["Run"]
 
+MEND_SHARE, MEND_SECONDS = 0.2, 5.0
+"""Of the time left, and at most, for a first plan under labelled rows."""
 MAX_MOVES = 32_000_000
 """Moves that an annealing tries at most."""
 
@@ -92,7 +97,10 @@ class Run:
             found = sliced_plan(self._problem, self._methods, self._limits, self._progress)
         if found is not None:
             incumbent.take(found)
+        if incumbent.plan is None:
+            self._mend(found)
         self._instance = instance_of(self._problem, incumbent.cost or 1.0)
+        self._rows = rows_of(self._problem, self._supernode, self._instance.unit)
         self._ordered = None if found is None else found.assignment[self._first]
         self._best = Best(np.zeros(len(self._first), np.int64), np.array([NO_LOAD]))
         if incumbent.plan is not None:
@@ -104,7 +112,15 @@ class Run:
         instance = instance_of(self._problem)
         state = state_of(instance, sliced(instance, self._order, np.random.default_rng(self._limits.seed)))
         if instance.allowed.any(axis=1).all() and not broken(instance, state):
-            self._incumbent.keep(Plan.create(self._problem, state.device[self._supernode]))
+            self._incumbent.take(Plan.create(self._problem, state.device[self._supernode]))
+
+    def _mend(self, plan: Plan | None) -> None:
+        """Keep what comes of a plan, or of everything on one device, when nodes move until the rows hold."""
+        if self._problem.hard_rows and self._problem.graph.n:
+            near = plan or Plan.create(self._problem, np.zeros(self._problem.graph.n, np.int64))
+            mended = Mender(self._problem).mended(near, min(MEND_SECONDS, MEND_SHARE * self._limits.remaining))
+            if mended is not None:
+                self._incumbent.take(mended)
 
     def _prepare(self, steps: int) -> None:
         """Compile the moves if a round of annealings of so many *steps* is worth it; none has closed the gap yet."""
@@ -114,9 +130,13 @@ class Run:
     def _keep_best(self, found: list[Best]) -> None:
         """Keep the best split of a round; of those close enough to the bound, that of the first chain."""
         best = found[self._closer] if self._closer < CHAINS else min(found, key=lambda one: int(one.load[0]))
-        if best.load[0] < self._best.load[0]:
+        if best.load[0] < self._best.load[0] and self._held(self._plan_of(best)):
             self._best = best
             self._incumbent.keep(self._plan_of(best))
+
+    def _held(self, plan: Plan) -> bool:
+        """Return whether a plan keeps the rows exactly; the moves sum them up with rounding."""
+        return self._rows is None or not verify(self._problem, plan)
 
     def _chain(self, turn: Turn) -> Best:
         """Anneal once; what this does depends on the turn and on the best split before the round alone."""
@@ -131,7 +151,8 @@ class Run:
                 self._report(best, turn.chain)
             return self._progress.ended(self._limits) is not None or self._closer <= turn.chain
 
-        best = anneal(self._instance, device, self._best, chosen, turn.steps, turn.random, self._progress.say, pause)
+        given = self._instance, self._rows, device, self._best, chosen, turn.steps, turn.random
+        best = anneal(*given, self._progress.say, pause)
         pause(best)
         return best
 
@@ -151,6 +172,8 @@ class Run:
         The incumbent takes the best plan when the round is over: what it is must not depend on the order of threads.
         """
         plan = self._plan_of(best)
+        if not self._held(plan):
+            return
         cost = evaluate(self._problem, plan).cost
         self._progress.report_plan(plan, cost)
         if self._incumbent.closed(cost):

@@ -10,6 +10,7 @@ from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.annealing.split_state import State
 from mtpp_dsl.solvers.partition.annealing.whole_nets import Instance
+from mtpp_dsl.views.rows import Rows
 
 __all__ = ["ANNEAL", "DRAWS", "HUGEST", "PENALTY", "Best", "Moves"]
 
@@ -68,12 +69,14 @@ def _anneal(
     energy: Floats,
     mark: Ints,
     best: Best,
+    rows: Rows | None,
 ) -> int:
     """Try up to *steps* moves while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 
     The energy of a device is ``(load / unit) ** power``, and :data:`PENALTY` and more over a limit. A move takes some
     supernodes from one device to another, and may take others from there back or on to a third. ``mark[c]`` is the
-    number of the last move that looked at supernode c, and ``mark[n]`` that of the last move.
+    number of the last move that looked at supernode c, and ``mark[n]`` that of the last move. Each of the *rows* that
+    does not hold is charged as a limit that is exceeded; without rows, numba compiles nothing of what is for them.
     """
     n, k = instance.time.shape
     device, inside, load, held = state.device, state.inside, state.load, state.held
@@ -175,6 +178,13 @@ def _anneal(
                 a = origin[i] if undo == 0 else goal[i]
                 b = goal[i] if undo == 0 else origin[i]
                 device[c] = b
+                if rows is not None:
+                    rows.held[a] -= 1
+                    rows.held[b] += 1
+                    for j in range(rows.at[c * k + a], rows.at[c * k + a + 1]):
+                        rows.on[rows.row[j]] -= rows.weight[j]
+                    for j in range(rows.at[c * k + b], rows.at[c * k + b + 1]):
+                        rows.on[rows.row[j]] += rows.weight[j]
                 load[a] -= instance.time[c, a]
                 load[b] += instance.time[c, b]
                 state.used[a] -= instance.size[c]
@@ -225,6 +235,22 @@ def _anneal(
                     value += PENALTY * (1.0 + state.clash[d])
                 after[i] = value
                 change += value - energy[d]
+            charge = 0.0
+            if rows is not None:
+                highest = 0.0
+                for d in range(k):
+                    highest = max(highest, float(load[d] + max(state.streamed[d] - instance.kept[d], 0)))
+                for r in range(len(rows.low)):
+                    left = rows.on[r] + rows.per_peak[r] * highest
+                    for j in range(rows.part_at[r], rows.part_at[r + 1]):
+                        d = rows.part[j]
+                        left += rows.per_load[j] * float(load[d] + max(state.streamed[d] - instance.kept[d], 0))
+                        if rows.held[d] > 0:
+                            left += rows.per_use[j]
+                    over = max(rows.low[r] - left, left - rows.high[r])
+                    if over > rows.slack[r]:
+                        charge += PENALTY * (1.0 + over / rows.scale[r])
+                change += charge - rows.charge[0]
             accepted = change <= 0.0 or draws[at] < np.exp(-change / temperature)
             at += 1
         if not accepted:
@@ -244,6 +270,9 @@ def _anneal(
             held[b] += 1
         peak = np.int64(0)
         valid = True
+        if rows is not None:
+            rows.charge[0] = charge
+            valid = charge == 0.0
         for i in range(k):
             total = load[i] + max(state.streamed[i] - instance.kept[i], 0)
             peak = max(peak, total)

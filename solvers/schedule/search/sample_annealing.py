@@ -13,6 +13,7 @@ from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, M
 from mtpp_dsl.solvers.schedule.search.sample_starts import incumbent_of, take_starts
 from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.search.schedule_annealing import CHAINS, Trajectory, anneal_in_rounds
+from mtpp_dsl.views.rows import Rows, rows_of
 from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["anneal_sample"]
@@ -36,14 +37,14 @@ def anneal_sample(problem: Problem, limits: Limits, progress: Progress, patience
     instance = Instance.of(problem)
     incumbent = incumbent_of("annealing", instance, limits, progress)
     field = field_of(instance)
-    take_starts(incumbent, instance, limits, progress)
-    plan = incumbent.plan
+    rows = rows_of(problem, instance.together, time=instance.supernodes.time)
+    plan = take_starts(incumbent, instance, limits, progress)
     if plan is not None and instance.n:
         first = min(MAX_FIRST_MOVES, max(MIN_MOVES, moves * instance.n * instance.k))
         SEARCH.pick(first * (instance.n + instance.m), progress.say)
 
         def begin(start: Best, turn: Turn) -> SampleTrajectory:
-            return SampleTrajectory(instance, field, start, turn, progress)
+            return SampleTrajectory(instance, field, rows, start, turn, progress)
 
         start = Best(order_of(instance, plan), plan.assignment.copy(), np.full(1, np.inf))
         anneal_in_rounds(MultiStart(limits, CHAINS, patience, first, MIN_MOVES), start, begin, incumbent)
@@ -51,11 +52,14 @@ def anneal_sample(problem: Problem, limits: Limits, progress: Progress, patience
 
 
 class SampleTrajectory(Trajectory[Best]):
-    """An annealing of one sample under way; it starts from an order and devices that keep to all limits."""
+    """An annealing of one sample under way; it starts from an order and devices that keep to all limits but rows."""
 
-    def __init__(self, instance: Instance, field: Field, start: Best, turn: Turn, progress: Progress) -> None:
+    def __init__(
+        self, instance: Instance, field: Field, rows: Rows | None, start: Best, turn: Turn, progress: Progress
+    ) -> None:
         self._instance, self._field = instance, field
         self._state = state_of(field, start.order, start.device)
+        self._rows = None if rows is None else rows.fresh(self._state.home)
         self.best = Best(start.order.copy(), start.device.copy(), np.full(1, np.inf))
         self._run = SEARCH.pick(turn.steps * (instance.n + instance.m), progress.say)
         self.draws = np.empty(max(DRAWS, min(MAX_DRAWS, 32 * turn.steps)))
@@ -65,10 +69,13 @@ class SampleTrajectory(Trajectory[Best]):
 
     def move(self, steps: int, temperature: float, penalty: float) -> int:
         """Try at most so many moves, as far as the random numbers go; return how many were tried."""
-        return self._run(self.draws, steps, temperature, penalty, MOVES, self._field, self._state, self.best)
+        field, rows = self._field, self._rows
+        return self._run(self.draws, steps, temperature, penalty, MOVES, field, self._state, self.best, rows)
 
     def recount(self) -> None:
-        """Count memory anew."""
+        """Count memory and rows anew."""
+        if self._rows is not None:
+            self._rows.recount(self._state.home)
         need = self._field.need
         self._state.used[:] = np.bincount(self._state.home, weights=need, minlength=self._instance.k)
 

@@ -9,6 +9,7 @@ import numpy as np
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.schedule.search.sample_state import STRIDE, Field, State
+from mtpp_dsl.views.rows import Rows
 
 __all__ = ["DRAWS", "SEARCH", "Best", "Moves"]
 
@@ -17,6 +18,8 @@ LARGEST = 64
 """Classes in a block, at most."""
 DRAWS = 24 + 20 * LARGEST
 """Numbers that one move may take, at most."""
+ROW = 0.5
+"""Of the penalty: what a row is charged that is missed by however little."""
 PATIENCE = 32
 """Changes after which the critical path is looked for again."""
 
@@ -52,7 +55,15 @@ class Best(NamedTuple):
 
 
 def _search(
-    draws: Floats, steps: int, temperature: float, penalty: float, moves: Moves, field: Field, state: State, best: Best
+    draws: Floats,
+    steps: int,
+    temperature: float,
+    penalty: float,
+    moves: Moves,
+    field: Field,
+    state: State,
+    best: Best,
+    rows: Rows | None,
 ) -> int:
     """Try up to *steps* moves while there are *draws* (uniform in [0, 1)) left; return how many were tried.
 
@@ -62,6 +73,9 @@ def _search(
     probability ``exp(-x / temperature)``. A device over its limit counts as a time: *penalty* times the excess, as a
     share of the limit, and a tenth. Timing ends as soon as the least time from a node to the end says that the move
     will not be kept.
+
+    Each of the *rows* that does not hold counts as a time, too; those that speak of times are looked at when the nodes
+    have theirs. Without rows, numba compiles nothing of what is for them.
 
     A state whose cost is ``inf`` is timed first, as it is.
     """
@@ -214,6 +228,13 @@ def _search(
                     state.used[origin[i]] -= field.need[c]
                     state.used[goal] += field.need[c]
                     home[c] = goal
+                    if rows is not None:
+                        rows.held[origin[i]] -= 1
+                        rows.held[goal] += 1
+                        for j in range(rows.at[c * k + origin[i]], rows.at[c * k + origin[i] + 1]):
+                            rows.on[rows.row[j]] -= rows.weight[j]
+                        for j in range(rows.at[c * k + goal], rows.at[c * k + goal + 1]):
+                            rows.on[rows.row[j]] += rows.weight[j]
                 for i in range(m):
                     c = moved[i]
                     for j in range(field.apart_at[c], field.apart_at[c + 1]):
@@ -224,6 +245,13 @@ def _search(
                 if not possible:
                     for i in range(m):
                         c = moved[i]
+                        if rows is not None:
+                            rows.held[home[c]] -= 1
+                            rows.held[origin[i]] += 1
+                            for j in range(rows.at[c * k + home[c]], rows.at[c * k + home[c] + 1]):
+                                rows.on[rows.row[j]] -= rows.weight[j]
+                            for j in range(rows.at[c * k + origin[i]], rows.at[c * k + origin[i] + 1]):
+                                rows.on[rows.row[j]] += rows.weight[j]
                         state.used[home[c]] -= field.need[c]
                         home[c] = origin[i]
                         state.used[home[c]] += field.need[c]
@@ -243,6 +271,16 @@ def _search(
         for d in range(k):
             if state.used[d] > field.limit[d]:
                 excess += penalty * (0.1 + (state.used[d] - field.limit[d]) / max(field.limit[d], 1e-300))
+        if rows is not None:
+            for r in range(len(rows.low)):
+                if rows.per_peak[r] == 0.0 and rows.moment_at[r] == rows.moment_at[r + 1]:
+                    left = rows.on[r]
+                    for j in range(rows.part_at[r], rows.part_at[r + 1]):
+                        if rows.held[rows.part[j]] > 0:
+                            left += rows.per_use[j]
+                    over = max(rows.low[r] - left, left - rows.high[r])
+                    if over > rows.slack[r]:
+                        excess += penalty * (ROW + over / rows.scale[r])
         allowed = np.inf if fresh else state.cost[0] - temperature * np.log(1.0 - draws[at]) - excess
         at += 1
         begin = first // STRIDE
@@ -280,6 +318,23 @@ def _search(
                 accepted = False
                 break
         accepted = accepted and peak <= allowed and (fresh or peak < np.inf)
+        if rows is not None:
+            late = 0.0
+            for r in range(len(rows.low) if accepted and peak < np.inf else 0):
+                if rows.per_peak[r] != 0.0 or rows.moment_at[r] < rows.moment_at[r + 1]:
+                    left = rows.on[r] + rows.per_peak[r] * peak
+                    for j in range(rows.part_at[r], rows.part_at[r + 1]):
+                        if rows.held[rows.part[j]] > 0:
+                            left += rows.per_use[j]
+                    for j in range(rows.moment_at[r], rows.moment_at[r + 1]):
+                        v = rows.moment[j]
+                        at_end = trial[v] if place[v] >= begin else end[v]
+                        left += rows.per_time[j] * (at_end - rows.ahead[j] * arrays.time[v, device[v]])
+                    over = max(rows.low[r] - left, left - rows.high[r])
+                    if over > rows.slack[r]:
+                        late += penalty * (ROW + over / rows.scale[r])
+            accepted = accepted and peak + late <= allowed
+            excess += late
         if accepted:
             for i in range(begin, n):
                 end[order[i]] = trial[order[i]]
@@ -303,6 +358,13 @@ def _search(
             place[shifted] = source
         for i in range(m):
             c = moved[i]
+            if rows is not None:
+                rows.held[home[c]] -= 1
+                rows.held[origin[i]] += 1
+                for j in range(rows.at[c * k + home[c]], rows.at[c * k + home[c] + 1]):
+                    rows.on[rows.row[j]] -= rows.weight[j]
+                for j in range(rows.at[c * k + origin[i]], rows.at[c * k + origin[i] + 1]):
+                    rows.on[rows.row[j]] += rows.weight[j]
             state.used[home[c]] -= field.need[c]
             home[c] = origin[i]
             state.used[home[c]] += field.need[c]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.constraints import Linear
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.solvers.algorithms.least_load import nowhere
+from mtpp_dsl.solvers.algorithms.mending import Mender
 from mtpp_dsl.solvers.algorithms.timing import timed
 from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
@@ -16,6 +19,8 @@ from mtpp_dsl.views.tasks import Instance
 
 __all__ = ["incumbent_of", "starts", "take_starts"]
 
+MEND_SHARE, MEND_SECONDS = 0.05, 2.0
+"""Of the time left, and at most, for moving nodes of one schedule until the labelled rows hold."""
 EXCEEDS = "a device holds more than its memory, by less than the check of plans lets pass"
 
 
@@ -36,13 +41,26 @@ def incumbent_of(method: str, instance: Instance, limits: Limits, progress: Prog
     return Incumbent(method, problem, limits, progress, known=known, misfit=misfit)
 
 
-def take_starts(incumbent: Incumbent, instance: Instance, limits: Limits, progress: Progress) -> None:
-    """Take the plan to start from, and schedules that are quickly made, as far as they are feasible."""
+def take_starts(incumbent: Incumbent, instance: Instance, limits: Limits, progress: Progress) -> Plan | None:
+    """Take the plan to start from, and schedules that are quickly made, as far as they are feasible.
+
+    Under labelled rows nodes of schedules that break them are moved. Returns the best plan; without any the first
+    schedule that only the rows keep from being one, or None.
+    """
     incumbent.take_start()
-    for plan in starts(instance, limits, progress):
-        incumbent.take(plan)
-    if incumbent.plan is None:
-        incumbent.note("no schedule to start from was found; this does not prove that there is none")
+    found = starts(instance, limits, progress)
+    broken = [plan for plan in found if not incumbent.take(plan)]
+    problem = instance.problem
+    mender = Mender(problem)
+    for plan in broken if problem.hard_rows else []:
+        mended = mender.mended(plan, min(MEND_SECONDS, MEND_SHARE * limits.remaining))
+        if mended is not None:
+            incumbent.take(mended)
+    if incumbent.plan is not None:
+        return incumbent.plan
+    incumbent.note("no schedule to start from was found; this does not prove that there is none")
+    without = problem.with_constraints([one for one in problem.constraints if not isinstance(one, Linear)])
+    return next((plan for plan in broken if problem.hard_rows and not verify(without, plan)), None)
 
 
 def starts(instance: Instance, limits: Limits, progress: Progress) -> list[Plan]:
