@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mtpp_dsl.api import find_method, method_names, solve
+from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import (
@@ -20,16 +21,29 @@ from mtpp_dsl.constraints import (
     Contiguous,
     Decision,
     ExclusiveLinks,
+    Finish,
     Linear,
     Load,
     Makespan,
     Memory,
     On,
+    Start,
+    Used,
 )
-from mtpp_dsl.contracts import method_traits, why_not
+from mtpp_dsl.contracts import Limits, Progress, method_traits, why_not
 from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.colocation import together
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.solvers.algorithms.mending import Mender, linear_in_places
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.partition.annealing import one_annealing, one_ordered_annealing
+from mtpp_dsl.solvers.partition.annealing.one_annealing import charged
+from mtpp_dsl.solvers.partition.annealing.split_state import state_of
+from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
+from mtpp_dsl.solvers.schedule.search import sample_annealing
+from mtpp_dsl.views.rows import rows_of
 
 FEW, MANY = 12, 120
 """Problems of each kind; a quarter of the methods answers each."""
@@ -133,3 +147,75 @@ def test_every_method_that_takes_rows_keeps_them(kind: str, seeds: range) -> Non
                 assert found.cost == pytest.approx(best), case
     gives = {name for name in names if "plan" in find_method(name).gives}
     assert sum(answers[name] > 0 for name in gives) > len(gives) / 2, answers
+
+
+def rows_problem(seed: int, kind: str) -> Problem:
+    """Return 24 nodes on 3 devices with rows over every decision that the moves of annealing keep track of."""
+    rng = Random(seed)
+    n, k = 24, 3
+    edges = [(u, v) for u in range(n) for v in range(u + 1, min(n, u + 6)) if rng.random() < 0.3]
+    work = [rng.uniform(1.0, 3.0) for _ in range(n)]
+    graph = Graph.create([f"n{v}" for v in range(n)], edges, work=work, output=[rng.uniform(0.1, 0.5)] * n)
+    some = rng.sample(range(n), 8)
+    found: list[Constraint] = [
+        Linear(label=f"few[{d}]", terms=tuple((On(v, d), 1.0 + v % 2) for v in some), sense="<=", rhs=6.0)
+        for d in range(k)
+    ]
+    found.append(Linear(label="more", terms=((Load(0), 1.0), (Load(1), -1.0)), sense=">=", rhs=-2.0))
+    found.append(Linear(label="used", terms=((Used(0), 1.0), (On(some[0], 1), 1.0)), sense="<=", rhs=1.0))
+    devices = [Device(f"d{d}") for d in range(k)]
+    if kind == "makespan":
+        found.append(Linear(label="soon", terms=((Finish(some[1]), 1.0), (Start(0), -1.0)), sense="<=", rhs=15.0))
+        links = Links(np.full((k, k), 2.0), np.zeros((k, k)))
+        return Problem.create(graph, devices, links, Objective("makespan"), found)
+    found.append(Linear(label="even", terms=((Load(2), 1.0), (Bottleneck(), -0.3)), sense=">=", rhs=0.0))
+    order = [Acyclic()] if kind == "ordered" else []
+    return Problem.create(graph, devices, Shared(2.0), constraints=[*found, *order])
+
+
+@pytest.mark.parametrize("kind", ["free", "ordered", "makespan"])
+def test_annealing_compiled_and_plain_walk_the_same_way_under_rows(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers lead to the same plan, which keeps the rows and is better than what it started from."""
+    module, name = {
+        "free": (one_annealing, "ANNEAL"),
+        "ordered": (one_ordered_annealing, "ORDERED"),
+        "makespan": (sample_annealing, "SEARCH"),
+    }[kind]
+    plain = getattr(module, name).plain
+    given = rows_problem(3, kind)
+    costs = []
+    for threshold in (0.0, float("inf")):
+        monkeypatch.setattr(module, name, Kernel(plain, threshold))
+        found = Annealing(patience=1, moves=10).solve(given, Limits(seed=2), Progress())
+        assert found.plan is not None
+        assert not verify(given, found.plan)
+        costs.append(found.cost)
+    assert costs[0] == costs[1]
+
+
+@pytest.mark.parametrize("kind", ["free", "ordered"])
+def test_rows_are_what_they_say_after_many_moves(kind: str) -> None:
+    """What the arrays count of a state is what the rows are of its plan."""
+    given = rows_problem(5, kind)
+    group = together(given)
+    instance = instance_of(given)
+    rows = rows_of(given, group, instance.unit)
+    assert rows is not None
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        device = rng.integers(given.k, size=len(group))
+        state = state_of(instance, device)
+        own = rows.fresh(device)
+        rules = given.with_constraints(given.hard_rows)
+        assert (charged(instance, state, own) > 0) == bool(verify(rules, Plan.create(rules, device)))
+
+
+def test_a_plan_is_mended() -> None:
+    """Few nodes move until the rows hold, and none where they do."""
+    given = rows_problem(1, "free")
+    everything = Plan.create(given, np.zeros(given.graph.n, np.int64))
+    mended = Mender(given).mended(everything, 5.0)
+    assert mended is not None
+    without = [row for row in given.hard_rows if linear_in_places(row)]
+    assert not verify(given.with_constraints(without), mended)
+    assert Mender(given).mended(mended, 5.0) is None

@@ -96,7 +96,7 @@ def moved(problem: Problem, steps: int, seed: int) -> tuple[Instance, State, np.
     best = Best(state.device.copy(), np.array([np.iinfo(np.int64).max]))
     mark = np.zeros(len(state.device) + 1, np.int64)
     chosen = recipe(seed % CHAINS, len(state.device), random)
-    ANNEAL.plain(random.random(200_000), steps, 1.0, 4, unit, chosen.moves, instance, state, energy, mark, best)
+    ANNEAL.plain(random.random(200_000), steps, 1.0, 4, unit, chosen.moves, instance, state, energy, mark, best, None)
     for ours, anew in zip(state, state_of(instance, state.device), strict=True):
         if ours is not state.members and ours is not state.place:
             assert (ours == anew).all()
@@ -137,7 +137,7 @@ def test_energies_are_finite_however_bad_a_state_is(power: int) -> None:
     best = Best(state.device.copy(), np.array([round(unit)]))
     mark, random = np.zeros(5, np.int64), np.random.default_rng(0)
     chosen = recipe(0, 4, random)
-    ANNEAL.plain(random.random(50_000), 500, 0.1, power, unit, chosen.moves, instance, state, energy, mark, best)
+    ANNEAL.plain(random.random(50_000), 500, 0.1, power, unit, chosen.moves, instance, state, energy, mark, best, None)
     assert np.isfinite(energy).all()
     assert energy == pytest.approx(energies(instance, state, power, unit))
     assert state.device.tolist() == [0, 0, 0, 0]
@@ -161,7 +161,7 @@ def test_compiled_and_plain_walk_the_same_way(monkeypatch: pytest.MonkeyPatch) -
         known = Best(np.zeros(len(instance.time), np.int64), np.array([np.iinfo(np.int64).max]))
         chosen = recipe(2, len(instance.time), random)
         start = scattered(instance, random)
-        found.append(anneal(instance, start, known, chosen, 4_000, random, lambda _: None, lambda _: False))
+        found.append(anneal(instance, None, start, known, chosen, 4_000, random, lambda _: None, lambda _: False))
     assert (found[0].device == found[1].device).all()
     assert found[0].load[0] == found[1].load[0] < np.iinfo(np.int64).max
 

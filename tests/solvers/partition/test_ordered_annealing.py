@@ -116,7 +116,7 @@ def test_sums_and_orders_stay_exact_move_by_move(seed: int, training: bool) -> N
     best = Best(state.device.copy(), np.array([NO_LOAD]))
     moves = Moves(worst=0.3, near=0.7, groups=0.5, exchanges=0.3)
     draws = random.random(300 * DRAWS)
-    ORDERED.plain(draws, 300, 5.0, 0.5, 4, unit, moves, instance, state, arcs, order, energy, best)
+    ORDERED.plain(draws, 300, 5.0, 0.5, 4, unit, moves, instance, state, arcs, order, energy, best, None)
     for ours, anew in zip(state, state_of(instance, state.device), strict=True):
         if ours is not state.members and ours is not state.place:
             assert (ours == anew).all()
@@ -152,7 +152,7 @@ def test_compiled_and_plain_walk_the_same_way(monkeypatch: pytest.MonkeyPatch) -
         known = Best(np.zeros(30, np.int64), np.array([int(instance.time[:, 0].sum())]))
         chosen, start = recipe(random), np.zeros(30, np.int64)
         found.append(
-            anneal_in_order(instance, arcs, start, known, chosen, 4_000, random, lambda _: None, lambda _: False)
+            anneal_in_order(instance, None, arcs, start, known, chosen, 4_000, random, lambda _: None, lambda _: False)
         )
     assert (found[0].device == found[1].device).all()
     assert found[0].load[0] == found[1].load[0] < known.load[0]
@@ -165,7 +165,7 @@ def test_a_state_without_load_is_the_end() -> None:
     arcs, random = arcs_of(problem, np.arange(2)), np.random.default_rng(0)
     none, start = Best(np.zeros(2, np.int64), np.array([np.iinfo(np.int64).max])), np.zeros(2, np.int64)
     found = anneal_in_order(
-        instance_of(problem), arcs, start, none, recipe(random), 1_000, random, lambda _: None, lambda _: False
+        instance_of(problem), None, arcs, start, none, recipe(random), 1_000, random, lambda _: None, lambda _: False
     )
     assert found.load[0] == 0
 

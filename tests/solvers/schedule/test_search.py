@@ -119,7 +119,7 @@ def test_the_kernel_times_what_it_holds(exclusive: bool) -> None:
         run = SEARCH.compiled()
         for _ in range(20):
             draws = random.random(10 * DRAWS)
-            run(draws, 500, 0.3, 1.0, moves, field, state, best)
+            run(draws, 500, 0.3, 1.0, moves, field, state, best, None)
             plan = plan_of(instance, state.order, state.device)
             assert plan.schedule is not None
             assert verify(problem, plan) == []
@@ -141,7 +141,7 @@ def test_what_is_over_a_limit_is_never_the_best() -> None:
             best = Best(state.order.copy(), state.device.copy(), np.full(1, np.inf))
             draws = np.random.default_rng(seed).random(20 * DRAWS)
             moves = Moves(orders=0.2, near=0.5, critical=0.5, blocks=0.5, grown=8.0, swaps=0.3, along=0.5)
-            SEARCH.compiled()(draws, 300, 1.0, 1e-3, moves, field, state, best)
+            SEARCH.compiled()(draws, 300, 1.0, 1e-3, moves, field, state, best, None)
             if best.cost[0] < np.inf:
                 assert verify(problem, plan_of(instance, best.order, best.device)) == []
 
