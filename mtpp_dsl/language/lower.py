@@ -240,7 +240,7 @@ class Lowering(Stages):
                 graph,
                 devices,
                 self.joined,
-                self.objective,
+                [asked.objective for asked in self.asked],
                 self.constraints,
                 time_unit=self.scope.time_unit,
                 origin=origin_of(self.source, self.path, self.scope, self.hashes),

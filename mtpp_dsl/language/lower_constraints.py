@@ -13,8 +13,10 @@ from mtpp_dsl.language.arithmetic import Mismatch, subtract
 from mtpp_dsl.language.custom import lower_custom
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
 from mtpp_dsl.language.linear import condition_remedy, is_not_linear, remedy
+from mtpp_dsl.language.lower_objective import Asked
 from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.penalties import lower_penalty
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe, shown
 from mtpp_dsl.problem import Objective
@@ -47,8 +49,16 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         yield from _RULES[statement.rule.text](statement, scope, local, options)
 
 
-def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: Objective | None) -> Iterator[c.Linear]:
+def lower_labelled(
+    statement: tree.LabelledConstraint, scope: Scope, first: Asked | None, *, timed: bool
+) -> Iterator[c.Linear]:
     """Yield the rows of a labelled constraint; rows that hold whatever the plan are left out.
+
+    Args:
+        statement: to read.
+        scope: its names.
+        first: the first objective, to which penalties are added; None where it could not be read.
+        timed: whether plans say when nodes run.
 
     Raises:
         Complaint: not an inequality, not linear, or a decision that the objective does not have.
@@ -57,17 +67,19 @@ def lower_labelled(statement: tree.LabelledConstraint, scope: Scope, objective: 
     for suffix, local in _quantified(statement.quantifiers, scope, {}):
         for body in _inequalities(statement.body):
             row = _linear_row(body, statement, scope, local)
-            if objective is not None:
-                _check_decisions(row, body.span, objective)
+            if first is not None:
+                _check_decisions(row, body.span, first.objective, timed=timed)
+            penalty = lower_penalty(statement, row.dimension, scope, local, first)
             operator = cast('Literal["<=", "==", ">="]', _SENSES[body.operator])
             linear = c.Linear(
                 label=f"{label}[{suffix}]" if suffix else label,
                 terms=tuple((decision, float(w)) for decision, w in row.terms.items() if w != 0),
                 sense=operator,
                 rhs=-float(row.constant),
+                penalty=penalty,
                 origin=statement.span.place,
             )
-            if not linear.terms and not _holds(linear):
+            if not linear.terms and not linear.soft and not _holds(linear):
                 message = f"no plan satisfies {linear.label!r}: its two sides are numbers, and it is false"
                 scope.warn(message, body.span, "MTPP-W203")
             if linear.terms or not _holds(linear):
@@ -157,11 +169,11 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
     return row if isinstance(row, Affine) else Affine({}, row.value, row.dimension)
 
 
-def _check_decisions(row: Affine, span: Span, objective: Objective) -> None:
-    timed = [d for d in row.terms if isinstance(d, (c.Start, c.Finish, c.Makespan))]
-    if timed and objective.quantity != "makespan":
-        word = type(timed[0]).__name__.lower()
-        raise Complaint(f"{word} has no meaning where {objective.name} is the objective: a plan has no schedule", span)
+def _check_decisions(row: Affine, span: Span, objective: Objective, *, timed: bool) -> None:
+    times = [d for d in row.terms if isinstance(d, (c.Start, c.Finish, c.Makespan))]
+    if times and not timed:
+        word = type(times[0]).__name__.lower()
+        raise Complaint(f"{word} has no meaning where {objective.shown} is the objective: a plan has no schedule", span)
     if objective.parts == "separate" and c.Bottleneck() in row.terms:
         raise Complaint("with parts = separate there are two bottlenecks, and neither has a name; write load(d)", span)
 

@@ -17,16 +17,16 @@ from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
 from mtpp_dsl.language.lower_graph import UnitKeeper, lower_graph, read_file
-from mtpp_dsl.language.lower_objective import lower_objective
+from mtpp_dsl.language.lower_objective import Asked, counting, lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.pending import not_lowered
 from mtpp_dsl.language.reader import bind_params
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
-from mtpp_dsl.problem import Device, Interconnect, Objective
+from mtpp_dsl.problem import Device, Interconnect, Links, Objective
 from mtpp_dsl.problem.graph import Graph
-from mtpp_dsl.text.source import Diagnostic, Source, Span
+from mtpp_dsl.text.source import Diagnostic, Place, Source, Span
 
 __all__ = ["LANGUAGE_VERSION", "Stages"]
 
@@ -90,6 +90,7 @@ class Stages:
         self.devices: tuple[Device, ...] = ()
         self.joined: Interconnect | None = None
         self.objective: Objective | None = None
+        self.asked: list[Asked] = []
         self.constraints: list[Constraint] = []
         self.left_out: tuple[Device, ...] = ()
         self.first_batch: Span | None = None
@@ -118,7 +119,7 @@ class Stages:
         self.read_devices(brought.devices)
         self.read_times()
         attempt(self.interconnect, brought.interconnect)
-        attempt(self.read_objective)
+        attempt(self.read_objectives)
         for name in self.scope.lets:  # in their order, so that none waits for long chains of others
             attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
         self.read_constraints()
@@ -272,19 +273,40 @@ class Stages:
         check_io(self.devices, joined, channel.span)
         self.scope.time_unit, self.joined = "s" if seconds else "", joined
 
-    def read_objective(self) -> None:
-        """Read the objective that counts."""
-        found = self.last(self.of(tree.ObjectiveStatement), "the objective")
-        if found is None:
+    def read_objectives(self) -> None:
+        """Read the objectives that count, in their order."""
+        wrong = False
+        for statement in counting([statement for statement, _ in self.of(tree.ObjectiveStatement)]):
+            new = self.findings.attempt(lambda s=statement: list(lower_objective(s, self.scope)))
+            wrong |= new is None
+            for asked in new or ():
+                name = asked.objective.shown
+                twin = next((other for other in self.asked if other.objective.shown == name), None)
+                if twin is not None:
+                    remedy = "label them: minimize cost: …" if name == "objective" else "each is given once"
+                    place = Place(twin.span, "the first")
+                    message = f"two objectives are called {name!r}; {remedy}"
+                    self.findings.add(Diagnostic(message, asked.span, code="MTPP-E604", places=(place,)))
+                    continue
+                self.asked.append(asked)
+        if not self.asked and not wrong:
             self.scope.need("objective")
             raise self.missing("objective", "minimize bottleneck")
-        self.objective = lower_objective(found[0], self.scope)
+        self.objective = self.asked[0].objective if self.asked and not wrong else None
+
+    @property
+    def timed(self) -> bool:
+        """Whether plans will say when nodes run."""
+        objectives = [asked.objective for asked in self.asked]
+        on_links = isinstance(self.joined, Links) and (len(objectives) > 1 or any(one.is_linear for one in objectives))
+        return on_links or any(one.timed for one in objectives)
 
     def read_constraints(self) -> None:
         """Read the constraints, in their order, each once."""
         found: dict[Constraint, None] = {}
         labels: dict[str, tree.LabelledConstraint] = {}
         batched = self.objective is None or self.objective.batch is not None
+        first = self.asked[0] if self.objective is not None else None
         for statement, _ in self.statements:
             if isinstance(statement, tree.ConstraintStatement):
                 new = self.findings.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
@@ -293,7 +315,9 @@ class Stages:
                     message = f"batch sizes need 'maximize throughput (batch = …)'; to {self.objective} runs one input"
                     self.findings.add(Diagnostic(message, statement.span))
             elif isinstance(statement, tree.LabelledConstraint):
-                rows = self.findings.attempt(lambda s=statement: list(lower_labelled(s, self.scope, self.objective)))
+                rows = self.findings.attempt(
+                    lambda s=statement: list(lower_labelled(s, self.scope, first, timed=self.timed))
+                )
                 self.check_labels(statement, [row.label for row in rows or ()], labels)
                 found.update(dict.fromkeys(rows or ()))
         self.constraints = list(found)

@@ -23,7 +23,6 @@ _WITH_CLAUSES: tuple[type[tree.Tree], ...] = (
     tree.DeviceStatement,
     tree.InterconnectStatement,
     tree.TimesFile,
-    tree.ObjectiveStatement,
     tree.LabelledConstraint,
 )
 
@@ -38,10 +37,6 @@ def not_lowered(statement: tree.Statement) -> Iterator[Diagnostic]:
         clauses: tree.Clauses | None = getattr(statement, "clauses", None)
         if clauses is not None:
             yield _refusal("'for' or 'if' after this statement", clauses.span)
-    if isinstance(statement, tree.ObjectiveStatement) and statement.label is not None:
-        yield _refusal("a label of an objective", statement.label.span)
-    if isinstance(statement, tree.LabelledConstraint) and statement.options:
-        yield _refusal("an option of a labelled constraint", statement.options[0].span)
     if isinstance(statement, tree.ParamStatement) and statement.table is not None:
         yield _refusal("a table", statement.table.span)
 

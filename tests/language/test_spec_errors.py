@@ -101,7 +101,7 @@ CASES = [
     ("device x (io = never)", "never", "io is one of paid, free"),
     ("interconnect shard (bandwidth = 1)", "shard", "there is no interconnect 'shard'; did you mean 'shared'?"),
     ("link gpu[0] <-> gpu[1] (latency = 1 us)", None, "'link' goes with interconnect links, not shared"),
-    ("maximize bottleneck", None, "the objective is already given at"),
+    ("minimize bottleneck", "bottleneck", "two objectives are called"),
     ("mtpp 2", "2", "this is language version 1; the spec is written in 2"),
     ('import "nowhere.json" (format = msr)', '"nowhere.json"', "there is no file nowhere.json"),
     ("import nowhere", "nowhere", "there is no param 'nowhere'"),

@@ -231,7 +231,7 @@ def test_the_command_line_answers(objective: str, tmp_path: Path, capsys: pytest
     ("objective", "message"),
     [
         ("minimize bottleneck (parts = apart)", "parts is one of together, separate"),
-        ("minimize makespan (parts = separate)", "makespan takes no options"),
+        ("minimize makespan (parts = separate)", "makespan has no option .parts."),
         ("maximize throughput (batch = 4, parts = separate)", "batch"),
         ("minimize bottleneck (parts = separate)\nconstraint cap: bottleneck <= 9", "two bottlenecks"),
     ],
