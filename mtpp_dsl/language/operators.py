@@ -119,13 +119,20 @@ def _sum(node: tree.Chain, scope: Scope, local: Locals) -> Value:
     first = evaluate(node.operands[0], scope, local)
     if isinstance(first, (str, Sequence, MapValue, Table)):
         return _joined(node, first, scope, local)
-    result = arithmetic.Total()
+    result, settling = arithmetic.Total(), node.operands[0]
     for i, operand in enumerate(node.operands):
         value = evaluate(operand, scope, local) if i else first
+        known = result.dimension
         try:
             result.add(value, -1 if i and node.operators[i - 1] == "-" else 1)
         except Mismatch as error:
-            raise Complaint(str(error), node.operands[0].span.to(operand.span)) from None
+            span = node.operands[0].span.to(operand.span)
+            if known is None or not isinstance(value, (Quantity, Affine)):
+                raise Complaint(str(error), span) from None
+            second = (settling.span, f"this is {known}")
+            raise Complaint(str(error), span, code="MTPP-E209", second=second) from None
+        if known is None and result.dimension is not None:
+            settling = operand
         if isinstance(value, Affine):
             scope.spend(len(value.terms), operand.span)
     if isinstance(result.constant, Fraction) and result.constant.denominator > LONG:

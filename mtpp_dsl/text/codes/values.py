@@ -73,4 +73,12 @@ VALUES: tuple[Code, ...] = (
         "constraint cap: 3 <= 2",
         "Change the numbers, or write 'assert' for a condition on params.",
     ),
+    Code(
+        "MTPP-E209",
+        "Two units are added that do not go together",
+        "Only quantities of one dimension are added. USD and EUR are two: there is no rate of exchange. The message "
+        "shows the place of the sum and that of the first quantity with a unit.",
+        "let budget = 3 USD + 2 EUR",
+        "Convert one of the two with a rate of your own, such as 'let rate = 1.1 USD / 1 EUR'.",
+    ),
 )

@@ -195,7 +195,8 @@ class _Run:
             return self.result("complete", time=phases)
         if outcome.termination == "infeasible":
             return self.infeasible(phases)
-        self.coarse(solved.margin)
+        if solved.proven is None or not solved.proven.step:  # else the next cost that there can be is the bound
+            self.coarse(solved.margin)
         bound = None
         if solved.proven is not None and form.role != "restriction":
             self.compare(solved.proven)
