@@ -7,8 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.declaring import check_word
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
-from mtpp_dsl.language.lower_graph import check_word
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.text.source import Diagnostic
 

@@ -14,8 +14,8 @@ from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_LINKED
 from mtpp_dsl.base.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension, format_exact
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
-from mtpp_dsl.language.lower_graph import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, Quantity, describe
@@ -78,7 +78,7 @@ def declare_devices(
         raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span, code="MTPP-E901")
     new: dict[str, Device] = {}
     complaint: Complaint | None = None
-    for name, local in members:
+    for name, local, _ in members:
         if name in new:
             raise Complaint(f"device {name!r} is declared twice", statement.name.span)
         new[name] = replace(devices.get(name, template), name=name)

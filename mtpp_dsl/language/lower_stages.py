@@ -11,12 +11,14 @@ from mtpp_dsl.base.units import TIME
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.blocks import defined
+from mtpp_dsl.language.declaring import UnitKeeper
 from mtpp_dsl.language.definitions import define
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
-from mtpp_dsl.language.lower_graph import UnitKeeper, lower_graph, read_file
+from mtpp_dsl.language.lower_graph import lower_graph, read_file
 from mtpp_dsl.language.lower_objective import Asked, counting, lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
@@ -200,7 +202,8 @@ class Stages:
             return Workload(self.replaced, brought.devices, brought.interconnect, brought.warnings)
         if graph is None:
             return brought
-        own = self.findings.attempt(lower_graph, *graph, self.scope, self.findings)
+        blocks = defined([statement for statement, _ in self.statements], self.findings)
+        own = self.findings.attempt(lower_graph, *graph, self.scope, self.findings, blocks)
         self.left_out = own.devices if own is not None else ()
         found = own.graph if own is not None else Graph.create([], [])
         warnings = (*brought.warnings, *(own.warnings if own is not None else ()))

@@ -12,9 +12,10 @@ from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.declaring import UnitKeeper
 from mtpp_dsl.language.expressions import Locals, iterate, number, whole
 from mtpp_dsl.language.findings import Findings
-from mtpp_dsl.language.lower_graph import UnitKeeper, resolve_path
+from mtpp_dsl.language.lower_graph import resolve_path
 from mtpp_dsl.language.measurements import Measurement, read_measurements
 from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mtpp_dsl.base.units import NONE, TIME
-from mtpp_dsl.language.lower_graph import UnitKeeper
+from mtpp_dsl.language.declaring import UnitKeeper
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.problem import Device, Host, Interconnect, Links
 from mtpp_dsl.problem.graph import Graph

@@ -14,8 +14,6 @@ _STATEMENTS: dict[type[tree.Tree], str] = {
     tree.ScenarioStatement: "a 'scenario' statement",
     tree.ImportPlan: "'import plan'",
     tree.TransferStatement: "a 'time' of a transfer",
-    tree.BlockStatement: "a 'block' statement",
-    tree.UseItem: "'use' in a graph",
 }
 _LOOPED = (tree.ImportStatement, tree.IncludeStatement, tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
 _WITH_CLAUSES: tuple[type[tree.Tree], ...] = (

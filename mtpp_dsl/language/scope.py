@@ -104,6 +104,8 @@ class Scope:
         warnings: what the spec says to no effect, or may not mean.
         unsettled: what an earlier error has left unknown: "nodes", "weights" (of nodes, and edges), "devices",
             "options" (of devices), "time unit", or the name of a param or let.
+        empty: families without members.
+        prefix: what the names of nodes begin with in the instance of a block whose items are read.
     """
 
     params: dict[str, Value] = field(default_factory=dict)
@@ -128,6 +130,8 @@ class Scope:
     readers: Ints | None = None
     _warned: set[tuple[int, int, str]] = field(default_factory=set)
     _partial: dict[str, dict[str, Sequence]] = field(default_factory=dict)
+    prefix: str = ""
+    empty: set[str] = field(default_factory=set)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
     _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})
@@ -206,12 +210,15 @@ class Scope:
             Complaint: it is both a node and a device.
         """
         found: list[Value] = []
+        name = self.prefix + name
         if name in self._nodes:
             found.append(NodeRef(self._nodes[name]))
         elif name in self._families["node"]:
             found.append(self._families["node"][name])
         elif name in self.blocks:
             found.append(Sequence(tuple(NodeRef(v) for v in self.blocks[name]), "set"))
+        elif name in self.empty:
+            found.append(Sequence((), "set"))
         if name in self._devices:
             found.append(DeviceRef(self._devices[name]))
         elif name in self._families["device"]:

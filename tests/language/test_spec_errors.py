@@ -139,12 +139,12 @@ NODES = [
     ("node a (work = 0 - 1)", "work must not be negative"),
     ("node a edge a -> b", "there is no node 'b'"),
     ("node a edge a -> a", "an edge from a node to itself"),
-    ("node a[i in 0..2] edge a -> a[0]", "'a' is a family: write a[i]"),
+    ("node a[i in 0..2] edge a -> a[0]", "an edge from a node to itself: 'a[0]' is on both sides"),
     ("node a node b edge a -> b edge b -> a", "the graph has a cycle: a -> b -> a"),
     ("", "the graph has no nodes"),
     ("node a[i in 0..2000000]", "a range may have at most 1,000,000 members"),
     ("node a[2000000]", "a family has 0 to 1,000,000 members; this one has 2,000,000"),
-    ("node a[i in [1.5]]", "the members of a family are numbered by whole numbers"),
+    ("node a[i in [1.5]]", "the members of a family are named by whole numbers or strings"),
     ("node a (work = 1e308 * 1e308)", "the number is too large"),
 ]
 
@@ -158,7 +158,7 @@ def test_graphs(nodes: str, message: str) -> None:
 
 def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph that would expand to more than the stated number of nodes is refused with that number."""
-    monkeypatch.setattr("mtpp_dsl.language.lower_graph.MAX_NODES", 1000)
+    monkeypatch.setattr("mtpp_dsl.language.graph_items.MAX_NODES", 1000)
     text = "graph { node a[i in 0..99, j in 0..99] }\ndevice d\nminimize bottleneck"
     assert errors(text)[0].message == "the graph would have more than 1,000 nodes"
 

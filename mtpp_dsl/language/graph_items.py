@@ -1,0 +1,298 @@
+"""The items of ``graph { … }``: nodes first, with those of blocks, then edges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from mtpp_dsl.base.exact import survives
+from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NODES
+from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK
+from mtpp_dsl.errors import MtppError, did_you_mean
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.asserting import check_assert
+from mtpp_dsl.language.blocks import Instance, bound, where_used
+from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
+from mtpp_dsl.language.edge_ends import Ends
+from mtpp_dsl.language.expressions import Locals, iterate
+from mtpp_dsl.language.findings import Findings
+from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.text.source import Place, Span
+
+__all__ = ["NODE_OPTIONS", "GraphItems"]
+
+NODE_OPTIONS = ("work", "params", "output", "memory", "kind", "label", "color", "part")
+
+MAX_COLOR = 2**53
+"""Larger colours are no whole numbers everywhere."""
+
+MAX_NESTED = 50
+"""Blocks used within each other deeper than this are refused."""
+
+
+class GraphItems:
+    """Collects the nodes, then the edges, of ``graph { … }``.
+
+    Args:
+        scope: of the spec; the nodes become known to it before the edges are read.
+        findings: takes the complaints; of an item that is used many times, one.
+        blocks: by name.
+    """
+
+    def __init__(self, scope: Scope, findings: Findings, blocks: Mapping[str, tree.BlockStatement]) -> None:
+        self.scope, self.findings, self.blocks = scope, findings, blocks
+        self.nodes: dict[str, dict[str, object]] = {}
+        self.places: dict[str, Span] = {}  # of nodes and instances
+        self.families: dict[str, Span] = {}  # of instances
+        self.instances: list[Instance] = []
+        self.edges: list[tuple[int, int]] = []
+        self.sizes: list[float | None] = []
+        self.times, self.bytes = UnitKeeper("times"), UnitKeeper("sizes")
+        self.complained: set[int] = set()  # identities of items
+
+    def graph(self, block: tree.GraphBlock) -> Graph:
+        """Return the graph; without edges where something is wrong.
+
+        Raises:
+            Complaint: about the graph as a whole.
+        """
+        before = self.findings.failed
+        top = Instance("", block.items, {})
+        self.expand(top)
+        try:
+            nodes = self.created([], [])
+        except MtppError as error:
+            raise Complaint(str(error), block.span) from None
+        self.scope.set_graph(nodes)
+        self.ends = Ends(self.scope, nodes.index, top)
+        self.scope.blocks = self.ends.paths
+        for instance in self.instances:
+            self.draw(instance)
+        if self.findings.failed > before:
+            return nodes
+        if not self.nodes:
+            raise Complaint("the graph has no nodes", block.span)
+        try:
+            return self.created(self.edges, self.sizes)
+        except MtppError as error:
+            raise Complaint(str(error), block.span) from None
+
+    def attempt(self, function: Callable[..., None], item: tree.Tree, instance: Instance) -> bool:
+        """Call *function* with an item and its instance; note a complaint, with where the block was used."""
+        try:
+            function(item, instance)
+            return True
+        except Unsettled:
+            self.findings.failed += 1
+        except Complaint as complaint:
+            self.findings.failed += 1
+            if id(item) not in self.complained:
+                self.complained.add(id(item))
+                found = complaint.diagnostic
+                used = tuple(Place(span, says) for span, says in where_used(instance))
+                self.findings.failed -= 1
+                self.findings.add(replace(found, places=(*found.places, *used)))
+        return False
+
+    # nodes
+
+    def expand(self, instance: Instance) -> None:
+        """Add the nodes of an instance, with those of the blocks that it uses."""
+        self.instances.append(instance)
+        start = len(self.nodes)
+        for item in instance.items:
+            if isinstance(item, tree.NodeItem):
+                self.attempt(self.node, item, instance)
+            elif isinstance(item, tree.UseItem) and not self.attempt(self.use, item, instance):
+                self.scope.unsettled.add("nodes")
+        instance.nodes = start, len(self.nodes)
+
+    def use(self, item: tree.UseItem, instance: Instance) -> None:
+        """Add the instances of a block that an item uses."""
+        block = self.blocks.get(item.block.text)
+        if block is None:
+            hint = did_you_mean(item.block.text, self.blocks)
+            raise Complaint(f"there is no block {item.block.text!r}{hint}", item.block.span, code="MTPP-E101")
+        self.check_chain(block, item, instance)
+        check_word(item.name)
+        if item.family is not None:
+            self.scope.empty.add(instance.prefix + item.name.text)
+        for step in iterate(item.clauses, self.scope, instance.local):
+            for name, local, at in expand_family(item.name.text, item.family, self.scope, step):
+                self.scope.spend(1 + len(block.items), item.span)
+                self.declare(instance.prefix + name, item.name.span)
+                params = bound(block, item, at, self.scope, local)
+                inner = Instance(instance.prefix + name, block.items, params, item, instance, block)
+                instance.inner[name] = [inner]
+                if item.family is not None:
+                    self.declare_family(instance.prefix + item.name.text, item.name.span)
+                    instance.inner.setdefault(item.name.text, []).append(inner)
+                self.expand(inner)
+
+    def check_chain(self, block: tree.BlockStatement, item: tree.UseItem, instance: Instance) -> None:
+        """Refuse a block that uses itself, and blocks that are nested too deeply."""
+        chain = [block.name.text]
+        around: Instance | None = instance
+        while around is not None and around.block is not None:
+            chain.append(around.block.name.text)
+            if around.block is block:
+                shown = " -> ".join(reversed(chain))
+                raise Complaint(f"block {block.name.text!r} uses itself: {shown}", item.block.span)
+            around = around.around
+        if len(chain) > MAX_NESTED:
+            raise Complaint(f"blocks are used within each other more than {MAX_NESTED} deep", item.block.span)
+
+    def declare(self, name: str, span: Span) -> None:
+        """Note a name of a node or an instance.
+
+        Raises:
+            Complaint: there is one of that name, or as many nodes as there may be.
+        """
+        first = self.places.get(name) or self.families.get(name)
+        if first is not None:
+            raise Complaint(
+                f"node {name!r} is already declared at {first.place}",
+                span,
+                code="MTPP-E102",
+                second=(first, "first declared here"),
+            )
+        if len(self.nodes) >= MAX_NODES:
+            raise Complaint(f"the graph would have more than {MAX_NODES:,} nodes", span)
+        self.places[name] = span
+
+    def declare_family(self, name: str, span: Span) -> None:
+        """Note the name of a family of instances, which stands for all their nodes; nothing else may have it."""
+        if name not in self.families:
+            self.declare(name, span)
+            del self.places[name]
+            self.families[name] = span
+
+    def node(self, item: tree.NodeItem, instance: Instance) -> None:
+        """Add the nodes of an item in one instance."""
+        check_word(item.name)
+        complaint: Complaint | None = None
+        if item.family is not None:
+            self.scope.empty.add(instance.prefix + item.name.text)
+        for step in iterate(item.clauses, self.scope, instance.local):
+            for member, local, _ in expand_family(item.name.text, item.family, self.scope, step):
+                name = instance.prefix + member
+                self.declare(name, item.name.span)
+                self.nodes[name] = {}  # known even if its options are wrong: one complaint, not one per edge
+                if complaint is None and id(item) not in self.complained:
+                    try:
+                        self.nodes[name] = self.attributes(name, item, local)
+                    except Complaint as wrong:
+                        complaint = wrong
+        if complaint is not None:
+            raise complaint
+
+    def attributes(self, name: str, item: tree.NodeItem, local: Locals) -> dict[str, object]:
+        """Return what the options of an item say of one node."""
+        options = Options(item.options, NODE_OPTIONS, "a node", self.scope, local)
+        found: dict[str, object] = {}
+        for what, dimensions, keeper in (
+            ("work", (TIME, WORK, NONE), self.times),
+            ("params", (SIZE, NONE), self.bytes),
+            ("output", (SIZE, NONE), self.bytes),
+            ("memory", (SIZE, NONE), self.bytes),
+        ):
+            value = options.quantity(what, dimensions)
+            if value is not None:
+                keeper.add(value, f"{what} of {name}", options.span(what))
+                found[what] = float(value.value)
+                if not survives(value.value):
+                    self.scope.exact[what, name] = value.value
+        found["kind"] = options.text("kind") or ""
+        found["label"] = options.text("label") or ""
+        color = options.whole("color")
+        if color is not None and not 0 <= color <= MAX_COLOR:
+            most = f", at most {MAX_COLOR:,}" if color > 0 else ""
+            raise Complaint(f"a color is a whole number, zero or more{most}", options.span("color"))
+        found["color"] = -1 if color is None else color
+        found["backward"] = options.word("part", ("forward", "backward")) == "backward"
+        return found
+
+    # edges
+
+    def draw(self, instance: Instance) -> None:
+        """Add the edges of an instance, and check its ports and what it asserts."""
+        self.scope.prefix = instance.prefix
+        try:
+            for item in instance.items:
+                if isinstance(item, tree.EdgeItem):
+                    self.attempt(self.edge, item, instance)
+                elif isinstance(item, tree.PortItem):
+                    self.attempt(self.check_port, item, instance)
+                elif isinstance(item, tree.AssertStatement):
+                    self.attempt(self.check, item, instance)
+        finally:
+            self.scope.prefix = ""
+
+    def check(self, item: tree.AssertStatement, instance: Instance) -> None:
+        """Hold that what an instance asserts is true."""
+        check_assert(item, self.scope, instance.local)
+
+    def check_port(self, item: tree.PortItem, instance: Instance) -> None:
+        """Hold that a port names nodes, and that no other one has its name."""
+        if instance.port(item.name.text) is not item:
+            assert instance.block is not None
+            raise Complaint(
+                f"block {instance.block.name.text!r} has two ports {item.name.text!r}", item.name.span, code="MTPP-E102"
+            )
+        self.ends.of_port(instance, item)
+
+    def edge(self, item: tree.EdgeItem, instance: Instance) -> None:
+        """Add the edges of an item in one instance."""
+        scope = self.scope
+        for local in iterate(item.clauses, scope, instance.local):
+            size = None
+            if item.options:
+                options = Options(item.options, ("size",), "an edge", scope, local)
+                size = options.quantity("size", (SIZE, NONE))
+                if size is not None:
+                    self.bytes.add(size, "size of an edge", options.span("size"))
+            scope.spend(len(item.ends), item.span)
+            last = len(item.ends) - 1
+            ends = [self.ends.of(end, instance, local, first=i < last, second=i > 0) for i, end in enumerate(item.ends)]
+            for (i, sources), targets in zip(enumerate(ends), ends[1:], strict=False):
+                scope.spend(len(sources) * len(targets), item.span)
+                for u, v in itertools.product(sources, targets):
+                    if u == v:
+                        span = item.ends[i].span.to(item.ends[i + 1].span)
+                        raise Complaint(self.itself(u, len(sources) * len(targets)), span)
+                    if len(self.edges) >= MAX_EDGES:
+                        raise Complaint(f"the graph would have more than {MAX_EDGES:,} edges", item.span)
+                    self.edges.append((u, v))
+                    self.sizes.append(None if size is None else float(size.value))
+
+    def itself(self, v: int, several: int) -> str:
+        """Return what to say of an edge from node *v* to itself."""
+        name = f": {self.ends.names[v]!r} is on both sides" if several > 1 else ""
+        return f"an edge from a node to itself{name}"
+
+    # the whole
+
+    def column(self, what: str, default: object) -> list[object]:
+        """Return [n] an attribute of all nodes."""
+        return [attributes.get(what, default) for attributes in self.nodes.values()]
+
+    def created(self, edges: list[tuple[int, int]], sizes: list[float | None]) -> Graph:
+        """Return the graph of the nodes with these edges."""
+        return Graph.create(
+            [*self.nodes],
+            edges,
+            work=self.column("work", 0.0),  # type: ignore[arg-type]
+            params=self.column("params", 0.0),  # type: ignore[arg-type]
+            output=self.column("output", 0.0),  # type: ignore[arg-type]
+            memory=self.column("memory", float("nan")),  # type: ignore[arg-type]
+            sizes=sizes,
+            kinds=[str(kind) for kind in self.column("kind", "")],
+            labels=[str(label) for label in self.column("label", "")],
+            colors=self.column("color", -1),  # type: ignore[arg-type]
+            backward=self.column("backward", False),  # type: ignore[arg-type]
+            work_unit=self.times.unit,
+            size_unit=self.bytes.unit,
+        )
