@@ -46,6 +46,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "latency": "mtpp_dsl.models.formulations.latency:Latency",
         "superblock": "mtpp_dsl.models.relaxations.superblock:Superblock",
         "guess": "mtpp_dsl.models.relaxations.guess:Guess",
+        "divided": "mtpp_dsl.models.relaxations.divided:Divided",
         "moirai": "mtpp_dsl.models.formulations.moirai:Moirai",
         "moirai-printed": "mtpp_dsl.models.formulations.moirai_as_published:MoiraiAsPublished",
         "batched": "mtpp_dsl.models.formulations.batched:Batched",

@@ -52,7 +52,7 @@ MODELS = {
     "models.blocks": BELOW_MODELS | {"models.facts"},
     "models.extract": BELOW_MODELS | {"models.facts"},
     "models.formulations": BELOW_MODELS | {"models.blocks", "models.extract", "models.facts"},
-    "models.relaxations": BELOW_MODELS | {"models.blocks", "models.facts"},
+    "models.relaxations": BELOW_MODELS | {"models.blocks", "models.facts", "models.formulations"},
 }
 BELOW_SOLVERS = DATA | {"checks", "contracts", "registry", "views"}
 RUNTIME = {"solvers.runtime", "solvers.runtime.portfolio"}

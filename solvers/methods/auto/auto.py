@@ -83,7 +83,11 @@ def _run_of(problem: Problem) -> type[Steps]:
         from mtpp_dsl.solvers.methods.auto.throughput import BatchRun
 
         return BatchRun
-    if problem.objective.quantity != "makespan":
+    if problem.objective.is_linear and not problem.timed:
+        from mtpp_dsl.solvers.methods.auto.weighted import WeightedRun
+
+        return WeightedRun
+    if not problem.timed:
         from mtpp_dsl.solvers.methods.auto.bottleneck import Run
 
         return Run

@@ -1,0 +1,118 @@
+"""One run of method ``auto`` for a linear objective over splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from mtpp_dsl.constraints import Constraint, Forbid, Linear, Separate
+from mtpp_dsl.contracts import Method
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Objective
+from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip
+from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.partition import SliceGraph
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
+from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
+
+__all__ = ["WeightedRun"]
+
+SMALL_SHARE, SMALL_SECONDS = 0.5, 20.0
+"""What the exact model has to itself where it is small: it closes most such problems in a moment."""
+BOUND_SHARE, BOUND_SECONDS = 0.25, 15.0
+"""For the bound with nodes that may be divided."""
+EVEN_SHARE, EVEN_SECONDS = 0.1, 4.0
+"""For a split of small loads, which keeps deadlines as a rule: it is where the search starts."""
+SETS_SHARE, SET_SECONDS = 0.25, 0.7
+"""For such splits over sets of devices, and for one of them."""
+SEARCH_SHARE, SEARCH_SECONDS = 0.3, 12.0
+"""What the search has to itself before the exact model is beside it."""
+FEW_ROUNDS = 4
+
+
+class WeightedRun(Steps):
+    """One call for a linear objective, such as a price, an energy, or a latency.
+
+    1. a small problem by the exact model;
+    2. the bound with nodes that may be divided between devices;
+    3. a split of small loads, then annealing from it;
+    4. annealing and the exact model at the same time, from the best plan.
+    """
+
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+        if self.problem.graph.n < SMALL:
+            for method in self.model():
+                self.run(Task(method, SMALL_SHARE, SMALL_SECONDS))
+        self.run(Task(mip(formulation("divided")), BOUND_SHARE, BOUND_SECONDS))
+        self.even()
+        self.run(Task(Annealing(FEW_ROUNDS), SEARCH_SHARE, SEARCH_SECONDS))
+        if not self.closed:
+            self.at_once(self.lanes(cores(self.limits)))
+        self.insist()
+        return self.answer()
+
+    def even(self) -> None:
+        """Look for splits of small loads, without the labelled rows; keep what satisfies these.
+
+        Where devices stand in an order and cost something once they are used, this is done for sets of them, too: the
+        cheapest first that can do the work.
+        """
+        if self.closed or self.tells(SliceGraph.name):
+            return
+        if self.progress.plan is None:
+            self._spread(range(self.problem.k), min(EVEN_SECONDS, EVEN_SHARE * self.limits.remaining))
+        if not (self.problem.acyclic or self.problem.contiguous):
+            return
+        until = (1 - SETS_SHARE) * self.limits.remaining
+        for devices, price in cheapest_sets(self.problem):
+            cost = self.progress.cost
+            if self.closed or self.limits.remaining < until or (cost is not None and price >= cost):
+                break
+            self._spread(devices, min(SET_SECONDS, EVEN_SHARE * self.limits.remaining))
+
+    def _spread(self, devices: Sequence[int], seconds: float) -> None:
+        """Look for a split of small loads over some devices."""
+        problem = self.problem
+        kept: list[Constraint] = [c for c in problem.constraints if not isinstance(c, (Linear, Separate))]
+        others = tuple(sorted(set(range(problem.k)) - set(devices)))
+        if others:
+            kept.append(Forbid(nodes=tuple(range(problem.graph.n)), devices=others))
+        relaxed = problem.asking(replace(Objective("bottleneck"), penalised=False), kept)
+        method: Method = SliceGraph() if problem.acyclic or problem.contiguous else Annealing(FEW_ROUNDS)
+        if relaxed.allowed.any(axis=1).all() and method.accepts(relaxed) is None:
+            self.progress.say(f"spreading {relaxed.graph.n} nodes over {len(devices)} devices")
+            listener = Reduced(problem, relaxed, identity, self.progress).listener(problem)
+            method.solve(relaxed, self.limits.within(seconds, start=None), listener)
+
+    def lanes(self, count: int) -> list[list[Task]]:
+        """Return lanes of tasks, at most *count*: the search, the exact model, and the search with other seeds."""
+        exact = [Task(method) for method in (self._models if self.searched else self.model())]
+        if count == 1:
+            return [[Task(Annealing(), 0.4 if exact else 1.0, seed=1), *exact]]
+        lanes = [[Task(Annealing(), seed=1)], exact]
+        lanes += [[Task(Annealing(), seed=seed)] for seed in range(2, count)]
+        return [lane for lane in lanes if lane][:count]
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the search for splits."""
+        yield Annealing()
+
+    def models(self) -> Iterator[Method]:
+        """Yield the exact model with its solver."""
+        yield mip(formulation("exact"))
+
+    @cached_property
+    def _models(self) -> list[Method]:
+        """The exact model, unless it is too large."""
+        graph, k = self.problem.graph, self.problem.k
+        rows = (graph.n + (2 + (k if self.problem.acyclic else 0)) * graph.m) * k
+        most = MAX_ROWS if self.searched else LAST_HOPE_ROWS
+        if rows <= most:
+            return self.model()
+        self.notes.append(f"the exact model would have some {rows:,} rows and was left out; --method exact insists")
+        return []
