@@ -11,6 +11,7 @@ from mtpp_dsl.base.exact import Exact, exact_number
 from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import NONE, TIME, UNITS
 from mtpp_dsl.errors import did_you_mean
+from mtpp_dsl.language.cells import NUMBER, Cell, cells_of, lines_of
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.language.values import Quantity
@@ -27,9 +28,7 @@ MAX_LINES = 300_000
 
 COLUMNS = ("node", "device", "batch", "time")
 NEEDED = ("node", "device", "time")
-_CELL = re.compile(r'[ \t]*("(?:[^"]|"")*"|[^,"]*)[ \t]*(,|$)')
 _HEADER_UNIT = re.compile(r"time\s*[(\[]\s*([^)\]]*?)\s*[)\]]")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf")
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,6 @@ class Measurement:
     span: Span
 
 
-@dataclass(frozen=True)
-class _Cell:
-    text: str
-    span: Span
-
-
 def read_measurements(source: Source, unit: str | None, place: Span, findings: Findings) -> Iterator[Measurement]:
     """Yield the measurements of a file; complaints about single lines go to *findings*.
 
@@ -68,12 +61,12 @@ def read_measurements(source: Source, unit: str | None, place: Span, findings: F
     Raises:
         Complaint: a column is missing, or units contradict each other.
     """
-    lines = _lines(source)
+    lines = lines_of(source)
     first = next(lines, None)
     if first is None:
         raise Complaint(f"{source.name} is empty; a file of times begins with {','.join(COLUMNS)}", place)
     _refuse_others(source, first, place)
-    columns, own = _header(_cells(source, first))
+    columns, own = _header(cells_of(source, first))
     if own is not None and unit is not None and own != unit:
         raise Complaint(f"{source.name} says that its times are in {own}, and unit says {unit}", place)
     measured = own or unit
@@ -106,41 +99,7 @@ def _refuse_others(source: Source, first: Span, place: Span) -> None:
         )
 
 
-def _lines(source: Source) -> Iterator[Span]:
-    """Yield every line that is not blank."""
-    at = 0
-    for line in source.text.split("\n"):
-        text = line.rstrip("\r")
-        if text.strip():
-            yield Span(source, at, at + len(text))
-        at += len(line) + 1
-
-
-def _cells(source: Source, line: Span) -> list[_Cell]:
-    """Return the cells of a line.
-
-    Raises:
-        Complaint: quotes that do not close.
-    """
-    cells = []
-    at = line.start
-    while True:
-        match = _CELL.match(source.text, at, line.stop)
-        if match is None:
-            raise Complaint(
-                'a cell with quotes is written "…", with "" for each quote inside', Span(source, at, line.stop)
-            )
-        text = match[1].strip()
-        stop = match.start(1) + len(match[1].rstrip())
-        if text.startswith('"'):
-            text = text[1:-1].replace('""', '"')
-        cells.append(_Cell(text, Span(source, match.start(1), max(stop, match.start(1) + 1))))
-        at = match.end()
-        if match[2] != ",":
-            return cells
-
-
-def _header(cells: list[_Cell]) -> tuple[dict[str, int], str | None]:
+def _header(cells: list[Cell]) -> tuple[dict[str, int], str | None]:
     """Return the position of each column, and the unit of the times where the header has one."""
     columns: dict[str, int] = {}
     unit = None
@@ -169,14 +128,14 @@ def _header(cells: list[_Cell]) -> tuple[dict[str, int], str | None]:
 
 
 def _measurement(source: Source, line: Span, columns: dict[str, int], factor: Exact, in_seconds: bool) -> Measurement:
-    cells = _cells(source, line)
+    cells = cells_of(source, line)
     if len(cells) <= max(columns.get(name, 0) for name in COLUMNS):
         raise Complaint(f"this line has {len(cells)} cells; the first line has {max(columns.values()) + 1}", line)
     node, device, time = (cells[columns[name]] for name in NEEDED)
     batch = cells[columns["batch"]] if "batch" in columns else None
     if batch is not None and not _is_batch(batch.text):
         raise Complaint(f"a batch has one input or more, a whole number; this is {batch.text!r}", batch.span)
-    if _NUMBER.fullmatch(time.text) is None:
+    if NUMBER.fullmatch(time.text) is None:
         raise Complaint(f"a time is a number, or inf where the device cannot run it; this is {time.text!r}", time.span)
     value = inf if time.text == "inf" else exact_number(time.text) * factor
     if value < 0:

@@ -12,7 +12,7 @@ from mtpp_dsl.base.exact import plain_number
 from mtpp_dsl.base.files import absolute
 from mtpp_dsl.base.units import NONE, format_exact
 from mtpp_dsl.language.scope import Scope
-from mtpp_dsl.language.values import Quantity, Value
+from mtpp_dsl.language.values import Quantity, Table, Value
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.problem import Origin
 from mtpp_dsl.text.source import Source
@@ -61,4 +61,6 @@ def _plain(value: Value, inner: bool = False) -> object:
         if inner or len(value) > MAX_SHOWN:
             return f"{len(value)} items"
         return f"[{', '.join(str(_plain(item, inner=True)) for item in value)}]"
+    if isinstance(value, Table):
+        return f"{len(value)} items" if value.path is None else str(value.path)
     return value if isinstance(value, (str, bool)) else str(value)

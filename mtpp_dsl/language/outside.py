@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import isnan
 from numbers import Integral, Real
-from typing import SupportsFloat, SupportsIndex, cast
+from typing import Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from mtpp_dsl.base.exact import from_float, settled
 from mtpp_dsl.language.scope import Complaint
 from mtpp_dsl.language.values import Quantity, Sequence, Value
 
-__all__ = ["from_python"]
+__all__ = ["from_python", "records_of"]
 
 
 def from_python(value: object) -> Value:
@@ -47,3 +47,17 @@ def from_python(value: object) -> Value:
     if isinstance(value, (list, tuple, range, np.ndarray)):
         return Sequence(tuple(from_python(item) for item in cast("Iterable[object]", value)))
     raise Complaint(f"cannot use a {type(value).__name__} as a value", None)
+
+
+def records_of(value: object) -> list[Mapping[str, object]]:
+    """Return the rows of a table that Python gives: a list of mappings, or a data frame of pandas.
+
+    Raises:
+        Complaint: it is neither.
+    """
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        frame = cast("Any", value)
+        return [dict(zip(map(str, frame.columns), row, strict=True)) for row in frame.itertuples(index=False)]
+    if isinstance(value, (list, tuple)) and all(isinstance(row, Mapping) for row in value):
+        return list(value)
+    raise Complaint(f"a table is a file, a list of mappings or a data frame, not a {type(value).__name__}", None)

@@ -35,8 +35,6 @@ def not_lowered(statement: tree.Statement) -> Iterator[Diagnostic]:
         clauses: tree.Clauses | None = getattr(statement, "clauses", None)
         if clauses is not None:
             yield _refusal("'for' or 'if' after this statement", clauses.span)
-    if isinstance(statement, tree.ParamStatement) and statement.table is not None:
-        yield _refusal("a table", statement.table.span)
 
 
 def _refusal(what: str, span: Span) -> Diagnostic:

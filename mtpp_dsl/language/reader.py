@@ -13,14 +13,15 @@ from mtpp_dsl.base.units import NONE, RATE, SIZE, TIME, Dimension
 from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
+from mtpp_dsl.language.data_tables import read_table, table_of_records
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.near_words import word_hint
-from mtpp_dsl.language.outside import from_python
+from mtpp_dsl.language.outside import from_python, records_of
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
 from mtpp_dsl.language.partial import Broken, parse_partial
 from mtpp_dsl.language.scope import RESERVED, Complaint, Scope, Unsettled
 from mtpp_dsl.language.syntax_errors import UPGRADE
-from mtpp_dsl.language.values import Quantity, Value, describe, shown
+from mtpp_dsl.language.values import Quantity, Table, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Diagnostic, Source, Span, shortened
 
@@ -215,8 +216,10 @@ def bind_params(
 def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: Scope) -> Value:
     name = statement.name.text
     kind = None if statement.type is None else statement.type.text
+    if kind == "table":
+        return _table(statement, folder, given, scope)
     if statement.type is not None and kind not in (*_TYPES, *_TEXT_TYPES, "bool"):
-        known = [*_TYPES, "bool", *_TEXT_TYPES]
+        known = [*_TYPES, "bool", *_TEXT_TYPES, "table"]
         hint = word_hint(statement.type.text, known, "type")
         raise Complaint(
             f"there is no type {statement.type.text!r}{hint}", statement.type.span, [f"types are: {', '.join(known)}"]
@@ -231,6 +234,34 @@ def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
     typed = _typed(name, default, kind, folder, statement.default.span)
     _check_domain(statement, typed, statement.default.span, scope)
     return typed
+
+
+def _table(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: Scope) -> Table:
+    """Return the table that a param stands for: of the file that it names, or that is given from outside."""
+    name = statement.name.text
+    if statement.default is not None or statement.domain is not None:
+        span = (statement.default or statement.domain or statement.name).span
+        raise Complaint(f"a table is read from a file: write 'param {name}: table from \"{name}.csv\"'", span)
+    if name in given:
+        outside = given[name]
+        if isinstance(outside, Recorded):
+            outside = _recorded(name, outside, "path", None)
+        try:
+            if isinstance(outside, (str, os.PathLike)):
+                return read_table(Path(outside), None)
+            return table_of_records(f"table {name}", records_of(outside))
+        except Complaint as complaint:
+            raise complaint.noting(f"this is the table that -D {name} gives") from None
+    path = statement.table
+    if path is None:
+        raise Complaint(f"param {name!r} has no value: give its file with -D {name}=….csv", statement.name.span)
+    found = folder / path.value
+    if path.is_name:
+        named = scope.params.get(path.value)
+        if not isinstance(named, (str, Path)):
+            raise Complaint(f"there is no param {path.value!r} of type path in front of this", path.span)
+        found = named if isinstance(named, Path) else folder / named
+    return read_table(found, path.span)
 
 
 def _from_outside(statement: tree.ParamStatement, outside: object, default: Value | None, scope: Scope) -> Value:

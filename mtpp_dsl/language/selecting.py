@@ -77,7 +77,7 @@ def _cell(table: Table, name: str, index: int, span: Span) -> Value:
     value = table.columns[name][index]
     if value is None:
         place = table.places[index]
-        raise Complaint(f"the cell of column {name!r} is empty at {place}", span)
+        raise Complaint(f"the cell of column {name!r} is empty at {place}", span, code="MTPP-E205")
     return value
 
 
@@ -139,7 +139,7 @@ def _row(table: Table, key: Value, span: Span, scope: Scope) -> int:
         if isinstance(name, str) and name in table.rows:
             row = table.rows[name]
             if row is None:
-                raise Complaint(f"{table.name} has several rows {name!r}", span)
+                raise Complaint(f"{table.name} has several rows {name!r}", span, code="MTPP-E205")
             return row
     raise _missing(table.name, table.rows, key, span, scope)
 

@@ -164,14 +164,14 @@ class Table:
     """A table of a file: columns by name, in their order; None where a cell is empty.
 
     Attributes:
-        path: of the file.
+        path: of the file; None for a table that Python gives.
         name: what messages call it.
         columns: by name, each with a value per row.
         rows: number of the row by the text in its first column; None for a text that several rows have.
         places: where each row stands, for messages: ``file:line``.
     """
 
-    path: Path
+    path: Path | None
     name: str
     columns: Mapping[str, tuple[Value | None, ...]]
     rows: Mapping[str, int | None]

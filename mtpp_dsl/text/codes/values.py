@@ -37,6 +37,14 @@ VALUES: tuple[Code, ...] = (
         "Use what is there; the message lists it, or says how many there are. [x for x in S] makes a list of a set.",
     ),
     Code(
+        "MTPP-E205",
+        "A table has no value there",
+        "The cell is empty, several rows have the same first cell, or it is no number although its column has a unit.",
+        'param t: table from "t.csv"\nlet x = t["gpu"].price',
+        "Fill the cell, or leave its row out with a condition; make the first cells different.",
+        files={"t.csv": "device,price (USD/h)\ngpu,\n"},
+    ),
+    Code(
         "MTPP-E206",
         "A function is called in a way that it does not have",
         "There is no function of that name, it takes another number of arguments, or it takes no comprehension.",
