@@ -23,5 +23,7 @@ def check_assert(statement: tree.AssertStatement, scope: Scope, local: Locals | 
         raise Complaint(said, statement.condition.span, code="MTPP-E701")
     message = evaluate(statement.message, scope, local)
     if not isinstance(message, str):
-        raise Complaint(f"the message of an assert is a string, not {describe(message)}", statement.message.span)
+        raise Complaint(
+            f"the message of an assert is a string, not {describe(message)}", statement.message.span, code="MTPP-E210"
+        )
     raise Complaint(message or said, statement.condition.span, code="MTPP-E701")

@@ -50,7 +50,7 @@ def _check_params(block: tree.BlockStatement) -> None:
     for param in block.params:
         check_word(param)
         if param.text in seen:
-            raise Complaint(f"block {block.name.text!r} has two params {param.text!r}", param.span)
+            raise Complaint(f"block {block.name.text!r} has two params {param.text!r}", param.span, code="MTPP-E102")
         seen.add(param.text)
 
 
@@ -75,10 +75,16 @@ def bound(block: tree.BlockStatement, item: tree.UseItem, at: Sequence[Value], s
         if name not in names:
             takes = f"block {block.name.text} takes: {', '.join(names)}" if names else "it takes none"
             hint = did_you_mean(name, names)
-            raise Complaint(f"block {block.name.text!r} has no param {name!r}{hint}", option.name.span, [takes])
+            raise Complaint(
+                f"block {block.name.text!r} has no param {name!r}{hint}", option.name.span, [takes], code="MTPP-E707"
+            )
         if name in values:
             by = " by the subscript of its instances" if name in first else ""
-            raise Complaint(f"param {name!r} of block {block.name.text!r} already has a value{by}", option.name.span)
+            raise Complaint(
+                f"param {name!r} of block {block.name.text!r} already has a value{by}",
+                option.name.span,
+                code="MTPP-E106",
+            )
         values[name] = evaluate(option.value, scope, local)
     missing = [name for name in names if name not in values]
     if missing:
@@ -86,6 +92,7 @@ def bound(block: tree.BlockStatement, item: tree.UseItem, at: Sequence[Value], s
             f"param {missing[0]!r} of block {block.name.text!r} has no value: use {block.name.text} ({missing[0]} = …)",
             item.span,
             second=(block.name.span, "the block"),
+            code="MTPP-E704",
         )
     return values
 

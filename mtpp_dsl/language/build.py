@@ -95,7 +95,7 @@ class TreeBuilder(ExpressionBuilder):
         name, kind, path = children
         if kind.text != "table":
             said = f"'from' reads a table: write 'param {name.text}: table from …'"
-            self.wrong.append(Diagnostic(said, self.token_span(kind)))
+            self.wrong.append(Diagnostic(said, self.token_span(kind), code="MTPP-E002"))
         return tree.ParamStatement(
             span=Span(self.source, start, stop),
             name=self.word(name),

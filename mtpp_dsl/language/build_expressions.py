@@ -103,7 +103,9 @@ class ExpressionBuilder:
         except OverflowError:
             limit = f"the largest is 1e308, and numbers have at most {MAX_DIGITS} digits"
             self.wrong.append(
-                Diagnostic("the number is too large or too long", self.token_span(digits), notes=(limit,))
+                Diagnostic(
+                    "the number is too large or too long", self.token_span(digits), notes=(limit,), code="MTPP-E215"
+                )
             )
             return 0
 
@@ -328,7 +330,7 @@ class ExpressionBuilder:
             if call.span.start >= start:
                 del self.named[key]
                 said = "options stand behind a whole statement, and functions take no 'name = value'"
-                self.wrong.append(Diagnostic(said, call.named[0].span))
+                self.wrong.append(Diagnostic(said, call.named[0].span, code="MTPP-E007"))
 
     def without_options(self, node: tree.Expression) -> tuple[tree.Expression, tuple[tree.Option, ...]]:
         """Return *node* without the options behind its last name, which read as named arguments; and these."""

@@ -46,7 +46,9 @@ def cells_of(source: Source, line: Span) -> list[Cell]:
         match = _CELL.match(source.text, at, line.stop)
         if match is None:
             raise Complaint(
-                'a cell with quotes is written "…", with "" for each quote inside', Span(source, at, line.stop)
+                'a cell with quotes is written "…", with "" for each quote inside',
+                Span(source, at, line.stop),
+                code="MTPP-E709",
             )
         text = match[1].strip()
         stop = match.start(1) + len(match[1].rstrip())

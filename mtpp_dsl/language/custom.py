@@ -71,7 +71,7 @@ def _made(kind: type[CustomConstraint], found: Statement, statement: tree.Constr
         constraint = kind.lower(found)
         hash(constraint)
     except MtppError as error:
-        raise Complaint(str(error), statement.span) from None
+        raise Complaint(str(error), statement.span, code="MTPP-E511") from None
     except Exception as error:
         raise PluginError(f"lower() of constraint {kind.keyword!r} failed: {error!r}") from error
     if not isinstance(constraint, CustomConstraint):
@@ -89,12 +89,16 @@ def _options(
     for name, option in known.items():
         if name not in given:
             if option.required:
-                raise Complaint(f"{owner} needs the option {name!r}: write ({name} = …)", statement.span)
+                raise Complaint(
+                    f"{owner} needs the option {name!r}: write ({name} = …)", statement.span, code="MTPP-E511"
+                )
             found[name] = option.default
             continue
         value = _value(given, name, option, scope)
         if isinstance(value, (int, float)) and value < option.least:
-            raise Complaint(f"{name} must be at least {option.least:g}; this is {value:g}", given.span(name))
+            raise Complaint(
+                f"{name} must be at least {option.least:g}; this is {value:g}", given.span(name), code="MTPP-E214"
+            )
         found[name] = value
     return MappingProxyType(found)
 

@@ -92,7 +92,9 @@ def _from_csv(source: Source, path: Path, place: Span | None) -> Table:
     for line in lines:
         cells = cells_of(source, line)
         if len(cells) != len(header):
-            raise Complaint(f"this line has {len(cells)} cells; the first line has {len(header)}", line)
+            raise Complaint(
+                f"this line has {len(cells)} cells; the first line has {len(header)}", line, code="MTPP-E709"
+            )
         rows.append(cells)
         if len(rows) * len(header) > MAX_CELLS:
             raise Complaint(f"{source.name} has more than {MAX_CELLS:,} cells, the most that are read", place)
@@ -220,7 +222,7 @@ def _table(
         if not column:
             raise Complaint(f"column {j + 1} has no name", place_in(None, j))
         if column in found:
-            raise Complaint(f"there are two columns {column!r}", place_in(None, j))
+            raise Complaint(f"there are two columns {column!r}", place_in(None, j), code="MTPP-E102")
         found[column] = tuple(_with_unit(value, unit, place_in, i, j) for i, value in enumerate(values))
     rows: dict[str, int | None] = {}
     for i, text in enumerate(texts):

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from mtpp_dsl.base.spec_limits import MAX_NAME, MAX_NODES
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK, Dimension
 from mtpp_dsl.language import tree
-from mtpp_dsl.language.expressions import Locals, iterate, whole
+from mtpp_dsl.language.expressions import Locals, evaluate, iterate, whole
 from mtpp_dsl.language.scope import RESERVED, Complaint, Scope
 from mtpp_dsl.language.syntax_errors import UPGRADE
-from mtpp_dsl.language.values import Quantity, Value, describe
-from mtpp_dsl.text.source import Span
+from mtpp_dsl.language.values import Quantity, Sequence, Value, describe
+from mtpp_dsl.text.source import Fix, Span
 
 __all__ = ["UnitKeeper", "check_word", "expand_family", "subscript_text"]
 
@@ -22,7 +22,9 @@ _NOT_IN_NAMES = frozenset('[]",\n\r')
 def check_word(name: tree.Word) -> None:
     """Complain about a declared name that means something else in expressions, or is too long."""
     if len(name.text) > MAX_NAME:
-        raise Complaint(f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span)
+        raise Complaint(
+            f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span, code="MTPP-E901"
+        )
     if name.text in RESERVED:
         message = f"{name.text!r} is a word of the language; choose another name"
         raise Complaint(message, name.span, [UPGRADE], code="MTPP-E103")
@@ -57,6 +59,7 @@ class UnitKeeper:
                 f"all {self.what} of a problem carry units, or none do",
                 span,
                 second=place,
+                code="MTPP-E213",
             )
 
     @property
@@ -72,9 +75,12 @@ def expand_family(
     if family is None:
         yield name, local, ()
     elif family.size is not None:
+        _refuse_range(name, family.size, scope, local)
         size = whole(family.size, scope, local, "the size of a family")
         if not 0 <= size <= MAX_NODES:
-            raise Complaint(f"a family has 0 to {MAX_NODES:,} members; this one has {size:,}", family.span)
+            raise Complaint(
+                f"a family has 0 to {MAX_NODES:,} members; this one has {size:,}", family.span, code="MTPP-E901"
+            )
         scope.spend(size * (1 + len(name) // 20), family.span)
         for i in range(size):
             yield f"{name}[{i}]", local, (Quantity(i),)
@@ -84,6 +90,19 @@ def expand_family(
             scope.spend(1 + len(name) // 20, family.span)
             values = tuple(step[binder.name.text] for binder in family.binders)
             yield f"{name}[{','.join([subscript_text(value, family.span) for value in values])}]", step, values
+
+
+def _refuse_range(name: str, size: tree.Expression, scope: Scope, local: Locals) -> None:
+    """Refuse ``tpu[0..3]`` where a family is declared, and say how it is written."""
+    if not isinstance(size, tree.RangeOf):
+        return
+    members = evaluate(size, scope, local)
+    if isinstance(members, Sequence) and isinstance(members.items, range) and members.items[:1] == range(1):
+        count, last = str(len(members)), len(members) - 1
+        message = f"a family that is declared has a size: write {name}[{count}] for {name}[0] to {name}[{last}]"
+        raise Complaint(message, size.span, code="MTPP-E307", fix=Fix.replace(size.span, count))
+    message = f"a family that is declared has a size, or loops: write {name}[4], or {name}[i in {size.span.text}]"
+    raise Complaint(message, size.span, code="MTPP-E307", fix=Fix.replace(size.span, f"i in {size.span.text}"))
 
 
 def subscript_text(value: Value, span: Span) -> str:
@@ -96,6 +115,14 @@ def subscript_text(value: Value, span: Span) -> str:
         return str(value.whole)
     if isinstance(value, str):
         if not value or _NOT_IN_NAMES & set(value):
-            raise Complaint(f"the name of a member has no '[', ']', ',' or '\"', and is not empty: {value!r}", span)
+            raise Complaint(
+                f"the name of a member has no '[', ']', ',' or '\"', and is not empty: {value!r}",
+                span,
+                code="MTPP-E103",
+            )
         return value
-    raise Complaint(f"the members of a family are named by whole numbers or strings; this is {describe(value)}", span)
+    raise Complaint(
+        f"the members of a family are named by whole numbers or strings; this is {describe(value)}",
+        span,
+        code="MTPP-E210",
+    )

@@ -108,7 +108,7 @@ class Ends:
         key = id(instance), id(port)
         if key not in self.ports:
             if any(one is instance and two is port for one, two in self.pending):
-                raise Complaint(f"port {port.name.text!r} stands for itself", port.span)
+                raise Complaint(f"port {port.name.text!r} stands for itself", port.span, code="MTPP-E308")
             self.pending.append((instance, port))
             before, self.scope.prefix = self.scope.prefix, instance.prefix
             try:
@@ -129,9 +129,13 @@ class Ends:
             if port is None:
                 return
             if first and port.way == "input":
-                raise Complaint(f"{last!r} is an input of {outer}; an edge leaves an output, or a node", span)
+                raise Complaint(
+                    f"{last!r} is an input of {outer}; an edge leaves an output, or a node", span, code="MTPP-E304"
+                )
             if second and port.way == "output":
-                raise Complaint(f"{last!r} is an output of {outer}; an edge reaches an input, or a node", span)
+                raise Complaint(
+                    f"{last!r} is an output of {outer}; an edge reaches an input, or a node", span, code="MTPP-E304"
+                )
 
     def unknown(self, path: str, instance: Instance, span: Span) -> Complaint:
         """Return the complaint that no node is called *path*."""

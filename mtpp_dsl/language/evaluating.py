@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch
-from mtpp_dsl.language.linear import general_remedy, is_not_linear
+from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_code
 from mtpp_dsl.language.scope import MAX_LOOPS, RESERVED, Complaint, Scope
 from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import (
@@ -64,7 +64,8 @@ def placed(span: Span, function: Callable[..., T], *arguments: object) -> T:
         return function(*arguments)
     except Mismatch as error:
         message = str(error)
-        raise Complaint(message, span, general_remedy(message) if is_not_linear(message) else ()) from None
+        notes = general_remedy(message) if is_not_linear(message) else ()
+        raise Complaint(message, span, notes, code=mismatch_code(message)) from None
 
 
 def truth(node: tree.Expression, scope: Scope, local: Locals) -> bool:
@@ -74,15 +75,17 @@ def truth(node: tree.Expression, scope: Scope, local: Locals) -> bool:
         return value
     if isinstance(value, Affine):
         notes = ["decisions are counted by adding them up: sum(on(v, d) for v in nodes)"]
-        raise Complaint("a condition must be true or false; this depends on decisions", node.span, notes)
-    raise Complaint(f"a condition must be true or false; this is {describe(value)}", node.span)
+        raise Complaint(
+            "a condition must be true or false; this depends on decisions", node.span, notes, code="MTPP-E210"
+        )
+    raise Complaint(f"a condition must be true or false; this is {describe(value)}", node.span, code="MTPP-E210")
 
 
 def number(node: tree.Expression, scope: Scope, local: Locals, what: str) -> Quantity:
     """Return the value of an expression that must be a number; *what* names it in messages."""
     value = evaluate(node, scope, local)
     if not isinstance(value, Quantity):
-        raise Complaint(f"{what} must be a number; this is {describe(value)}", node.span)
+        raise Complaint(f"{what} must be a number; this is {describe(value)}", node.span, code="MTPP-E210")
     return value
 
 
@@ -91,7 +94,7 @@ def whole(node: tree.Expression, scope: Scope, local: Locals, what: str) -> int:
     value = number(node, scope, local, what)
     found = value.whole
     if found is None:
-        raise Complaint(f"{what} must be a whole number; this is {shown(value)}", node.span)
+        raise Complaint(f"{what} must be a whole number; this is {shown(value)}", node.span, code="MTPP-E211")
     return found
 
 
@@ -131,7 +134,9 @@ def _steps(
     domain = evaluate(head.domain, scope, local)
     items = steps_of(domain)
     if items is None:
-        raise Complaint(f"{name!r} must run over a set, a list or a range, not {describe(domain)}", head.span)
+        raise Complaint(
+            f"{name!r} must run over a set, a list or a range, not {describe(domain)}", head.span, code="MTPP-E210"
+        )
     if len(local) >= MAX_LOOPS:
         raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span, code="MTPP-E901")
     spent = 1 + len(local) // 4

@@ -13,7 +13,8 @@ from mtpp_dsl.language.missing import misplaced, missing_mark, unexpected_charac
 from mtpp_dsl.language.rules import custom_rules, unknown_rule
 from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINALS, UPGRADE
 from mtpp_dsl.language.tables import Failure, Token
-from mtpp_dsl.text.source import Diagnostic, Source, Span
+from mtpp_dsl.text.fixes import is_slip
+from mtpp_dsl.text.source import Diagnostic, Edit, Fix, Source, Span
 
 __all__ = ["explain"]
 
@@ -41,22 +42,67 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     notes = (f"expected {expected}",) if expected else ()
     opened = _unclosed(source, begin, at)
     if at == stop and opened is not None:
-        return Diagnostic(f"{opened.text!r} is not closed", opened, notes=notes)
+        return Diagnostic(f"{opened.text!r} is not closed", opened, notes=notes, code="MTPP-E003")
     span = _last_mark(source, begin, stop) if at == stop else Span(source, at, token.stop)
     bracket = wrong_bracket(token, opened)
     if bracket:
-        return Diagnostic(bracket, span)
+        return _told(bracket, span)
     hint = _hint(failure, token)
     written = misplaced(source, failure, token, opened)
     if written:
         of_before = written.startswith(("a unit stands", "a space is missing"))
-        return Diagnostic(written, span, notes=(UPGRADE,) if of_before else ())
+        return _told(written, span, (UPGRADE,) if of_before else ())
     exact, near = _from_table(failure, token, start, _first_word(source, begin, stop))
     missing = "" if exact else missing_mark(source, failure, token, start, (begin, stop), opened, hint)
     if missing:
-        return Diagnostic(missing, span)
+        return _told(missing, span, fix=_comma(source, span, missing, opened))
     message = exact or near or _no_statement(source, failure, token, start, opened) or _unexpected(token)
-    return Diagnostic(message + hint, span, notes=notes)
+    return _told(message + hint, span, notes, _sign(span, message))
+
+
+_CODES = (
+    (r"no such statement|there is no statement", "MTPP-E001"),
+    (r"^(an option|options stand)", "MTPP-E007"),
+    (r"needs? a value|missing after|is missing after", "MTPP-E010"),
+    (r"'=', not '=='|compare with '=='", "MTPP-E011"),
+    (r"not closed|closes nothing|is closed by", "MTPP-E003"),
+    (r"is missing before", "MTPP-E004"),
+    (r"needs a name|declares one name", "MTPP-E008"),
+)
+"""What a message is about, by its words; the others have the code of any statement that is not written as it should."""
+
+
+def syntax_code(message: str) -> str:
+    """Return the code of a message about a text that does not parse."""
+    return next((code for pattern, code in _CODES if re.search(pattern, message)), "MTPP-E002")
+
+
+def _told(message: str, span: Span, notes: tuple[str, ...] = (), fix: Fix | None = None) -> Diagnostic:
+    return Diagnostic(message, span, notes=notes, code=syntax_code(message), fix=fix or _keyword(message, span))
+
+
+def _keyword(message: str, span: Span) -> Fix | None:
+    """Return the fix that writes the keyword that a message suggests in place of the word that is wrong."""
+    match = re.search(r"; did you mean '([^']+)'\?$", message)
+    word = span.text
+    return Fix.replace(span, match[1], safe=is_slip(word, match[1])) if match and word.isidentifier() else None
+
+
+def _sign(span: Span, message: str) -> Fix | None:
+    """Return the fix of '=' for '==', and of '==' for '='."""
+    if syntax_code(message) != "MTPP-E011" or span.text not in ("=", "=="):
+        return None
+    return Fix.replace(span, "==" if span.text == "=" else "=")
+
+
+def _comma(source: Source, span: Span, message: str, opened: Span | None) -> Fix | None:
+    """Return the fix that puts a comma where one is missing within brackets."""
+    match = re.fullmatch(r"a comma is missing before '(.+)'", message)
+    at = source.text.rfind(match[1], 0, span.stop) if match and opened is not None else -1
+    if at < 0:
+        return None
+    end = len(source.text[:at].rstrip())
+    return Fix("put a comma here", (Edit(Span(source, end, end), ","),))
 
 
 def _whole(source: Source, token: Token) -> Token:
@@ -105,7 +151,9 @@ def _unknown_rule(source: Source, begin: int, at: int) -> Diagnostic | None:
         return None
     span = Span(source, offset, offset + len(word))
     if word in FUNCTIONS or word in AGGREGATES:
-        return Diagnostic(f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'", span)
+        return Diagnostic(
+            f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'", span, code="MTPP-E501"
+        )
     return unknown_rule(span)
 
 

@@ -96,7 +96,9 @@ def _key(node: tree.Expression, scope: Scope, local: Locals, computed: bool = Fa
     value = evaluate(node.base if isinstance(node, tree.Select) and not node.parts else node, scope, local)
     key = key_of(value, scope)
     if key is None:
-        raise Complaint(f"a key is a string, a number, a node or a device; this is {describe(value)}", node.span)
+        raise Complaint(
+            f"a key is a string, a number, a node or a device; this is {describe(value)}", node.span, code="MTPP-E210"
+        )
     return key
 
 
@@ -108,7 +110,11 @@ def _text(node: tree.Name, scope: Scope, local: Locals) -> str:
         inside = [evaluate(subscript, scope, local) for subscript in part.subscripts]
         for value, subscript in zip(inside, part.subscripts, strict=True):
             if not isinstance(value, str) and not (isinstance(value, Quantity) and value.whole is not None):
-                raise Complaint(f"a subscript is a whole number or a string, not {describe(value)}", subscript.span)
+                raise Complaint(
+                    f"a subscript is a whole number or a string, not {describe(value)}",
+                    subscript.span,
+                    code="MTPP-E210",
+                )
         bracket = f"[{subscripts_text(inside)}]" if inside else ""
         texts.append(f"{'.' if part.name and texts else ''}{part.name or ''}{bracket}")
     return "".join(texts)

@@ -13,6 +13,7 @@ from mtpp_dsl.errors import MtppError, did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.asserting import check_assert
 from mtpp_dsl.language.blocks import Instance, bound, where_used
+from mtpp_dsl.language.cycles import closed_walk
 from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.edge_ends import Ends
 from mtpp_dsl.language.expressions import Locals, iterate
@@ -28,6 +29,9 @@ NODE_OPTIONS = ("work", "params", "output", "memory", "kind", "label", "color", 
 
 MAX_COLOR = 2**53
 """Larger colours are no whole numbers everywhere."""
+
+MAX_PLACES = 8
+"""Edges of a cycle that a message shows."""
 
 MAX_NESTED = 50
 """Blocks used within each other deeper than this are refused."""
@@ -49,6 +53,7 @@ class GraphItems:
         self.families: dict[str, Span] = {}  # of instances
         self.instances: list[Instance] = []
         self.edges: list[tuple[int, int]] = []
+        self.spans: list[Span] = []  # of the items of the edges
         self.sizes: list[float | None] = []
         self.times, self.bytes = UnitKeeper("times"), UnitKeeper("sizes")
         self.complained: set[int] = set()  # identities of items
@@ -65,7 +70,7 @@ class GraphItems:
         try:
             nodes = self.created([], [])
         except MtppError as error:
-            raise Complaint(str(error), block.span) from None
+            raise Complaint(str(error), block.span, code="MTPP-E303") from None
         self.scope.set_graph(nodes)
         self.ends = Ends(self.scope, nodes.index, top)
         self.scope.blocks = self.ends.paths
@@ -74,11 +79,21 @@ class GraphItems:
         if self.findings.failed > before:
             return nodes
         if not self.nodes:
-            raise Complaint("the graph has no nodes", block.span)
+            self.scope.need("nodes")
+            raise Complaint("the graph has no nodes", block.span, code="MTPP-E301")
         try:
             return self.created(self.edges, self.sizes)
         except MtppError as error:
-            raise Complaint(str(error), block.span) from None
+            raise self.unsound(str(error), block) from None
+
+    def unsound(self, message: str, block: tree.GraphBlock) -> Complaint:
+        """Return the complaint that a graph cannot be; where it has a cycle, with the edges on it."""
+        around = closed_walk(len(self.nodes), self.edges) if "cycle" in message else []
+        if not around:
+            return Complaint(message, block.span, code="MTPP-E303")
+        spans = sorted({self.spans[edge] for edge in around}, key=lambda span: span.start)
+        places = [Place(span, "this edge is on it") for span in spans[:-1][:MAX_PLACES]]
+        return Complaint(message, spans[-1], code="MTPP-E303", places=places)
 
     def attempt(self, function: Callable[..., None], item: tree.Tree, instance: Instance) -> bool:
         """Call *function* with an item and its instance; note a complaint, with where the block was used."""
@@ -140,10 +155,12 @@ class GraphItems:
             chain.append(around.block.name.text)
             if around.block is block:
                 shown = " -> ".join(reversed(chain))
-                raise Complaint(f"block {block.name.text!r} uses itself: {shown}", item.block.span)
+                raise Complaint(f"block {block.name.text!r} uses itself: {shown}", item.block.span, code="MTPP-E308")
             around = around.around
         if len(chain) > MAX_NESTED:
-            raise Complaint(f"blocks are used within each other more than {MAX_NESTED} deep", item.block.span)
+            raise Complaint(
+                f"blocks are used within each other more than {MAX_NESTED} deep", item.block.span, code="MTPP-E901"
+            )
 
     def declare(self, name: str, span: Span) -> None:
         """Note a name of a node or an instance.
@@ -160,7 +177,7 @@ class GraphItems:
                 second=(first, "first declared here"),
             )
         if len(self.nodes) >= MAX_NODES:
-            raise Complaint(f"the graph would have more than {MAX_NODES:,} nodes", span)
+            raise Complaint(f"the graph would have more than {MAX_NODES:,} nodes", span, code="MTPP-E901")
         self.places[name] = span
 
     def declare_family(self, name: str, span: Span) -> None:
@@ -210,7 +227,7 @@ class GraphItems:
         color = options.whole("color")
         if color is not None and not 0 <= color <= MAX_COLOR:
             most = f", at most {MAX_COLOR:,}" if color > 0 else ""
-            raise Complaint(f"a color is a whole number, zero or more{most}", options.span("color"))
+            raise Complaint(f"a color is a whole number, zero or more{most}", options.span("color"), code="MTPP-E211")
         found["color"] = -1 if color is None else color
         found["backward"] = options.word("part", ("forward", "backward")) == "backward"
         return found
@@ -262,10 +279,13 @@ class GraphItems:
                 for u, v in itertools.product(sources, targets):
                     if u == v:
                         span = item.ends[i].span.to(item.ends[i + 1].span)
-                        raise Complaint(self.itself(u, len(sources) * len(targets)), span)
+                        raise Complaint(self.itself(u, len(sources) * len(targets)), span, code="MTPP-E302")
                     if len(self.edges) >= MAX_EDGES:
-                        raise Complaint(f"the graph would have more than {MAX_EDGES:,} edges", item.span)
+                        raise Complaint(
+                            f"the graph would have more than {MAX_EDGES:,} edges", item.span, code="MTPP-E901"
+                        )
                     self.edges.append((u, v))
+                    self.spans.append(item.span)
                     self.sizes.append(None if size is None else float(size.value))
 
     def itself(self, v: int, several: int) -> str:

@@ -35,7 +35,9 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
         name = statement.name.text
         if named[name] <= declared[name]:
             what = _KINDS[type(statement)]
-            yield _warning(f"{what} {name!r} is never used: use it, or remove it", statement.name.span)
+            yield _warning(
+                f"{what} {name!r} is never used: use it, or remove it", statement.name.span, code="MTPP-W102"
+            )
 
 
 def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Diagnostic]:
@@ -45,7 +47,9 @@ def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Di
         return
     kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)
     span = next((s.span for s in reversed(statements) if isinstance(s, kinds)), None)
-    yield _warning("there is no work to split, as all nodes take no time: give nodes (work = …)", span)
+    yield _warning(
+        "there is no work to split, as all nodes take no time: give nodes (work = …)", span, code="MTPP-W301"
+    )
 
 
 def idle_memory(
@@ -77,10 +81,15 @@ def idle_memory(
             f"{first[0]} is given, but no constraint uses it: say 'constraint memory', "
             "or 'overflow = stream' on the interconnect",
             first[1],
+            code="MTPP-W401",
         )
     if limited and ((rules and not graph.memory.any()) or (streams and not rules and not graph.params.any())):
         places += [s.span for s in statements if isinstance(s, tree.InterconnectStatement)]
-        yield _warning("no node takes any memory, so every device has enough: give nodes (params = …)", *places[:1])
+        yield _warning(
+            "no node takes any memory, so every device has enough: give nodes (params = …)",
+            *places[:1],
+            code="MTPP-W402",
+        )
 
 
 def free_streams(
@@ -95,7 +104,8 @@ def free_streams(
         if device.memory is not None and not device.pays_io and not limited:
             yield _warning(
                 f"memory of {device.name} has no effect: with io = free the device pays nothing for "
-                f"the parameters that 'overflow = stream' streams; say 'constraint memory on {device.name}'"
+                f"the parameters that 'overflow = stream' streams; say 'constraint memory on {device.name}'",
+                code="MTPP-W403",
             )
             return
 
@@ -112,7 +122,8 @@ def idle_tables(graph: Graph, devices: Sequence[Device], left_out: Sequence[Devi
     if named and not any({device.name, device.type} & set(graph.times) for device in devices):
         yield _warning(
             f"the graph has times for {', '.join(named)}, but no device of the spec has such a name: all use those "
-            f"of {named[0]}; declare devices of these names, or take the file's with 'import'"
+            f"of {named[0]}; declare devices of these names, or take the file's with 'import'",
+            code="MTPP-W404",
         )
 
 
@@ -125,7 +136,8 @@ def idle_batches(objective: Objective, devices: Sequence[Device], first: Span | 
     if given:
         yield _warning(
             f"{given[0]}: times of batches have a meaning only for 'maximize throughput (batch = …)'; "
-            f"to {objective} takes single inputs: give times without 'at batch'"
+            f"to {objective} takes single inputs: give times without 'at batch'",
+            code="MTPP-W405",
         )
 
 
@@ -138,5 +150,5 @@ def _named(sources: Iterable[Source], *, calls: bool = False) -> Counter[str]:
     return found
 
 
-def _warning(message: str, span: Span | None = None) -> Diagnostic:
-    return Diagnostic(message, span, "warning")
+def _warning(message: str, span: Span | None = None, *, code: str) -> Diagnostic:
+    return Diagnostic(message, span, "warning", code=code)

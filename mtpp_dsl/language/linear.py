@@ -7,12 +7,24 @@ from collections.abc import Sequence
 from mtpp_dsl.language import tree
 from mtpp_dsl.text.source import Span
 
-__all__ = ["condition_remedy", "general_remedy", "is_not_linear", "remedy"]
+__all__ = ["condition_remedy", "general_remedy", "is_not_linear", "mismatch_code", "remedy"]
 
 
 def is_not_linear(message: str) -> bool:
     """Return whether a message is about a term that is not linear."""
     return message.endswith("is not linear")
+
+
+def mismatch_code(message: str) -> str:
+    """Return the code of what is said of values that do not go together."""
+    if "not linear" in message:
+        return "MTPP-E212"
+    if message == "division by zero" or message.endswith(("is not defined", "of nothing")):
+        return "MTPP-E216"
+    if "too large" in message or "at most" in message:
+        return "MTPP-E215"
+    dimensions = message.startswith(("cannot add a", "cannot compare")) and "a s" not in message[:13]
+    return "MTPP-E213" if dimensions or "without a unit" in message else "MTPP-E210"
 
 
 def general_remedy(message: str) -> list[str]:

@@ -214,7 +214,7 @@ class Lowering(Stages):
     def wrong(self) -> list[Diagnostic]:
         """The errors found so far; where units do not agree, params given without one are named first."""
         units = any(str(NONE) in diagnostic.message for diagnostic in self.findings.wrong)
-        return [*(Diagnostic(message) for message in self.scope.plain if units), *self.findings.wrong]
+        return [*(Diagnostic(message, code="MTPP-E213") for message in self.scope.plain if units), *self.findings.wrong]
 
     def run(self, *, sound: bool = True) -> Problem | None:
         """Return the problem, or None where something is wrong (see ``wrong``), or the text was not *sound* before."""
@@ -248,7 +248,7 @@ class Lowering(Stages):
             )
         except MtppError as error:
             place = self.place_of(error, self.objective.batch is not None)
-            self.findings.add(Diagnostic(str(error), place))
+            self.findings.add(Diagnostic(str(error), place, code="MTPP-E511"))
             return None
 
     def warn(self) -> None:

@@ -12,7 +12,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, subtract
 from mtpp_dsl.language.custom import lower_custom
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
-from mtpp_dsl.language.linear import condition_remedy, is_not_linear, remedy
+from mtpp_dsl.language.linear import condition_remedy, is_not_linear, mismatch_code, remedy
 from mtpp_dsl.language.lower_objective import Asked
 from mtpp_dsl.language.members import members
 from mtpp_dsl.language.options import Options
@@ -20,7 +20,7 @@ from mtpp_dsl.language.penalties import lower_penalty
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe, shown
 from mtpp_dsl.problem import Objective
-from mtpp_dsl.text.source import Span
+from mtpp_dsl.text.source import Fix, Span
 
 __all__ = ["lower_constraint", "lower_labelled"]
 
@@ -107,7 +107,9 @@ def _bound(
     (head, condition), *rest = steps
     domain = evaluate(head.domain, scope, local)
     if not isinstance(domain, Sequence):
-        raise Complaint(f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.span)
+        raise Complaint(
+            f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.span, code="MTPP-E210"
+        )
     if len(local) >= MAX_LOOPS:
         raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span, code="MTPP-E901")
     for item in domain:
@@ -139,13 +141,27 @@ def _inequalities(body: tree.Expression) -> Iterator[tree.Compare]:
     if not isinstance(body, tree.Compare):
         said = condition_remedy(body)
         notes = [said] if said else []
-        raise Complaint("a labelled constraint is an inequality: '<=', '>=' or '=='", body.span, notes)
+        raise Complaint(
+            "a labelled constraint is an inequality: '<=', '>=' or '=='", body.span, notes, code="MTPP-E501"
+        )
     if body.operator not in _SENSES:
         remedy = {"<": "; write '<='", ">": "; write '>='"}.get(body.operator, "")
         raise Complaint(
-            f"a constraint over decisions uses '<=', '>=' or '==', not {body.operator!r}{remedy}", body.span
+            f"a constraint over decisions uses '<=', '>=' or '==', not {body.operator!r}{remedy}",
+            body.span,
+            code="MTPP-E502",
+            fix=_not_strict(body),
         )
     yield body
+
+
+def _not_strict(body: tree.Compare) -> Fix | None:
+    """Return the fix that allows equality where a strict inequality stands."""
+    between = Span(body.span.source, body.left.span.stop, body.right.span.start)
+    at = between.text.find(body.operator)
+    if body.operator not in ("<", ">") or at < 0:
+        return None
+    return Fix.replace(Span(between.source, between.start + at, between.start + at + 1), f"{body.operator}=")
 
 
 def _linear_row(body: tree.Compare, statement: tree.LabelledConstraint, scope: Scope, local: Locals) -> Affine:
@@ -157,7 +173,7 @@ def _linear_row(body: tree.Compare, statement: tree.LabelledConstraint, scope: S
         if found.span is None or not is_not_linear(found.message):
             raise
         said = remedy(body, statement.quantifiers, found.span)
-        raise Complaint(found.message, found.span, [said] if said else found.notes) from None
+        raise Complaint(found.message, found.span, [said] if said else found.notes, code=found.code) from None
 
 
 def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
@@ -165,7 +181,8 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
     try:
         row = subtract(left, right)
     except Mismatch as error:
-        raise Complaint(str(error).replace("add", "compare"), body.span) from None
+        message = str(error).replace("add", "compare")
+        raise Complaint(message, body.span, code=mismatch_code(message)) from None
     return row if isinstance(row, Affine) else Affine({}, row.value, row.dimension)
 
 
@@ -173,9 +190,17 @@ def _check_decisions(row: Affine, span: Span, objective: Objective, *, timed: bo
     times = [d for d in row.terms if isinstance(d, (c.Start, c.Finish, c.Makespan))]
     if times and not timed:
         word = type(times[0]).__name__.lower()
-        raise Complaint(f"{word} has no meaning where {objective.shown} is the objective: a plan has no schedule", span)
+        raise Complaint(
+            f"{word} has no meaning where {objective.shown} is the objective: a plan has no schedule",
+            span,
+            code="MTPP-E503",
+        )
     if objective.parts == "separate" and c.Bottleneck() in row.terms:
-        raise Complaint("with parts = separate there are two bottlenecks, and neither has a name; write load(d)", span)
+        raise Complaint(
+            "with parts = separate there are two bottlenecks, and neither has a name; write load(d)",
+            span,
+            code="MTPP-E503",
+        )
 
 
 def _holds(row: c.Linear) -> bool:
@@ -204,7 +229,7 @@ def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options
     chosen = [scope.devices[d] for d in (range(len(scope.devices)) if devices is None else devices)]
     without = [device.name for device in chosen if device.memory is None]
     if len(without) == len(chosen) or (devices is not None and without):
-        raise Complaint(f"device {without[0]!r} has no memory limit; give it (memory = …)", s.span)
+        raise Complaint(f"device {without[0]!r} has no memory limit; give it (memory = …)", s.span, code="MTPP-E404")
     yield c.Memory(devices=devices, origin=s.span.place)
 
 
@@ -221,13 +246,15 @@ def _colocate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Optio
     }
     if s.by.text not in columns:
         hint = did_you_mean(s.by.text, columns)
-        raise Complaint(f"nodes are colocated by {', '.join(columns)}, not {s.by.text!r}{hint}", s.by.span)
+        raise Complaint(
+            f"nodes are colocated by {', '.join(columns)}, not {s.by.text!r}{hint}", s.by.span, code="MTPP-E110"
+        )
     groups: dict[object, list[int]] = {}
     for v, value in enumerate(columns[s.by.text]):
         if value is not None:
             groups.setdefault(value, []).append(v)
     if not groups:
-        raise Complaint(f"no node has a {s.by.text}", s.by.span)
+        raise Complaint(f"no node has a {s.by.text}", s.by.span, code="MTPP-E505")
     for group in groups.values():
         if len(group) > 1:
             yield c.Colocate(nodes=tuple(group), origin=s.span.place)
@@ -256,15 +283,21 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
     assert s.amount is not None
     values = evaluate(s.amount, scope, local)
     if not isinstance(values, Sequence):
-        raise Complaint(f"batch sizes are a list of whole numbers; this is {describe(values)}", s.amount.span)
+        raise Complaint(
+            f"batch sizes are a list of whole numbers; this is {describe(values)}", s.amount.span, code="MTPP-E211"
+        )
     if len(values) > MAX_SIZES:
-        raise Complaint(f"at most {MAX_SIZES:,} batch sizes are read; these are {len(values):,}", s.amount.span)
+        raise Complaint(
+            f"at most {MAX_SIZES:,} batch sizes are read; these are {len(values):,}", s.amount.span, code="MTPP-E901"
+        )
     sizes = set()
     for value in values:
         number = value.whole if isinstance(value, Quantity) else None
         if number is None or number < 1:
             given = shown(value) if isinstance(value, Quantity) else describe(value)
-            raise Complaint(f"a batch size is a whole number, one or more; this is {given}", s.amount.span)
+            raise Complaint(
+                f"a batch size is a whole number, one or more; this is {given}", s.amount.span, code="MTPP-E211"
+            )
         sizes.add(number)
     yield c.BatchSizes(sizes=tuple(sorted(sizes)), devices=_on(s, scope, local), origin=s.span.place)
 
@@ -280,7 +313,9 @@ def _break(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) 
     choices = ("tasks", "batches", "time")
     if s.by.text not in choices:
         hint = did_you_mean(s.by.text, choices)
-        raise Complaint(f"symmetry is broken by {', '.join(choices)}, not {s.by.text!r}{hint}", s.by.span)
+        raise Complaint(
+            f"symmetry is broken by {', '.join(choices)}, not {s.by.text!r}{hint}", s.by.span, code="MTPP-E110"
+        )
     by = cast('Literal["tasks", "batches", "time"]', s.by.text)
     within = cast(
         'Literal["within", "between", "both"]', options.word("scope", ("within", "between", "both")) or "both"
@@ -308,9 +343,11 @@ def _amount(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> int:
     assert s.amount is not None
     amount = whole(s.amount, scope, local, "the amount")
     if amount < 1:
-        raise Complaint(f"the amount must be one or more; this is {amount}", s.amount.span)
+        raise Complaint(f"the amount must be one or more; this is {amount}", s.amount.span, code="MTPP-E214")
     if amount > MAX_AMOUNT:
-        raise Complaint(f"the amount must be at most {MAX_AMOUNT:,}; this is {shown(amount)}", s.amount.span)
+        raise Complaint(
+            f"the amount must be at most {MAX_AMOUNT:,}; this is {shown(amount)}", s.amount.span, code="MTPP-E901"
+        )
     return amount
 
 
@@ -321,5 +358,5 @@ def _on(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> tuple[int, 
 def _nodes(s: tree.ConstraintStatement, scope: Scope, local: Locals, least: int = 1) -> tuple[int, ...]:
     nodes = members(s.members, scope, local, NodeRef)
     if len(nodes) < least:
-        raise Complaint(f"{s.rule.text!r} needs at least {least} nodes", s.span)
+        raise Complaint(f"{s.rule.text!r} needs at least {least} nodes", s.span, code="MTPP-E504")
     return nodes

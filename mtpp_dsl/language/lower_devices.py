@@ -68,19 +68,19 @@ def declare_devices(
         old = [name for name in devices if name == base or name.startswith(f"{base}[")]
     declared = sorted(name for name in old if name in fresh)
     if declared:
-        raise Complaint(f"device {declared[0]!r} is already declared", statement.name.span)
+        raise Complaint(f"device {declared[0]!r} is already declared", statement.name.span, code="MTPP-E102")
     template = devices[old[0]] if old else Device(base)
     check_word(statement.name)
     members = list(islice(expand_family(base, statement.family, scope, {}), MAX_DEVICES + 1))
     if not members:
-        raise Complaint(f"this declares no device: {base!r} has no members", statement.span)
+        raise Complaint(f"this declares no device: {base!r} has no members", statement.span, code="MTPP-E406")
     if len(members) + len(devices) > MAX_DEVICES:
         raise Complaint(f"there would be more than {MAX_DEVICES:,} devices", statement.span, code="MTPP-E901")
     new: dict[str, Device] = {}
     complaint: Complaint | None = None
     for name, local, _ in members:
         if name in new:
-            raise Complaint(f"device {name!r} is declared twice", statement.name.span)
+            raise Complaint(f"device {name!r} is declared twice", statement.name.span, code="MTPP-E102")
         new[name] = replace(devices.get(name, template), name=name)
         if complaint is None:
             try:
@@ -127,15 +127,17 @@ def _device(
         flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
         if (speed.dimension == COMPUTE) != flops:
             wanted = "in FLOP/s, as the work is in FLOP" if flops else "a factor without a unit, as the work is a time"
-            raise Complaint(f"the speed of {name} must be {wanted}", options.span("speed"))
+            raise Complaint(f"the speed of {name} must be {wanted}", options.span("speed"), code="MTPP-E213")
         if speed.value == 0:
-            raise Complaint(f"the speed of {name} must be more than zero", options.span("speed"))
+            raise Complaint(f"the speed of {name} must be more than zero", options.span("speed"), code="MTPP-E214")
     elif scope.graph is not None and scope.graph.work_unit == "FLOP" and base.speed == 1.0:
-        raise Complaint(f"the work is in FLOP, so {name} needs a speed in FLOP/s", statement.span)
+        raise Complaint(f"the work is in FLOP, so {name} needs a speed in FLOP/s", statement.span, code="MTPP-E213")
     fixed, overhead = options.quantity("fixed", (NONE,)), options.quantity("overhead", (TIME, NONE))
     if fixed is not None and fixed.value > 1:
         raise Complaint(
-            f"the fixed share of a batch is at most 100 %; this is {float(fixed.value):.0%}", options.span("fixed")
+            f"the fixed share of a batch is at most 100 %; this is {float(fixed.value):.0%}",
+            options.span("fixed"),
+            code="MTPP-E214",
         )
     if overhead is not None:
         keepers[1].add(overhead, f"overhead of {name}", options.span("overhead"))
@@ -167,7 +169,7 @@ def _group(options: Options) -> str | None:
     value = evaluate(options.options["group"].value, options.scope, options.local)
     name = value if isinstance(value, str) else str(options.whole("group"))
     if not name:
-        raise Complaint("a group has a name or a number; this is empty", options.span("group"))
+        raise Complaint("a group has a name or a number; this is empty", options.span("group"), code="MTPP-E210")
     return name
 
 
@@ -185,6 +187,7 @@ def memory_units(graph: Graph, keeper: UnitKeeper, span: Span) -> None:
             f"{keeper.first} is {keeper.dimension}, but the graph's sizes are {have}: "
             "all sizes of a problem carry units, or none do",
             span,
+            code="MTPP-E213",
         )
 
 
@@ -201,13 +204,14 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
             f"there is no interconnect {kind!r}{did_you_mean(kind, options, cutoff=0.75)}",
             statement.name.span,
             _INTERCONNECTS,
+            code="MTPP-E110",
         )
     given = Options(statement.options, options[kind], f"interconnect {kind}", scope)
     bandwidth = given.quantity("bandwidth", (RATE, NONE))
     if kind != "links" and bandwidth is None:
-        raise Complaint(f"interconnect {kind} needs a bandwidth", statement.span)
+        raise Complaint(f"interconnect {kind} needs a bandwidth", statement.span, code="MTPP-E401")
     if bandwidth is not None and bandwidth.value == 0:
-        raise Complaint("the bandwidth must be more than zero", given.span("bandwidth"))
+        raise Complaint("the bandwidth must be more than zero", given.span("bandwidth"), code="MTPP-E214")
     return Channel(
         kind=kind,
         bandwidth=bandwidth,
@@ -226,29 +230,38 @@ def lower_links(
     assert scope.devices is not None
     if channel.kind != "links":
         if statements:
-            raise Complaint(f"'link' goes with interconnect links, not {channel.kind}", statements[0].span)
+            raise Complaint(
+                f"'link' goes with interconnect links, not {channel.kind}", statements[0].span, code="MTPP-E403"
+            )
         assert channel.bandwidth is not None
         make = Shared if channel.kind == "shared" else Host
         time = _check_rate(channel.bandwidth, channel.span, graph)
         if channel.between is not None:
             _check_rate(channel.between, channel.span, graph)
             if channel.between.dimension != channel.bandwidth.dimension:
-                raise Complaint("both bandwidths carry units, or neither does", channel.span)
+                raise Complaint("both bandwidths carry units, or neither does", channel.span, code="MTPP-E213")
             if not 0 < channel.between.value <= channel.bandwidth.value:
                 fast, slow = (format_exact(x.value, x.dimension) for x in (channel.bandwidth, channel.between))
                 raise Complaint(
                     f"the bandwidth between groups is {slow}; it must be more than zero, and at most {fast}, the "
                     "bandwidth inside",
                     channel.span,
+                    code="MTPP-E214",
                 )
         if channel.overflow and graph.memory_unit != graph.size_unit:
             raise Complaint(
-                "overflow = stream needs the size of the nodes' parameters; this graph has none", channel.span
+                "overflow = stream needs the size of the nodes' parameters; this graph has none",
+                channel.span,
+                code="MTPP-E409",
             )
         between = None if channel.between is None else float(channel.between.value)
         return make(float(channel.bandwidth.value), channel.overflow, between), time
     if len(scope.devices) > MAX_LINKED:
-        raise Complaint(f"links join at most {MAX_LINKED:,} devices; these are {len(scope.devices):,}", channel.span)
+        raise Complaint(
+            f"links join at most {MAX_LINKED:,} devices; these are {len(scope.devices):,}",
+            channel.span,
+            code="MTPP-E901",
+        )
     table = LinkTable(len(scope.devices), graph)
     if channel.bandwidth is not None or channel.latency is not None:
         every = np.arange(len(scope.devices))
@@ -273,7 +286,9 @@ class LinkTable:
         if bandwidth is not None:
             self.time = _check_rate(bandwidth, span, self.graph)
             if bandwidth.value == 0:
-                raise Complaint("the bandwidth must be more than zero; leave the link out for none", span)
+                raise Complaint(
+                    "the bandwidth must be more than zero; leave the link out for none", span, code="MTPP-E214"
+                )
         if latency is not None and latency.dimension != NONE:
             self.time = TIME
         block = np.ix_(first, second)
@@ -295,11 +310,11 @@ def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope:
     ends = [_ends(end, scope, local) for end in (statement.first, statement.second)]
     scope.spend(len(ends[0]) * len(ends[1]), statement.span)
     if not ends[0] or not ends[1] or ends[0] == ends[1] == ends[0][:1]:
-        raise Complaint("a link joins two different devices", statement.span)
+        raise Complaint("a link joins two different devices", statement.span, code="MTPP-E402")
     bandwidth = options.quantity("bandwidth", (RATE, NONE))
     latency = options.quantity("latency", (TIME, NONE))
     if bandwidth is None and latency is None:
-        raise Complaint("a link needs a bandwidth, a latency or both", statement.span)
+        raise Complaint("a link needs a bandwidth, a latency or both", statement.span, code="MTPP-E401")
     first, second = (np.array(end, np.int64) for end in ends)
     table.set(first, second, bandwidth, latency, statement.span)
     if statement.both_ways:
@@ -312,7 +327,7 @@ def _ends(end: tree.Expression, scope: Scope, local: Locals) -> list[int]:
     found = [item.index for item in items if isinstance(item, DeviceRef)]
     if len(found) < len(items):
         what = "an unknown name" if value is None else describe(value)
-        raise Complaint(f"a link joins devices; this is {what}", end.span)
+        raise Complaint(f"a link joins devices; this is {what}", end.span, code="MTPP-E210")
     return found
 
 
@@ -329,5 +344,6 @@ def _check_rate(bandwidth: Quantity, span: Span, graph: Graph) -> Dimension:
             f"the bandwidth is {bandwidth.dimension}, but the nodes' outputs are {have}",
             span,
             ["a bandwidth is in B/s (or GiB/s, Gbit/s, …) when sizes carry units, and a plain number when none do"],
+            code="MTPP-E213",
         )
     return TIME if bandwidth.dimension == RATE else NONE

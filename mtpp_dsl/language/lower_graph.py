@@ -57,7 +57,7 @@ def read_file(path: tree.Path, options: tuple[tree.Option, ...], folder: Path, s
         check_graph(found.graph.n, found.graph.m, str(path.value))
         return found
     except MtppError as error:
-        raise Complaint(str(error), path.span) from None
+        raise Complaint(str(error), path.span, code="MTPP-E701") from None
 
 
 def resolve_path(path: tree.Path, folder: Path, scope: Scope) -> Path:
@@ -69,30 +69,35 @@ def resolve_path(path: tree.Path, folder: Path, scope: Scope) -> Path:
             f"there is no param {path.value!r}{did_you_mean(path.value, scope.params)}",
             path.span,
             ["a path is a string, or a param of type path"],
+            code="MTPP-E101",
         )
     value = scope.params[path.value]
     if isinstance(value, Path):
         return value  # relative to where the param got its value, not to where it is used
     if isinstance(value, str):
         return folder / value
-    raise Complaint(f"param {path.value!r} is {describe(value)}, not a path", path.span)
+    raise Complaint(f"param {path.value!r} is {describe(value)}, not a path", path.span, code="MTPP-E210")
 
 
 def _generate(statement: tree.GraphGenerator, scope: Scope) -> Graph:
     parameters: dict[str, object] = {}
     for option in statement.options:
         if option.name.text in parameters:
-            raise Complaint(f"option {option.name.text!r} is given twice", option.name.span)
+            raise Complaint(f"option {option.name.text!r} is given twice", option.name.span, code="MTPP-E106")
         value = evaluate(option.value, scope)
         if isinstance(value, Quantity):
             parameters[option.name.text] = plain_number(value.value)
         elif isinstance(value, (str, bool)):
             parameters[option.name.text] = value
         else:
-            raise Complaint(f"a generator takes numbers, strings, true and false, not {describe(value)}", option.span)
+            raise Complaint(
+                f"a generator takes numbers, strings, true and false, not {describe(value)}",
+                option.span,
+                code="MTPP-E210",
+            )
     try:
         graph = generators.generate(statement.name.text, **parameters)
         check_graph(graph.n, graph.m)
         return graph
     except MtppError as error:
-        raise Complaint(str(error), statement.name.span) from None
+        raise Complaint(str(error), statement.name.span, code="MTPP-E306") from None

@@ -72,7 +72,9 @@ def _named(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> A
     name = value.name
     objective = Objective(cast("Any", name))
     if statement.sense != objective.sense:
-        raise Complaint(f"a plan should {objective.sense} {name}, not {statement.sense} it", statement.span)
+        raise Complaint(
+            f"a plan should {objective.sense} {name}, not {statement.sense} it", statement.span, code="MTPP-E622"
+        )
     options = Options(statement.options, (*OBJECTIVES[name], "within"), name, scope, local)
     parts = cast("Literal['together', 'separate']", options.word("parts", _PARTS) or "together")
     objective = _throughput(options, parts) if name == "throughput" else replace(objective, parts=parts)
@@ -95,7 +97,9 @@ def _linear(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> 
         )
     if not isinstance(value, Affine):
         listed = f"objectives are: {', '.join(OBJECTIVES)}, and sums of decisions"
-        raise Complaint(f"an objective is a number; this is {describe(value)}", statement.value.span, [listed])
+        raise Complaint(
+            f"an objective is a number; this is {describe(value)}", statement.value.span, [listed], code="MTPP-E210"
+        )
     objective = Objective.linear(
         ((decision, float(a)) for decision, a in value.terms.items()),
         cast("Literal['minimize', 'maximize']", statement.sense),
@@ -115,7 +119,9 @@ def _evaluated(value: tree.Expression, scope: Scope, local: Locals) -> Any:
             hint = word_hint(value.name, OBJECTIVES, "objective")
             listed = f"objectives are: {', '.join(OBJECTIVES)}, and sums of decisions"
             if hint or found.code in ("", "MTPP-E101"):
-                raise Complaint(f"there is no objective {value.name!r}{hint}", value.span, [listed]) from None
+                raise Complaint(
+                    f"there is no objective {value.name!r}{hint}", value.span, [listed], code="MTPP-E621"
+                ) from None
         if is_not_linear(found.message):
             notes = ["an objective is a sum of decisions, each multiplied by a number"]
             if found.message.startswith("max"):
@@ -131,7 +137,11 @@ def _within(objective: Objective, options: Options, dimension: Dimension) -> Obj
         return objective
     number = float(value.value)
     if objective.name == "throughput" and number >= 1:
-        raise Complaint("later objectives leave nothing of a throughput that is within 100%", options.span("within"))
+        raise Complaint(
+            "later objectives leave nothing of a throughput that is within 100%",
+            options.span("within"),
+            code="MTPP-E214",
+        )
     share = value.dimension == NONE and (dimension != NONE or "%" in options.span("within").text)
     if dimension == NONE and not share and 0 < number < 1:
         text = options.span("within").text
@@ -151,16 +161,22 @@ def _throughput(options: Options, parts: Literal["together", "separate"]) -> Obj
     if batch is None:
         for word in ("chunk", "transfer"):
             if word in options:
-                raise Complaint(f"{word} needs a batch: give its size, too (batch = …)", options.span(word))
+                raise Complaint(
+                    f"{word} needs a batch: give its size, too (batch = …)", options.span(word), code="MTPP-E623"
+                )
         return Objective("throughput", parts=parts)
     if batch < 1:
-        raise Complaint(f"a batch has one input or more; this has {batch}", options.span("batch"))
+        raise Complaint(f"a batch has one input or more; this has {batch}", options.span("batch"), code="MTPP-E214")
     if parts == "separate":
         raise Complaint(
-            "parts = separate adds up two bottlenecks, and a batch has a makespan instead", options.span("parts")
+            "parts = separate adds up two bottlenecks, and a batch has a makespan instead",
+            options.span("parts"),
+            code="MTPP-E623",
         )
     if chunk is not None and chunk < 1:
-        raise Complaint(f"a chunk has one input or more; this has {chunk}", options.span("chunk"))
+        raise Complaint(f"a chunk has one input or more; this has {chunk}", options.span("chunk"), code="MTPP-E214")
     if chunk is not None and batch % chunk:
-        raise Complaint(f"chunks of {chunk} inputs do not make a batch of {batch}", options.span("chunk"))
+        raise Complaint(
+            f"chunks of {chunk} inputs do not make a batch of {batch}", options.span("chunk"), code="MTPP-E623"
+        )
     return Objective("throughput", batch, chunk=chunk, transfer=transfer)

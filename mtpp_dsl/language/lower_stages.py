@@ -137,7 +137,8 @@ class Stages:
         """Return the statement that counts: the last one. Two in one file are an error."""
         for (first, _), (second, _) in itertools.pairwise(found):
             if first.span.source is second.span.source:
-                self.findings.add(Diagnostic(f"{what} is already given at {first.span.place}", second.span))
+                message, places = f"{what} is already given at {first.span.place}", Place(first.span, "given here")
+                self.findings.add(Diagnostic(message, second.span, code="MTPP-E021", places=(places,)))
         return found[-1] if found else None
 
     def missing(self, what: str, example: str) -> Complaint:
@@ -146,7 +147,10 @@ class Stages:
             return Unsettled(what)
         stop = len(self.source.text.rstrip())
         return Complaint(
-            f"the spec has no {what}", Span(self.source, max(0, stop - 1), stop), [f"for example: {example}"]
+            f"the spec has no {what}",
+            Span(self.source, max(0, stop - 1), stop),
+            [f"for example: {example}"],
+            code="MTPP-E020",
         )
 
     def lack(self, what: str, example: str) -> None:
@@ -165,7 +169,9 @@ class Stages:
             if statement.version.value != LANGUAGE_VERSION:
                 span = statement.version.span
                 raise Complaint(
-                    f"this is language version {LANGUAGE_VERSION}; the spec is written in {span.text}", span
+                    f"this is language version {LANGUAGE_VERSION}; the spec is written in {span.text}",
+                    span,
+                    code="MTPP-E022",
                 )
 
     def read_graph(self) -> Workload:
@@ -261,7 +267,9 @@ class Stages:
                 raise self.missing("interconnect", "interconnect shared (bandwidth = 8 GiB/s)")
             self.join(Channel("links", None, None, False, links[0].span), links)
         elif links:
-            raise Complaint("say 'interconnect links' to replace what the import brought", links[0].span)
+            raise Complaint(
+                "say 'interconnect links' to replace what the import brought", links[0].span, code="MTPP-E403"
+            )
         else:
             seconds = given_in_seconds(self.graph.work_unit in ("s", "FLOP"), self.times)
             self.scope.time_unit, self.joined = "s" if seconds else "", imported
@@ -316,7 +324,7 @@ class Stages:
                 found.update(dict.fromkeys(new or ()))
                 if not batched and statement.rule.text == "batch":
                     message = f"batch sizes need 'maximize throughput (batch = …)'; to {self.objective} runs one input"
-                    self.findings.add(Diagnostic(message, statement.span))
+                    self.findings.add(Diagnostic(message, statement.span, code="MTPP-E623"))
             elif isinstance(statement, tree.LabelledConstraint):
                 rows = self.findings.attempt(
                     lambda s=statement: list(lower_labelled(s, self.scope, first, timed=self.timed))
@@ -334,6 +342,7 @@ class Stages:
             first = labels.get(name)
             if first is not None:
                 message = f"label {name!r} is already used at {first.span.place}"
-                self.findings.add(Diagnostic(message, statement.label.span))
+                places = (Place(first.label.span, "first used here"),)
+                self.findings.add(Diagnostic(message, statement.label.span, code="MTPP-E102", places=places))
                 break
             labels[name] = statement

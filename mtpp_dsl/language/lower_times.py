@@ -83,7 +83,7 @@ class TimeTables:
                 row = self.single(d) if batch is None else self.table(d, batch)
                 row[list(nodes)] = time
         except UsageError as error:
-            raise Complaint(str(error), span) from None
+            raise Complaint(str(error), span, code="MTPP-E901") from None
         if batch is not None and self.first_batch is None:
             self.first_batch = span
 
@@ -123,7 +123,9 @@ class TimeTables:
             if statement.batch is not None:
                 batch = whole(statement.batch, self.scope, local, "the size of a batch")
                 if batch < 1:
-                    raise Complaint(f"a batch has one input or more; this has {batch}", statement.batch.span)
+                    raise Complaint(
+                        f"a batch has one input or more; this has {batch}", statement.batch.span, code="MTPP-E214"
+                    )
             self.scope.spend(len(nodes) * len(devices), statement.span)
             self.set(nodes, devices, batch, self.value(statement, local), statement.span)
 
@@ -137,9 +139,9 @@ class TimeTables:
             return float("inf")
         what = "a node" if statement.batch is None else "a batch"
         if time.dimension not in (TIME, NONE):
-            raise Complaint(f"{what} takes a time, or a number; this is {time.dimension}", value.span)
+            raise Complaint(f"{what} takes a time, or a number; this is {time.dimension}", value.span, code="MTPP-E213")
         if time.value < 0:
-            raise Complaint(f"a time must not be negative; this is {shown(time)}", value.span)
+            raise Complaint(f"a time must not be negative; this is {shown(time)}", value.span, code="MTPP-E214")
         self.keeper.add(time, f"the time of {what}", value.span)
         return float(time.value)
 
@@ -160,7 +162,7 @@ class TimeTables:
         try:
             source = read_source(path, str(path), statement.span)
         except UsageError as error:
-            raise Complaint(str(error), statement.path.span) from None
+            raise Complaint(str(error), statement.path.span, code="MTPP-E701") from None
         seen: dict[tuple[int, int, int | None], Span] = {}
         for row in read_measurements(source, unit, statement.path.span, self.findings):
             self.findings.attempt(self.measurement, row, seen)
@@ -173,7 +175,8 @@ class TimeTables:
         for key in ((v, d, row.batch) for v in nodes for d in devices):
             first = seen.setdefault(key, row.span)
             if first is not row.span:
-                raise Complaint(f"this time is already given at {first.place}", row.span)
+                message = f"this time is already given at {first.place}"
+                raise Complaint(message, row.span, code="MTPP-E102", second=(first, "first given here"))
         if not row.time.infinite:
             self.keeper.add(row.time, f"the time at {row.span.place}", row.span)
         self.set(nodes, devices, row.batch, float(row.time.value), row.span)

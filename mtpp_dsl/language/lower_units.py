@@ -36,7 +36,9 @@ def times_in_seconds(
     if works and transfers and work_in_seconds != channel_in_seconds:
         one, two = ("in s", "without a unit") if work_in_seconds else ("without a unit", "in s")
         raise Complaint(
-            f"running times are {one}, but transfers take times {two}: all times carry units, or none do", span
+            f"running times are {one}, but transfers take times {two}: all times carry units, or none do",
+            span,
+            code="MTPP-E213",
         )
     known = works or transfers or channel_in_seconds
     return given_in_seconds((work_in_seconds if works else channel_in_seconds) if known else None, keeper)
@@ -54,6 +56,7 @@ def given_in_seconds(in_seconds: bool | None, keeper: UnitKeeper) -> bool:
             f"{keeper.first} is {given}, but other times of the problem are "
             f"{TIME if in_seconds else NONE}: all times carry units, or none do",
             keeper.place,
+            code="MTPP-E213",
         )
     return given == TIME if in_seconds is None else in_seconds
 
@@ -70,4 +73,5 @@ def check_io(devices: Sequence[Device], joined: Interconnect, span: Span) -> Non
             f"{free[0]} has io = free, which has a meaning only on interconnect host, not on {joined.keyword}; "
             f"declare it again with (io = paid)",
             span,
+            code="MTPP-E405",
         )

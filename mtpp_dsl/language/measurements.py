@@ -64,17 +64,25 @@ def read_measurements(source: Source, unit: str | None, place: Span, findings: F
     lines = lines_of(source)
     first = next(lines, None)
     if first is None:
-        raise Complaint(f"{source.name} is empty; a file of times begins with {','.join(COLUMNS)}", place)
+        raise Complaint(
+            f"{source.name} is empty; a file of times begins with {','.join(COLUMNS)}", place, code="MTPP-E709"
+        )
     _refuse_others(source, first, place)
     columns, own = _header(cells_of(source, first))
     if own is not None and unit is not None and own != unit:
-        raise Complaint(f"{source.name} says that its times are in {own}, and unit says {unit}", place)
+        raise Complaint(
+            f"{source.name} says that its times are in {own}, and unit says {unit}", place, code="MTPP-E709"
+        )
     measured = own or unit
     factor, dimension = (1, NONE) if measured is None else UNITS[measured]
     found = 0
     for number, line in enumerate(lines):
         if number == MAX_LINES:
-            raise Complaint(f"{source.name} has more than {MAX_LINES:,} measurements, the most that are read", place)
+            raise Complaint(
+                f"{source.name} has more than {MAX_LINES:,} measurements, the most that are read",
+                place,
+                code="MTPP-E901",
+            )
         try:
             yield _measurement(source, line, columns, factor, dimension == TIME)
         except Complaint as complaint:
@@ -96,6 +104,7 @@ def _refuse_others(source: Source, first: Span, place: Span) -> None:
             f"{source.name} is no file of times: its first line does not name the columns",
             place,
             [f"a file of times begins with {','.join(COLUMNS)}; time (ms) gives a unit"],
+            code="MTPP-E709",
         )
 
 
@@ -109,9 +118,11 @@ def _header(cells: list[Cell]) -> tuple[dict[str, int], str | None]:
         if given is not None:
             name, unit = "time", given[1]
             if unit not in UNITS or UNITS[unit][1] != TIME:
-                raise Complaint(f"there is no unit of time {unit!r}{unit_hint(unit, [TIME])}", cell.span)
+                raise Complaint(
+                    f"there is no unit of time {unit!r}{unit_hint(unit, [TIME])}", cell.span, code="MTPP-E201"
+                )
         if name in columns:
-            raise Complaint(f"there are two columns {name!r}", cell.span)
+            raise Complaint(f"there are two columns {name!r}", cell.span, code="MTPP-E102")
         columns[name] = i
     names = [cell.text for cell in cells]
     missing = [name for name in NEEDED if name not in columns]
@@ -123,6 +134,7 @@ def _header(cells: list[Cell]) -> tuple[dict[str, int], str | None]:
             f"there is no column {missing[0]!r}{hint}",
             cells[0].span.to(cells[-1].span),
             [f"a file of times begins with {','.join(COLUMNS)}; time (ms) gives a unit"],
+            code="MTPP-E709",
         )
     return columns, unit
 
@@ -130,18 +142,26 @@ def _header(cells: list[Cell]) -> tuple[dict[str, int], str | None]:
 def _measurement(source: Source, line: Span, columns: dict[str, int], factor: Exact, in_seconds: bool) -> Measurement:
     cells = cells_of(source, line)
     if len(cells) <= max(columns.get(name, 0) for name in COLUMNS):
-        raise Complaint(f"this line has {len(cells)} cells; the first line has {max(columns.values()) + 1}", line)
+        raise Complaint(
+            f"this line has {len(cells)} cells; the first line has {max(columns.values()) + 1}", line, code="MTPP-E709"
+        )
     node, device, time = (cells[columns[name]] for name in NEEDED)
     batch = cells[columns["batch"]] if "batch" in columns else None
     if batch is not None and not _is_batch(batch.text):
-        raise Complaint(f"a batch has one input or more, a whole number; this is {batch.text!r}", batch.span)
+        raise Complaint(
+            f"a batch has one input or more, a whole number; this is {batch.text!r}", batch.span, code="MTPP-E211"
+        )
     if NUMBER.fullmatch(time.text) is None:
-        raise Complaint(f"a time is a number, or inf where the device cannot run it; this is {time.text!r}", time.span)
+        raise Complaint(
+            f"a time is a number, or inf where the device cannot run it; this is {time.text!r}",
+            time.span,
+            code="MTPP-E709",
+        )
     value = inf if time.text == "inf" else exact_number(time.text) * factor
     if value < 0:
-        raise Complaint(f"a time must not be negative; this is {time.text}", time.span)
+        raise Complaint(f"a time must not be negative; this is {time.text}", time.span, code="MTPP-E214")
     if value > 10**308 and time.text != "inf":
-        raise Complaint("the number is too large", time.span)
+        raise Complaint("the number is too large", time.span, code="MTPP-E215")
     return Measurement(
         node=node.text,
         device=device.text,

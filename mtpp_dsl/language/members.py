@@ -26,11 +26,11 @@ def members(
     for member in named:
         for item in _flat(evaluate(member, scope, local), scope, member.span):
             if not isinstance(item, kind):
-                raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span)
+                raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span, code="MTPP-E210")
             found.add(item.index)
     if not found:
         scope.need(f"{what}s")
-        raise Complaint(f"there is no {what} in this set", named[0].span)
+        raise Complaint(f"there is no {what} in this set", named[0].span, code="MTPP-E210")
     return tuple(sorted(found))
 
 

@@ -8,7 +8,7 @@ from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import run
 from mtpp_dsl.language.tables import Failure, Token
-from mtpp_dsl.text.source import Diagnostic, Source, Span
+from mtpp_dsl.text.source import Diagnostic, Fix, Source, Span
 
 __all__ = ["misplaced", "missing_mark", "unexpected_character", "wrong_bracket"]
 
@@ -46,16 +46,38 @@ _CHARACTERS = {
 }
 
 
+_MEANT = {
+    "\u2264": "<=",
+    "\u2265": ">=",
+    "\u2260": "!=",
+    "\u00d7": "*",
+    "\u00b7": "*",
+    "\u2212": "-",
+    "\u2013": "-",
+    "\u2192": "->",
+    "\u2194": "<->",
+    "\u2200": "forall",
+    "\u201c": '"',
+    "\u201d": '"',
+    "\u00a0": " ",
+}
+"""What characters can only stand for."""
+
+
 def unexpected_character(source: Source, offset: int) -> Diagnostic:
     """Return the message for a character that begins no word of the language."""
     char = source.text[offset]
     if char != '"':
         hint = _CHARACTERS.get(char)
         message = f"unexpected character {char!r}{f': {hint}' if hint else ''}"
-        return Diagnostic(message, Span(source, offset, offset + 1))
+        span = Span(source, offset, offset + 1)
+        meant = _MEANT.get(char)
+        return Diagnostic(message, span, code="MTPP-E005", fix=None if meant is None else Fix.replace(span, meant))
     stop = source.text.find("\n", offset)
     return Diagnostic(
-        "a string is not closed on its line", Span(source, offset, len(source.text) if stop < 0 else stop)
+        "a string is not closed on its line",
+        Span(source, offset, len(source.text) if stop < 0 else stop),
+        code="MTPP-E003",
     )
 
 

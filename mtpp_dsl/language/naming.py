@@ -65,7 +65,7 @@ def _path(node: tree.Name, scope: Scope, local: Locals) -> Value:
         if member is not None:
             return select(member, parts[length:], scope, local)
     if node.name in FUNCTIONS or node.name in AGGREGATES:
-        raise Complaint(f"write a function's arguments in '(' and ')': {node.name}(…)", node.span)
+        raise Complaint(f"write a function's arguments in '(' and ')': {node.name}(…)", node.span, code="MTPP-E206")
     known = _builtin(node.name, node.span, scope)
     if known is not None or (parts[0].name is not None and scope.member(node.name, node.span) is not None):
         return select(known or scope.member(node.name, node.span) or "", parts, scope, local)
@@ -83,7 +83,7 @@ def _let(name: str, span: Span, scope: Scope) -> Value:
     values, pending = scope.values_of_lets, scope.pending
     if name in pending:
         chain = " -> ".join([*pending[pending.index(name) :], name])
-        raise Complaint(f"'let {name}' is defined by itself: {chain}", span)
+        raise Complaint(f"'let {name}' is defined by itself: {chain}", span, code="MTPP-E107")
     if name not in values:
         scope.need(name)
         if len(pending) >= MAX_LETS:
@@ -116,9 +116,11 @@ def _builtin(name: str, span: Span, scope: Scope) -> Value | None:
     if name == "devices" and devices is not None:
         return Sequence(tuple(DeviceRef(d) for d in range(len(devices))), "set")
     if name in ("nodes", "edges") or (name == "devices" and graph is None):
-        raise Complaint(f"the {name} are not known here: params, and what they are made of, come first", span)
+        raise Complaint(
+            f"the {name} are not known here: params, and what they are made of, come first", span, code="MTPP-E101"
+        )
     if name == "devices":
-        raise Complaint("the devices are not known here: the graph is read before them", span)
+        raise Complaint("the devices are not known here: the graph is read before them", span, code="MTPP-E101")
     if name in _VALUES and devices is not None:
         return decision(_VALUES[name], scope)
     return None

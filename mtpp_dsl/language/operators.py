@@ -11,7 +11,7 @@ from mtpp_dsl.language import arithmetic, tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates, placed, truth, whole
 from mtpp_dsl.language.joining import join
-from mtpp_dsl.language.linear import general_remedy, is_not_linear
+from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_code
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import (
@@ -81,7 +81,8 @@ def _product(node: tree.Chain, scope: Scope, local: Locals) -> Value:
                 result = arithmetic.divide(result, right)
         except Mismatch as error:
             message, span = str(error), node.operands[0].span.to(operand.span)
-            raise Complaint(message, span, general_remedy(message) if is_not_linear(message) else ()) from None
+            notes = general_remedy(message) if is_not_linear(message) else ()
+            raise Complaint(message, span, notes, code=mismatch_code(message)) from None
         if isinstance(result, Affine):
             scope.spend(len(result.terms), operand.span)
         elif isinstance(result.value, Fraction) and result.value.denominator > LONG:
@@ -128,7 +129,7 @@ def _sum(node: tree.Chain, scope: Scope, local: Locals) -> Value:
         except Mismatch as error:
             span = node.operands[0].span.to(operand.span)
             if known is None or not isinstance(value, (Quantity, Affine)):
-                raise Complaint(str(error), span) from None
+                raise Complaint(str(error), span, code=mismatch_code(str(error))) from None
             second = (settling.span, f"this is {known}")
             raise Complaint(str(error), span, code="MTPP-E209", second=second) from None
         if known is None and result.dimension is not None:
@@ -156,7 +157,9 @@ def _compare(node: tree.Compare, scope: Scope, local: Locals) -> bool:
     if node.operator in ("in", "not in"):
         return _contains(node, left, right, scope) == (node.operator == "in")
     if isinstance(left, Affine) or isinstance(right, Affine):
-        raise Complaint("an inequality over decisions stands only at the top of a labelled constraint", node.span)
+        raise Complaint(
+            "an inequality over decisions stands only at the top of a labelled constraint", node.span, code="MTPP-E212"
+        )
     if isinstance(left, (Sequence, MapValue)):
         scope.spend(left.weight, node.span)
     return placed(node.span, arithmetic.compare, left, node.operator, right)
@@ -168,7 +171,9 @@ def _contains(node: tree.Compare, member: Value, holder: Value, scope: Scope) ->
     if isinstance(holder, str) and isinstance(member, str):
         return member in holder
     if not isinstance(holder, Sequence):
-        raise Complaint(f"'in' needs a set, a list, a range or a map, not {describe(holder)}", node.right.span)
+        raise Complaint(
+            f"'in' needs a set, a list, a range or a map, not {describe(holder)}", node.right.span, code="MTPP-E210"
+        )
     if isinstance(holder.items, tuple) and "members" not in vars(holder):  # made once, then looked up
         scope.spend(holder.weight, node.span)
     if isinstance(member, Sequence):

@@ -37,10 +37,15 @@ class Options:
             if name not in known:
                 listed = f"{owner} takes: {', '.join(known)}" if known else f"{owner} takes no options"
                 raise Complaint(
-                    f"{owner} has no option {name!r}{word_hint(name, known, _sort(owner))}", option.name.span, [listed]
+                    f"{owner} has no option {name!r}{word_hint(name, known, _sort(owner))}",
+                    option.name.span,
+                    [listed],
+                    code="MTPP-E105",
                 )
             if name in self.options:
-                raise Complaint(f"option {name!r} is given twice", option.name.span)
+                first = self.options[name].name.span
+                message = f"option {name!r} is given twice"
+                raise Complaint(message, option.name.span, code="MTPP-E106", second=(first, "first given here"))
             self.options[name] = option
 
     def __contains__(self, name: str) -> bool:
@@ -57,9 +62,9 @@ class Options:
         value = number(self.options[name].value, self.scope, self.local, name)
         if value.dimension not in dimensions and not value.bare_zero:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
-            raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name))
+            raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name), code="MTPP-E213")
         if value.value < 0:
-            raise Complaint(f"{name} must not be negative; this is {shown(value)}", self.span(name))
+            raise Complaint(f"{name} must not be negative; this is {shown(value)}", self.span(name), code="MTPP-E214")
         return value
 
     def whole(self, name: str) -> int | None:
@@ -74,7 +79,7 @@ class Options:
             return None
         value = evaluate(self.options[name].value, self.scope, self.local)
         if not isinstance(value, str):
-            raise Complaint(f"{name} must be a string; this is {describe(value)}", self.span(name))
+            raise Complaint(f"{name} must be a string; this is {describe(value)}", self.span(name), code="MTPP-E210")
         return value
 
     def word(self, name: str, choices: Sequence[str]) -> str | None:
@@ -92,8 +97,10 @@ class Options:
         listed, joined = ", ".join(choices), str(word).replace("-", "_")
         if joined in choices:
             mend = Fix.replace(value.span, joined)
-            raise Complaint(f"{name} is one of {listed}; write {joined}", value.span, [UPGRADE], fix=mend)
-        raise Complaint(f"{name} is one of {listed}{did_you_mean(joined, choices)}", self.span(name))
+            raise Complaint(
+                f"{name} is one of {listed}; write {joined}", value.span, [UPGRADE], fix=mend, code="MTPP-E110"
+            )
+        raise Complaint(f"{name} is one of {listed}{did_you_mean(joined, choices)}", self.span(name), code="MTPP-E110")
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return an option that is a string or a list of strings; () when absent."""
@@ -103,7 +110,9 @@ class Options:
         items = list(value) if isinstance(value, Values) else [value]
         for item in items:
             if not isinstance(item, str):
-                raise Complaint(f"{name} must be a list of strings; it holds {describe(item)}", self.span(name))
+                raise Complaint(
+                    f"{name} must be a list of strings; it holds {describe(item)}", self.span(name), code="MTPP-E210"
+                )
         return tuple(item for item in items if isinstance(item, str))
 
 

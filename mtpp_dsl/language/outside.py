@@ -38,7 +38,7 @@ def from_python(value: object) -> Value:
     if isinstance(value, Real) or type(value).__name__ == "Decimal":
         found = float(cast("SupportsFloat", value))
         if isnan(found):
-            raise Complaint("nan is not a number that the language has", None)
+            raise Complaint("nan is not a number that the language has", None, code="MTPP-E215")
         return Quantity(from_float(found))
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
@@ -46,7 +46,7 @@ def from_python(value: object) -> Value:
         return Sequence(tuple(from_python(item) for item in value), "set")
     if isinstance(value, (list, tuple, range, np.ndarray)):
         return Sequence(tuple(from_python(item) for item in cast("Iterable[object]", value)))
-    raise Complaint(f"cannot use a {type(value).__name__} as a value", None)
+    raise Complaint(f"cannot use a {type(value).__name__} as a value", None, code="MTPP-E705")
 
 
 def records_of(value: object) -> list[Mapping[str, object]]:
@@ -60,4 +60,6 @@ def records_of(value: object) -> list[Mapping[str, object]]:
         return [dict(zip(map(str, frame.columns), row, strict=True)) for row in frame.itertuples(index=False)]
     if isinstance(value, (list, tuple)) and all(isinstance(row, Mapping) for row in value):
         return list(value)
-    raise Complaint(f"a table is a file, a list of mappings or a data frame, not a {type(value).__name__}", None)
+    raise Complaint(
+        f"a table is a file, a list of mappings or a data frame, not a {type(value).__name__}", None, code="MTPP-E705"
+    )

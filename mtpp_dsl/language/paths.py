@@ -52,7 +52,7 @@ def _subscript(node: tree.Expression, scope: Scope, local: Locals) -> Step:
     for each in values:
         if not isinstance(each, str) and not (isinstance(each, Quantity) and each.whole is not None):
             what = "a whole number" if isinstance(each, Quantity) else "a whole number or a string"
-            raise Complaint(f"a subscript must be {what}; this is {describe(each)}", node.span)
+            raise Complaint(f"a subscript must be {what}; this is {describe(each)}", node.span, code="MTPP-E210")
     return Step(tuple(subscripts_text([each]) for each in values), many is not None)
 
 

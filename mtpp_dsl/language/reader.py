@@ -23,7 +23,7 @@ from mtpp_dsl.language.scope import RESERVED, Complaint, Scope, Unsettled
 from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import Quantity, Table, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
-from mtpp_dsl.text.source import Diagnostic, Source, Span, shortened
+from mtpp_dsl.text.source import Diagnostic, Place, Source, Span, shortened
 
 __all__ = ["MAX_SPEC_BYTES", "Read", "Recorded", "bind_params", "read_source", "read_statements"]
 
@@ -192,13 +192,18 @@ def bind_params(
         if isinstance(statement, tree.ParamStatement):
             name = statement.name.text
             if name in last and last[name][0].span.source is statement.span.source:
-                first = last[name][0].span.place
-                wrong.append(Diagnostic(f"param {name!r} is already given at {first}", statement.name.span))
+                first = last[name][0].name.span
+                message = f"param {name!r} is already given at {first.place}"
+                places = (Place(first, "first given here"),)
+                wrong.append(Diagnostic(message, statement.name.span, code="MTPP-E102", places=places))
             last.pop(name, None)
             last[name] = (statement, folder)
     unread = scope.unsettled  # where a statement does not parse, it may be that of the param
     unknown = [name for name in given if name not in last and not unread & {name, "anything"}]
-    wrong += [Diagnostic(f"-D {name}: there is no param {name!r}{did_you_mean(name, last)}") for name in unknown]
+    wrong += [
+        Diagnostic(f"-D {name}: there is no param {name!r}{did_you_mean(name, last)}", code="MTPP-E707")
+        for name in unknown
+    ]
     for name, (statement, folder) in last.items():
         try:
             if name in RESERVED:
@@ -222,14 +227,19 @@ def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
         known = [*_TYPES, "bool", *_TEXT_TYPES, "table"]
         hint = word_hint(statement.type.text, known, "type")
         raise Complaint(
-            f"there is no type {statement.type.text!r}{hint}", statement.type.span, [f"types are: {', '.join(known)}"]
+            f"there is no type {statement.type.text!r}{hint}",
+            statement.type.span,
+            [f"types are: {', '.join(known)}"],
+            code="MTPP-E109",
         )
     default = None if statement.default is None else evaluate(statement.default, scope)
     if name in given:
         return _from_outside(statement, given[name], default, scope)
     if default is None:
         example = _SUCH_AS.get(kind or "", "…")
-        raise Complaint(f"param {name!r} has no value: give it with -D {name}={example}", statement.name.span)
+        raise Complaint(
+            f"param {name!r} has no value: give it with -D {name}={example}", statement.name.span, code="MTPP-E704"
+        )
     assert statement.default is not None
     typed = _typed(name, default, kind, folder, statement.default.span)
     _check_domain(statement, typed, statement.default.span, scope)
@@ -254,12 +264,16 @@ def _table(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
             raise complaint.noting(f"this is the table that -D {name} gives") from None
     path = statement.table
     if path is None:
-        raise Complaint(f"param {name!r} has no value: give its file with -D {name}=….csv", statement.name.span)
+        raise Complaint(
+            f"param {name!r} has no value: give its file with -D {name}=….csv", statement.name.span, code="MTPP-E704"
+        )
     found = folder / path.value
     if path.is_name:
         named = scope.params.get(path.value)
         if not isinstance(named, (str, Path)):
-            raise Complaint(f"there is no param {path.value!r} of type path in front of this", path.span)
+            raise Complaint(
+                f"there is no param {path.value!r} of type path in front of this", path.span, code="MTPP-E101"
+            )
         found = named if isinstance(named, Path) else folder / named
     return read_table(found, path.span)
 
@@ -278,7 +292,7 @@ def _from_outside(statement: tree.ParamStatement, outside: object, default: Valu
         _check_domain(statement, value, None, scope)
     except Complaint as complaint:
         found = complaint.diagnostic
-        raise Complaint(f"{shortened(said, 100)}: {found.message}", None, found.notes) from None
+        raise Complaint(f"{shortened(said, 100)}: {found.message}", None, found.notes, code=found.code) from None
     return value
 
 
@@ -293,7 +307,7 @@ def _check_unit(name: str, said: str, value: Value, kind: str | None, default: V
     example = next((_SUCH_AS[each] for each, dimension in _TYPES.items() if dimension == wanted), "…")
     remedy = f"write one, such as -D {name}={example}"
     if kind is not None and known == wanted:
-        raise Complaint(f"it has no unit, and param {name!r} is {wanted}: {remedy}", None)
+        raise Complaint(f"it has no unit, and param {name!r} is {wanted}: {remedy}", None, code="MTPP-E705")
     scope.plain.append(f"{said} has no unit, and other quantities of the spec have one: {remedy}")
 
 
@@ -303,7 +317,11 @@ def _recorded(name: str, found: Recorded, kind: str | None, default: Value | Non
     if isinstance(value, str) and re.fullmatch(r"[0-9]+ items", value):  # a long list is told by its length
         if isinstance(default, Values) and value == f"{len(default)} items":
             return default
-        raise Complaint(f"the answer does not hold the {value} of param {name!r}: give them with -D {name}=…", None)
+        raise Complaint(
+            f"the answer does not hold the {value} of param {name!r}: give them with -D {name}=…",
+            None,
+            code="MTPP-E704",
+        )
     return found.path if kind == "path" and found.path is not None and found.path.exists() else value
 
 
@@ -324,13 +342,13 @@ def _given(name: str, value: object, kind: str | None, default: Value | None) ->
             return value
         wrong = complaint.diagnostic.message
     if kind is None:
-        raise Complaint("this is no value; a text with spaces stands in double quotes", None, [wrong])
-    raise Complaint(f"param {name!r} is of type {kind}, such as {_SUCH_AS[kind]}", None, [wrong])
+        raise Complaint("this is no value; a text with spaces stands in double quotes", None, [wrong], code="MTPP-E705")
+    raise Complaint(f"param {name!r} is of type {kind}, such as {_SUCH_AS[kind]}", None, [wrong], code="MTPP-E705")
 
 
 def _typed(name: str, value: Value, kind: str | None, base: Path, span: Span | None) -> Value:
     such = f", such as {_SUCH_AS[kind]}" if span is None and kind in _SUCH_AS else ""
-    wrong = Complaint(f"param {name!r} is of type {kind}{such}; this is {describe(value)}", span)
+    wrong = Complaint(f"param {name!r} is of type {kind}{such}; this is {describe(value)}", span, code="MTPP-E705")
     if kind is None:
         return value
     if kind in _TEXT_TYPES:
@@ -347,7 +365,7 @@ def _typed(name: str, value: Value, kind: str | None, base: Path, span: Span | N
         raise wrong
     if kind == "int":
         if value.whole is None:
-            raise Complaint(f"param {name!r} is of type int{such}; this is {shown(value)}", span)
+            raise Complaint(f"param {name!r} is of type int{such}; this is {shown(value)}", span, code="MTPP-E705")
         return Quantity(value.whole)
     return value
 
@@ -357,7 +375,9 @@ def _check_domain(statement: tree.ParamStatement, value: Value, span: Span | Non
         return
     domain = evaluate(statement.domain, scope)
     if not isinstance(domain, Values):
-        raise Complaint(f"a domain is a list or a range, not {describe(domain)}", statement.domain.span)
+        raise Complaint(
+            f"a domain is a list or a range, not {describe(domain)}", statement.domain.span, code="MTPP-E210"
+        )
 
     def same(member: Value) -> bool:
         try:
@@ -368,4 +388,4 @@ def _check_domain(statement: tree.ParamStatement, value: Value, span: Span | Non
     found = value in domain if isinstance(domain.items, range) else any(same(member) for member in domain)
     if not found:
         name, text = statement.name.text, statement.domain.span.text
-        raise Complaint(f"param {name!r} must be in {text}", span)
+        raise Complaint(f"param {name!r} must be in {text}", span, code="MTPP-E706")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mtpp_dsl import registry
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.syntax_errors import RULES
+from mtpp_dsl.text.fixes import suggested
 from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["custom_rules", "unknown_rule"]
@@ -20,8 +21,11 @@ def unknown_rule(span: Span) -> Diagnostic:
     custom = custom_rules()
     hint = word_hint(span.text, (*RULES, *custom), "constraint") or "; a labelled constraint has ':' after its label"
     added = f"; of plug-ins: {', '.join(custom)}" if custom else ""
+    message = f"there is no constraint {span.text!r}{hint}"
     return Diagnostic(
-        f"there is no constraint {span.text!r}{hint}",
+        message,
         span,
         notes=(f"constraints are: {', '.join(RULES)}{added}; or a label and ':'",),
+        code="MTPP-E012",
+        fix=suggested(message, span),
     )

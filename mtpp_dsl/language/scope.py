@@ -46,6 +46,7 @@ class Complaint(Exception):
         notes: further lines.
         code: of :mod:`mtpp_dsl.text.codes`.
         second: another place, and what is there, such as ``(first.span, "first declared here")``.
+        places: further ones.
         fix: a change that mends it; where none is given and the message ends in a did-you-mean about the word at
             *span*, that word is replaced.
     """
@@ -58,10 +59,11 @@ class Complaint(Exception):
         *,
         code: str = "",
         second: tuple[Span, str] | None = None,
+        places: SequenceType[Place] = (),
         fix: Fix | None = None,
     ) -> None:
         super().__init__(message)
-        places = () if second is None else (Place(*second),)
+        places = tuple(places) if second is None else (Place(*second), *places)
         fix = fix or suggested(message, span)
         self.diagnostic = Diagnostic(message, span, notes=tuple(notes), code=code, places=places, fix=fix)
 

@@ -130,7 +130,7 @@ def test_warnings(text: str, place: str, message: str, tmp_path: Path, capsys: p
     assert out.startswith(f"{spec}: the spec is sound, with 1 warning\n")
     head, source, caret = err.splitlines()[:3]
     assert head.startswith(f"{spec}:{place}")
-    assert ": warning: " in head
+    assert ": warning[MTPP-W" in head
     assert message in head
     assert re.match(r" +\d+ \| ", source)
     assert "^" in caret
@@ -141,7 +141,7 @@ def test_warnings(text: str, place: str, message: str, tmp_path: Path, capsys: p
     [
         "param k: int = 2\n" + WORKS + REST.replace("d[2]", "d[k]"),
         'param f: path = "w.json"\nimport f (format = msr)\nminimize bottleneck\n',
-        "param a = 1\nparam b = a\nlet c = b\n" + WORKS + REST + "constraint x: load(d[0]) <= c * 1 s\n",
+        "param p = 1\nparam q = p\nlet c = q\n" + WORKS + REST + "constraint x: load(d[0]) <= c * 1 s\n",
         "let never = 1\n"
         + WORKS
         + REST

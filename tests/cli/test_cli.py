@@ -151,7 +151,7 @@ def test_spec_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     path.write_text("constraint acylic\nminimise bottleneck\n")
     assert run(["check", str(path)]) == 2
     err = capsys.readouterr().err
-    assert "bad.mtpp:1:12-17: error: there is no constraint 'acylic'; did you mean 'acyclic'?" in err
+    assert "bad.mtpp:1:12-17: error[MTPP-E012]: there is no constraint 'acylic'; did you mean 'acyclic'?" in err
     assert err.endswith("2 errors\n")
 
 

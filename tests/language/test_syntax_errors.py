@@ -63,7 +63,7 @@ device d (memory = 3
 def test_full_message() -> None:
     """A message has file, line, columns, the source line with a caret, what was expected, and a hint."""
     assert str(errors("minimize bottleneck\nconstraint acylic  # no cycles\n")[0]).splitlines()[:3] == [
-        "x.mtpp:2:12-17: error: there is no constraint 'acylic'; did you mean 'acyclic'?",
+        "x.mtpp:2:12-17: error[MTPP-E012]: there is no constraint 'acylic'; did you mean 'acyclic'?",
         "    2 | constraint acylic  # no cycles",
         "      |            ^^^^^^",
     ]

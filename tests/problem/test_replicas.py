@@ -245,7 +245,7 @@ def test_language() -> None:
     assert (result.status, result.cost) == ("optimal", pytest.approx(3.0005e-3))
     with pytest.raises(SpecError, match="sync is one of weights, none"):
         load(SPEC + "constraint replicate gpu up to 2 (sync = maybe)\n")
-    with pytest.raises(SpecError, match=r":7:1-\d+: error: replicas are taken from two devices or more"):
+    with pytest.raises(SpecError, match=r":7:1-\d+: error\[MTPP-E511\]: replicas are taken from two devices or more"):
         load(SPEC + "constraint replicate gpu[0] up to 2\n")
     with pytest.raises(SpecError, match="separate"):
         load(SPEC.replace("bottleneck", "bottleneck (parts = separate)") + "constraint replicate gpu up to 2\n")

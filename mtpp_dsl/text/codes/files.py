@@ -31,4 +31,42 @@ FILES: tuple[Code, ...] = (
         "Move what both need into a third file, and include it from both.",
         files={"other.mtpp": 'include "other.mtpp"\n'},
     ),
+    Code(
+        "MTPP-E704",
+        "A param has no value",
+        "It has no default, and none was given.",
+        "param k: int",
+        "Give it with -D k=4, or write a default: param k: int = 4.",
+    ),
+    Code(
+        "MTPP-E705",
+        "A param has a value of another type",
+        "The type stands behind the colon of the param.",
+        "param k: int = 1.5",
+        "Write a value of the type, or change the type.",
+    ),
+    Code(
+        "MTPP-E706",
+        "A param is outside of its domain",
+        "The values that a param may have stand behind in.",
+        "param k: int = 9 in 1..4",
+        "Choose one of the values of the domain, or widen it.",
+    ),
+    Code(
+        "MTPP-E707",
+        "There is no such param",
+        "A value was given from outside, with -D or from Python, to a param that the spec does not have.",
+        "param k: int = 2\ndevice tpu[k]",
+        "Use the name of a param of the spec; the message suggests one that is near.",
+        given={"l": "4"},
+    ),
+    Code(
+        "MTPP-E709",
+        "A file of data is not what it should be",
+        "A line of a table or of a file of times does not hold what its first line promises. The message "
+        "says which line.",
+        'times from "times.csv"',
+        "Correct the file: docs/language.md says what the columns are.",
+        files={"times.csv": "node,device,batch,time\nstart,gpu[0],1\n"},
+    ),
 )

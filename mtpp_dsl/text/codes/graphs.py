@@ -6,4 +6,63 @@ from mtpp_dsl.text.codes.code import Code
 
 __all__ = ["GRAPHS"]
 
-GRAPHS: tuple[Code, ...] = ()
+GRAPHS: tuple[Code, ...] = (
+    Code(
+        "MTPP-E301",
+        "A graph has no nodes",
+        "There is nothing to place on devices.",
+        "graph { }",
+        "Declare nodes: node a (work = 1 ms).",
+    ),
+    Code(
+        "MTPP-E302",
+        "An edge leads from a node to itself",
+        "A node cannot read its own output.",
+        "graph {\n  node start (work = 1 ms)\n  edge start -> start\n}",
+        "Correct one of its ends, or remove the edge.",
+    ),
+    Code(
+        "MTPP-E303",
+        "A graph cannot be as it is written",
+        "The edges go round in a circle, an edge is there twice, or a node lacks what others have. The "
+        "message says which nodes and edges it is about.",
+        "graph {\n  node start (work = 1 ms)\n  node end (work = 1 ms)\n  edge start -> end -> start\n}",
+        "Remove or turn one of the edges that the message shows.",
+    ),
+    Code(
+        "MTPP-E304",
+        "An edge goes into an output, or out of an input",
+        "Edges leave the outputs of blocks and reach their inputs.",
+        "block layer() {\n  node attn (work = 1 ms)\n  input in = attn\n  output out = attn\n}\n"
+        "graph {\n  use layer\n  node start (work = 1 ms)\n  edge start -> layer.out\n}",
+        "Write the other port: edge start -> layer.in.",
+    ),
+    Code(
+        "MTPP-E306",
+        "A generator cannot make a graph",
+        "There is no generator of that name, or its options do not fit.",
+        "graph from generator chian (nodes = 3)",
+        "Use a generator that the message suggests, with options that it has.",
+    ),
+    Code(
+        "MTPP-E307",
+        "A declared family has a size, not a range",
+        "device tpu[4] declares tpu[0] to tpu[3]. A range stands there only with a loop variable.",
+        "device tpu[0..3]",
+        "Write the size, tpu[4], or a loop: tpu[i in 0..3].",
+    ),
+    Code(
+        "MTPP-E308",
+        "A block or a port needs itself",
+        "A block uses itself, directly or by way of others, or a port stands for itself: expanding it would never end.",
+        "block layer() {\n  node attn (work = 1 ms)\n  use layer as inner\n}\ngraph { use layer }",
+        "Break the circle: use another block inside, or a family of instances.",
+    ),
+    Code(
+        "MTPP-W301",
+        "There is no work",
+        "No node takes any time, so any plan is as good as any other.",
+        "graph { node start (params = 1 MiB) }",
+        "Give nodes (work = …), or times: time start on gpu = 3 ms.",
+    ),
+)

@@ -43,4 +43,48 @@ NAMES: tuple[Code, ...] = (
         "graph { node start (work = 1 ms) }\nlet start = 3",
         "Rename one of the two.",
     ),
+    Code(
+        "MTPP-E105",
+        "An option is unknown",
+        "The statement does not take an option of that name. The message lists those that it takes.",
+        "device tpu (memroy = 1 GiB)",
+        "Write one of the options that the message lists.",
+    ),
+    Code(
+        "MTPP-E106",
+        "An option is given twice",
+        "Only one value can count, and it is not clear which is meant.",
+        "device tpu (speed = 2, speed = 3)",
+        "Remove one of the two.",
+    ),
+    Code(
+        "MTPP-E107",
+        "A definition goes round in a circle",
+        "A let or a function needs its own value, directly or by way of others. The message shows the way.",
+        "let x = y + 1\nlet y = x - 1",
+        "Break the circle: give one of them a value of its own.",
+    ),
+    Code(
+        "MTPP-E109",
+        "A type is unknown",
+        "A param has a type that the language does not have.",
+        "param k: integer = 3",
+        "Use one of the types that the message lists, or leave the type out.",
+    ),
+    Code(
+        "MTPP-E110",
+        "A word is none of those that may stand there",
+        "Some options and rules take one of a few words: kinds of interconnects, what symmetry is broken "
+        "by, the generator of a graph.",
+        "interconnect mesh (bandwidth = 8 GiB/s)",
+        "Use one of the words that the message or the reference lists.",
+    ),
+    Code(
+        "MTPP-W102",
+        "A name is never used",
+        "A param or a let of the spec itself has no effect: nothing names it. Those of included files are "
+        "not looked at.",
+        "let width = 3",
+        "Use it, or remove it.",
+    ),
 )

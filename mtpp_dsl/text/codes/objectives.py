@@ -60,4 +60,25 @@ OBJECTIVES: tuple[Code, ...] = (
         "maximize throughput\nconstraint cap: forall d in devices: load(d) <= 3 ms (penalty = 1)",
         "Write 'minimize bottleneck', and give the penalty in its unit.",
     ),
+    Code(
+        "MTPP-E621",
+        "An objective is unknown",
+        "An objective is one of the words that the message lists, or an expression over decisions.",
+        "minimize bottlenek",
+        "Write bottleneck, makespan or latency, or an expression.",
+    ),
+    Code(
+        "MTPP-E622",
+        "An objective is turned round",
+        "The best bottleneck, makespan or latency is the least, and the best throughput the largest.",
+        "maximize bottleneck",
+        "Write minimize for times, maximize for throughput.",
+    ),
+    Code(
+        "MTPP-E623",
+        "The options of an objective do not go together",
+        "Chunks and ways of transfer belong to batches, and a batch has a size.",
+        "maximize throughput (chunk = 2)",
+        "Give the size of the batch: maximize throughput (batch = 8, chunk = 2).",
+    ),
 )

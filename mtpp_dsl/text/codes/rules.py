@@ -6,4 +6,48 @@ from mtpp_dsl.text.codes.code import Code
 
 __all__ = ["RULES"]
 
-RULES: tuple[Code, ...] = ()
+RULES: tuple[Code, ...] = (
+    Code(
+        "MTPP-E501",
+        "A labelled constraint is no inequality",
+        "Behind the label stands an inequality between linear expressions.",
+        "constraint c: load(gpu[0])",
+        "Compare: constraint c: load(gpu[0]) <= 3 ms.",
+    ),
+    Code(
+        "MTPP-E502",
+        "A constraint compares in a way that no method keeps",
+        "Strict inequalities and != have no nearest plan: a value may come as close as it likes.",
+        "constraint c: load(gpu[0]) < 3 ms",
+        "Write <= or >=; for whole numbers, a < b is a <= b - 1.",
+    ),
+    Code(
+        "MTPP-E503",
+        "A decision has no meaning for this objective",
+        "Plans for a bottleneck have no schedule, so they have no start, finish or makespan.",
+        "constraint c: start(start) <= 3 ms",
+        "Choose an objective whose plans have it (minimize makespan), or constrain something else.",
+    ),
+    Code(
+        "MTPP-E504",
+        "A rule needs more nodes",
+        "Nodes are kept apart or together with others, so there are two at least.",
+        "constraint separate start",
+        "Name two nodes or more.",
+    ),
+    Code(
+        "MTPP-E505",
+        "No node has the attribute",
+        "Nodes are to be kept together by an attribute that none of them has.",
+        "constraint colocate by color",
+        "Give nodes the attribute: node a (color = 1).",
+    ),
+    Code(
+        "MTPP-E511",
+        "A problem or a constraint cannot be meant",
+        "The parts of the spec contradict each other, or a constraint has no meaning together with the "
+        "rest. The message says why.",
+        "device tpu (memory = 1 GiB, reserve = 2 GiB)",
+        "Change it as the message says, or remove it.",
+    ),
+)

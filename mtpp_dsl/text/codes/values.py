@@ -89,4 +89,56 @@ VALUES: tuple[Code, ...] = (
         "let budget = 3 USD + 2 EUR",
         "Convert one of the two with a rate of your own, such as 'let rate = 1.1 USD / 1 EUR'.",
     ),
+    Code(
+        "MTPP-E210",
+        "A value is of the wrong kind",
+        "A number, a string, a set, a list, a node or a device is wanted, and another kind of value is there.",
+        "constraint pin gpu[0] on gpu[0]",
+        "Write a value of the kind that the message names.",
+    ),
+    Code(
+        "MTPP-E211",
+        "A whole number is needed",
+        "Members of families, subscripts, amounts, colors and batch sizes are whole numbers.",
+        "device tpu[2.5]",
+        "Write a whole number; floor(x), ceil(x) and round(x) make one.",
+    ),
+    Code(
+        "MTPP-E212",
+        "An expression is not linear in the decisions",
+        "Objectives and labelled constraints are sums of decisions, each times a number: methods and "
+        "proofs rest on it. The message shows the part that is not.",
+        "constraint c: max(load(d) for d in devices) <= 3 ms",
+        "A maximum below a limit is one row for each: forall d in devices: load(d) <= 3 ms. Write products "
+        "of decisions as two rows, or compute with numbers only.",
+    ),
+    Code(
+        "MTPP-E213",
+        "Quantities do not go together",
+        "Times, sizes, rates, money and plain numbers are added and compared only with their like. All "
+        "times of a problem carry units, or none do, and so do all sizes.",
+        "graph {\n  node start (work = 1 ms)\n  node end (work = 2)\n}",
+        "Give both a unit of the same kind, or neither.",
+    ),
+    Code(
+        "MTPP-E214",
+        "A value is out of range",
+        "The value must not be negative, must be more than zero, or at most so much; the message says which.",
+        "device tpu (memory = -1 GiB)",
+        "Write a value within the range.",
+    ),
+    Code(
+        "MTPP-E215",
+        "A number cannot be computed with",
+        "It is too large, or too long.",
+        "let x = 1e999",
+        "Write a smaller number; inf is a word of the language where something is unlimited.",
+    ),
+    Code(
+        "MTPP-E216",
+        "A calculation has no result",
+        "It divides by zero, takes the root or the logarithm of a negative number, or asks for the least of nothing.",
+        "let x = 1 / 0",
+        "Change the numbers, or guard the case with a condition: if b > 0 then a / b else 0.",
+    ),
 )
