@@ -9,15 +9,21 @@ import numpy as np
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.constraints import (
     Acyclic,
+    Bottleneck,
     BreakSymmetry,
     Colocate,
     Contiguous,
     ExclusiveLinks,
+    Finish,
     Forbid,
     Linear,
+    Load,
+    Makespan,
     Memory,
+    On,
     Pin,
     Separate,
+    Start,
 )
 from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
@@ -68,7 +74,13 @@ class Moirai(Scoped, CutoffFormulation):
     summary = "optimal makespan on links, by mixed-integer programming (zhang2023, strengthened)"
     floor = "the longest path, or all work shared, each node where it is fastest"
     scopes = (
-        Scope(objectives=("makespan",), interconnects=("links",), constraints=KEPT, families=(CustomConstraint,)),
+        Scope(
+            objectives=("makespan",),
+            interconnects=("links",),
+            constraints=KEPT,
+            families=(CustomConstraint,),
+            decisions=(On, Load, Bottleneck, Start, Finish, Makespan),
+        ),
     )
 
     def beyond(self, problem: Problem) -> str | None:

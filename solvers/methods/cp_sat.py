@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
+from mtpp_dsl.constraints import Acyclic, Bottleneck, Contiguous, Finish, Linear, Load, Makespan, On, Start, Used
 from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped, outside
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
@@ -45,7 +45,13 @@ class Scheduling(_Modelled):
     """
 
     summary = "optimal schedule, as optional intervals, by CP-SAT"
-    scopes = (replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Acyclic, Contiguous, Linear)),)
+    scopes = (
+        replace(
+            ONE_SAMPLE,
+            constraints=(*ONE_SAMPLE.constraints, Acyclic, Contiguous, Linear),
+            decisions=(On, Load, Bottleneck, Used, Start, Finish, Makespan),
+        ),
+    )
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and the best bound.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -22,6 +23,7 @@ from mtpp_dsl.constraints import (
     Decision,
     ExclusiveLinks,
     Finish,
+    Latency,
     Linear,
     Load,
     Makespan,
@@ -31,6 +33,7 @@ from mtpp_dsl.constraints import (
     Used,
 )
 from mtpp_dsl.contracts import Limits, Progress, method_traits, why_not
+from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
@@ -208,6 +211,20 @@ def test_rows_are_what_they_say_after_many_moves(kind: str) -> None:
         own = rows.fresh(device)
         rules = given.with_constraints(given.hard_rows)
         assert (charged(instance, state, own) > 0) == bool(verify(rules, Plan.create(rules, device)))
+
+
+def test_cp_sat_reads_rows_over_used_devices_and_refuses_what_it_cannot_read() -> None:
+    """A row over a decision that the model does not have is refused, not left out."""
+    graph = Graph.create("abcd", [(0, 1), (2, 3)], work=2.0)
+    links = Links(np.full((3, 3), 2.0), np.zeros((3, 3)))
+    few = Linear(label="few", terms=tuple((Used(d), 1.0) for d in range(3)), sense="<=", rhs=1.0)
+    problem = Problem.create(graph, [Device(f"d{d}") for d in range(3)], links, Objective("makespan"), [few])
+    found = solve(problem, "moirai", solver="cp-sat", time_limit=10)
+    assert (found.cost, found.status) == (8.0, "optimal")
+    idle = replace(few, terms=((Latency(), 1.0),))
+    for solver in ("cp-sat", "highs"):
+        with pytest.raises(Refused, match=r"latency\(\)"):
+            solve(problem.with_constraints([idle]), "moirai", solver=solver)
 
 
 def test_a_plan_is_mended() -> None:

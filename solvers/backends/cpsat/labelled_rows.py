@@ -7,7 +7,7 @@ from math import ceil, floor, frexp, isinf
 import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Bottleneck, Finish, Linear, Load, Makespan, On, Start
+from mtpp_dsl.constraints import Bottleneck, Finish, Latency, Linear, Load, Makespan, On, Start, Used
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.backends.cpsat.request import INF, Row, Term
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale
@@ -42,7 +42,9 @@ def reach(row: Linear) -> float:
     return (abs(row.rhs) + places) / min(times) if times else 0.0
 
 
-def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: bool = False) -> Row:
+def lowered(
+    row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: bool = False, summands: int | None = None
+) -> Row:
     """Return *row* over the decisions of a model in units of *scale*, loosened by what rounding may take.
 
     A time in the model is up to two units earlier than in the schedule that it is rounded down from, and a load up to
@@ -55,9 +57,11 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: boo
         time: [n, k] the durations that loads are sums of.
         cutoff: no time of the model is larger.
         strict: True for plans: loosen the row only by what its coefficients need. False for bounds.
+        summands: of how many rounded times a load of the model is a sum, where it is more than those of its tasks.
     """
     weights: dict[Term, float] = {}
-    early = {"start": 2.0, "end": 2.0, "makespan": 2.0, "bottleneck": 0.0 if scale.exact else float(len(time))}
+    rounded = 0.0 if scale.exact else float(len(time) if summands is None else summands)
+    early = {"start": 2.0, "end": 2.0, "makespan": 2.0, "bottleneck": rounded, "load": rounded}
 
     def add(term: Term, a: float) -> None:
         weights[term] = weights.get(term, 0.0) + a
@@ -66,6 +70,13 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: boo
         match decision:
             case On(v, d):
                 add(("on", v, d), a)
+            case Load(d) if summands is not None:
+                add(("load", 0, d), a * scale.unit)
+            case Latency() if summands is not None:
+                for d in range(time.shape[1]):
+                    add(("load", 0, d), a * scale.unit)
+            case Used(d):
+                add(("used", 0, d), a)
             case Load(d):
                 for v in np.flatnonzero(np.isfinite(time[:, d]) & (time[:, d] > 0)).tolist():
                     add(("on", v, d), a * float(time[v, d]))
@@ -77,7 +88,9 @@ def lowered(row: Linear, scale: Scale, time: Floats, cutoff: int, *, strict: boo
                 add(("makespan", 0, 0), a * scale.unit)
             case Bottleneck():
                 add(("bottleneck", 0, 0), a * scale.unit)
-    most = {term: 1 if term[0] == "on" else cutoff for term in weights}
+            case _:
+                raise NotImplementedError(f"{type(decision).__name__} in constraint {row}")
+    most = {term: 1 if term[0] in ("on", "used") else cutoff for term in weights}
     size = sum(abs(a) * most[term] for term, a in weights.items())
     factor, off = _factor(weights, most, size)
     rounding = off + TOLERANCE * abs(row.rhs) / (4 if strict else 2) + 1e-15 * len(weights) * size

@@ -33,8 +33,9 @@ INF = 1 << 50
 """A duration, or the time of a transfer, that cannot be; every time that counts is far below."""
 
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unknown"]
-Term: TypeAlias = tuple[Literal["on", "start", "end", "makespan", "bottleneck"], int, int]
-"""A decision: ("on", task, device), ("start", task, 0), ("end", task, 0), ("makespan", 0, 0), ("bottleneck", 0, 0)."""
+Term: TypeAlias = tuple[Literal["on", "start", "end", "makespan", "bottleneck", "load", "used"], int, int]
+"""A decision: ("on", task, device), ("start", task, 0), ("end", task, 0), ("makespan", 0, 0), ("bottleneck", 0, 0),
+("load", 0, device), ("used", 0, device)."""
 
 
 class Busy(NamedTuple):

@@ -205,8 +205,18 @@ class Model:
             case ("makespan", _, _):
                 self.model.add_max_equality(self._end_of_all, self._end)
                 return self._end_of_all
+            case ("used", _, d):
+                return self._used(d)
             case _:
                 return self._bottleneck()
+
+    def _used(self, d: int) -> Any:
+        """Return a literal for: some task is on device *d*."""
+        used, here = self.model.new_bool_var(""), [on[d] for on in self._on if d in on]
+        self.model.add_bool_or(~used, *here)
+        for literal in here:
+            self.model.add_implication(literal, used)
+        return used
 
     def _bottleneck(self) -> Any:
         most = self.model.new_int_var(0, self.request.cutoff, "")

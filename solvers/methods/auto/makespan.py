@@ -23,6 +23,8 @@ QUICK_SHARE, QUICK_SECONDS = 0.05, 5.0
 """How long each of these may take, in large graphs."""
 WHOLE_NODES, WHOLE_SHARE, WHOLE_SECONDS = 60, 0.2, 10.0
 """Graphs of so few nodes are given to one model as a whole first, for so long."""
+ROWS_SHARE = 0.6
+"""The same under labelled rows, which no other proof takes into account."""
 TINY_NODES = 16
 """One model closes graphs of so few nodes in less time than it takes to load the compiled code of ``interval``."""
 MODULE_NODES, MODULE_PART = 120, 0.4
@@ -59,13 +61,14 @@ class ScheduleRun(Steps):
         """Go through the steps, and return the best of what they found."""
         self.first(load(METHODS, "single-device")())
         n, models = self.problem.graph.n, self.whole if self.by_modules else []
-        whole = [Task(method, WHOLE_SHARE, WHOLE_SECONDS) for method in models if n <= WHOLE_NODES]
+        share, seconds = (ROWS_SHARE, float("inf")) if self.under_rows else (WHOLE_SHARE, WHOLE_SECONDS)
+        whole = [Task(method, share, seconds) for method in models if n <= WHOLE_NODES]
         intervals = self.quick("interval")
         bounds_last = sorted(QUICK, key=lambda name: name != "heft")  # where no device holds everything, a plan first
         quick = map(self.quick, bounds_last if self.progress.plan is None else QUICK)
         for task in [*quick, *([*whole, intervals] if n <= TINY_NODES else [intervals, *whole])]:
             self.run(task)
-        if self.by_modules and self.cut:
+        if self.by_modules and self.cut and not self.under_rows:
             self.run(Task(load(METHODS, "decomposition")(), PARTS_SHARE))
             if self.nearly:
                 self.run(Task(load(METHODS, "milp-split")(), SPLIT_SHARE))
@@ -86,6 +89,11 @@ class ScheduleRun(Steps):
             self.notes.append(f"CP-SAT solves schedules much better than what is installed: {availability().install}")
             return False
         return True
+
+    @property
+    def under_rows(self) -> bool:
+        """Whether labelled rows must hold: modules are solved without them, which then proves nothing of a plan."""
+        return bool(self.problem.hard_rows)
 
     @property
     def nearly(self) -> bool:
@@ -136,11 +144,12 @@ class ScheduleRun(Steps):
         """Return lanes of tasks, at most *count*: searches and modules, then proofs, then further searches."""
         search = load(METHODS, "annealing")()
         improve = [load(METHODS, "lns")()] if self.by_modules else []
-        chain = [load(METHODS, "chain-relaxation")()] if self.by_modules and not self.cut else []
+        chain = [load(METHODS, "chain-relaxation")()]
+        chain = chain if self.by_modules and not self.cut and not self.under_rows else []
         parts, below = (load(METHODS, name)() for name in ("milp-split", "split-bound"))
         model = self.whole if self.problem.graph.n <= MODEL_NODES or not self.searched else []
         proofs = [Task(method, CHAIN_SHARE if model else 1.0) for method in chain] + [Task(method) for method in model]
-        split = self.by_modules and self.split
+        split = self.by_modules and self.split and not self.under_rows
         if count == 1:
             turns = (search, *([below, parts] if split else []), *chain, *improve, *model)
             return [[Task(method, 1 / (len(turns) - i)) for i, method in enumerate(turns)]]
