@@ -86,10 +86,9 @@ def _device(problem: Problem, device: Device) -> str:
         options["unsupported"] = [*device.unsupported]
     if device.group is not None:
         options["group"] = device.group
-    for what, unit in (("price", getattr(device, "price_unit", "")), ("power", "W")):
-        given = getattr(device, what, None)
-        if given:
-            options[what] = quantity(given, unit)
+    for what, amount, unit in (("price", device.price, device.price_unit), ("power", device.power, device.power_unit)):
+        if amount is not None:
+            options[what] = quantity(amount, unit)
     return option_list(options, texts=("type", "unsupported", "group"), words=("io",))
 
 

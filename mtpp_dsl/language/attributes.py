@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from mtpp_dsl.base.exact import Exact, from_float
-from mtpp_dsl.base.units import COMPUTE, NONE, TIME, Dimension
+from mtpp_dsl.base.units import COMPUTE, NONE, TIME, UNITS, Dimension
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.decisions import DIMENSIONS, device_of, node_of
 from mtpp_dsl.language.scope import Scope
@@ -81,6 +81,19 @@ def _memory(scope: Scope, value: Value) -> Value:
 def _speed(scope: Scope, value: Value) -> Value:
     flops = scope.graph is not None and scope.graph.work_unit == "FLOP"
     return Quantity(_of_device(scope, _device(scope, value), "speed"), COMPUTE if flops else NONE)
+
+
+def _given(attribute: str) -> Callable[[Scope, Value], Value]:
+    """Return the function that gives a device's price or power, in its own unit."""
+
+    def function(scope: Scope, value: Value) -> Value:
+        device = _device(scope, value)
+        if getattr(device, attribute) is None:
+            raise Mismatch(f"device {device.name!r} has no {attribute} given")
+        unit: str = getattr(device, f"{attribute}_unit")
+        return Quantity(_of_device(scope, device, attribute), UNITS[unit][1] if unit else NONE)
+
+    return function
 
 
 def _name(scope: Scope, value: Value) -> Value:
@@ -178,6 +191,8 @@ ATTRIBUTES: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     "type": (_type, ("device",)),
     "speed": (_speed, ("device",)),
     "group": (_group, ("device",)),
+    "price": (_given("price"), ("device",)),
+    "power": (_given("power"), ("device",)),
     "time": (_time, ("node", "device")),
 }
 """Function and names of its arguments, by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, TypeAlias, cast
@@ -11,7 +11,7 @@ import numpy as np
 
 from mtpp_dsl.base.exact import survives
 from mtpp_dsl.base.spec_limits import MAX_DEVICES, MAX_LINKED
-from mtpp_dsl.base.units import COMPUTE, NONE, RATE, SIZE, TIME, Dimension, format_exact
+from mtpp_dsl.base.units import COMPUTE, DOLLARS, EUROS, NONE, POWER, RATE, SIZE, TIME, Dimension, format_exact
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
@@ -28,7 +28,20 @@ Routing: TypeAlias = Literal["widest", "direct"]
 
 __all__ = ["Channel", "LinkTable", "declare_devices", "lower_interconnect", "lower_links", "memory_units"]
 
-_DEVICE_OPTIONS = ("type", "memory", "reserve", "speed", "io", "unsupported", "group", "fixed", "overhead")
+_DEVICE_OPTIONS = (
+    "type",
+    "memory",
+    "reserve",
+    "speed",
+    "io",
+    "unsupported",
+    "group",
+    "fixed",
+    "overhead",
+    "price",
+    "power",
+)
+_PRICES = (NONE, DOLLARS, EUROS, DOLLARS / TIME, EUROS / TIME)
 _INTERCONNECTS = (
     "interconnects are: shared, where all devices have one channel to memory;",
     "host, the same, where devices with io = free pay nothing; links, where each pair of devices has its own",
@@ -141,11 +154,8 @@ def _device(
         )
     if overhead is not None:
         keepers[1].add(overhead, f"overhead of {name}", options.span("overhead"))
-    for what, value in (("memory", memory), ("speed", speed)):
-        if value is not None:
-            scope.exact.pop((f"{what} of a device", name), None)
-            if not survives(value.value):
-                scope.exact[f"{what} of a device", name] = value.value
+    price, power = options.quantity("price", _PRICES), options.quantity("power", (POWER, NONE))
+    _keep_exact(name, {"memory": memory, "speed": speed, "price": price, "power": power}, scope)
     device = replace(
         base,
         name=name,
@@ -157,9 +167,22 @@ def _device(
         group=_group(options) or base.group,
         fixed=base.fixed if fixed is None else float(fixed.value),
         overhead=base.overhead if overhead is None else float(overhead.value),
+        price=base.price if price is None else float(price.value),
+        price_unit=base.price_unit if price is None else price.dimension.unit,
+        power=base.power if power is None else float(power.value),
+        power_unit=base.power_unit if power is None else power.dimension.unit,
     )
     io = options.word("io", ("paid", "free"))
     return device if io is None else replace(device, pays_io=io == "paid")
+
+
+def _keep_exact(name: str, values: Mapping[str, Quantity | None], scope: Scope) -> None:
+    """Note the numbers of a device that floating point does not hold exactly, for expressions."""
+    for what, value in values.items():
+        if value is not None:
+            scope.exact.pop((f"{what} of a device", name), None)
+            if not survives(value.value):
+                scope.exact[f"{what} of a device", name] = value.value
 
 
 def _group(options: Options) -> str | None:

@@ -63,6 +63,8 @@ class Options:
         if value.dimension not in dimensions and not value.bare_zero:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
             raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name), code="MTPP-E213")
+        if value.infinite:
+            raise Complaint(f"{name} must be a finite number; this is inf", self.span(name))
         if value.value < 0:
             raise Complaint(f"{name} must not be negative; this is {shown(value)}", self.span(name), code="MTPP-E214")
         return value

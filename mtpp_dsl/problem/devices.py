@@ -25,6 +25,10 @@ class Device(Short):
         group: the group of devices it is in, where the network between groups is slower; the node of a cluster.
         fixed: the share of the time of one input that a batch takes whatever its size (0 to 1).
         overhead: what every batch takes beside, whatever it consists of (time).
+        price: what it costs, in ``price_unit``; None where it is not given.
+        price_unit: "USD", "EUR", "USD/s", "EUR/s", or "" for a number without a unit.
+        power: what it draws, in ``power_unit``; None where it is not given.
+        power_unit: "W", or "" for a number without a unit.
     """
 
     name: str
@@ -37,6 +41,10 @@ class Device(Short):
     group: str | None = None
     fixed: float = 0.0
     overhead: float = 0.0
+    price: float | None = None
+    price_unit: str = ""
+    power: float | None = None
+    power_unit: str = ""
 
     @property
     def room(self) -> float:

@@ -28,8 +28,8 @@ graph {
   edge a -> b[0] -> h[0, 0]
   edge a -> b[1] (size = 8 MiB)
 }
-device gpu[2] (memory = 16 GiB, group = "left")
-device cpu (speed = 1/3, unsupported = "conv")
+device gpu[2] (memory = 16 GiB, group = "left", price = 3 USD/h, power = 300 W)
+device cpu (speed = 1/3, unsupported = "conv", price = 2 EUR)
 interconnect links (bandwidth = 8 GiB/s)
 minimize makespan
 """
@@ -99,6 +99,7 @@ TRUE = [
     "successors(a) == b[0..1] and predecessors(b[1]) == {a}",
     "successors(t) == {} and predecessors(h[0, 0]) == {b[0]}",
     "time(a, gpu[0]) == 2 ms and time(a, cpu) == inf and time(t, cpu) == 1 ms and speed(cpu) * 3 == 1",
+    "price(gpu[1]) * 2 h == 6 USD and price(cpu) == 2 EUR and power(gpu[0]) * 2 s == 0.6 kJ",
     'group(gpu[0]) == "left" and group(cpu) == "" and type(cpu) == "accelerator" and memory(gpu[0]) == 16 GiB',
 ]
 
@@ -163,6 +164,8 @@ WRONG = [
     ("double(i for i in 0..1)", "'double' takes no comprehension"),
     ("most(3)", "must run over a set, a list or a range"),
     ("size(a)", "an edge is wanted here, not a node; output(v) is the size of a node's tensor"),
+    ("power(cpu)", "device 'cpu' has no power given"),
+    ("price(gpu[0]) + price(cpu)", "cannot add a price per time, in USD and an amount in EUR"),
     ("inf - inf", "infinite numbers cancel out"),
     ("inf * 0", "infinite numbers cancel out"),
     ("inf * on(a, cpu)", "a decision is multiplied by inf"),
