@@ -19,6 +19,15 @@ _WORDS = {
     "min": ("minute",),
     "h": ("hr", "hour", "d", "day"),
     "%": ("percent", "pct"),
+    "W": ("watt",),
+    "kW": ("kilowatt",),
+    "J": ("joule",),
+    "Wh": ("watthour",),
+    "kWh": ("kilowatthour",),
+    "USD": ("dollar", "$"),
+    "EUR": ("euro", "€"),
+    "USD/h": ("usd/hour", "usd/hr", "dollar/h", "$/h"),
+    "EUR/h": ("eur/hour", "eur/hr", "euro/h", "€/h"),
 }
 _MEANT = {word: unit for unit, words in _WORDS.items() for word in words}
 _SIZED = re.compile(
@@ -44,7 +53,9 @@ def unit_hint(word: str, dimensions: Collection[Dimension] | None = None) -> str
     meant = [unit for unit in _meant(word) if dimensions is None or UNITS[unit][1] in dimensions]
     if not meant:
         known = [unit for unit, (_, dimension) in UNITS.items() if dimensions is None or dimension in dimensions]
-        return did_you_mean(word, [unit for unit in known if unit.lower() == word.lower()] or known)
+        meant = [unit for unit in known if unit.lower() == word.lower() and unit != word]
+        if not meant:
+            return did_you_mean(word, known)
     kinds = [UNITS[unit][1] for unit in meant]
     told = len(set(kinds)) == len(kinds) > 1
     shown = [f"{unit!r}, {_SAID[kind]}" if told else repr(unit) for unit, kind in zip(meant, kinds, strict=True)]

@@ -5,10 +5,12 @@ The functions themselves stand in the modules that :mod:`mtpp_dsl.language.expre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeVar
 
+from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.spec_limits import MAX_STEPS
+from mtpp_dsl.base.units import Dimension
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_code
@@ -27,7 +29,19 @@ from mtpp_dsl.language.values import (
 )
 from mtpp_dsl.text.source import Span
 
-__all__ = ["Locals", "evaluate", "evaluates", "iterate", "loops", "number", "placed", "steps_of", "truth", "whole"]
+__all__ = [
+    "Locals",
+    "evaluate",
+    "evaluates",
+    "iterate",
+    "loops",
+    "number",
+    "placed",
+    "steps_of",
+    "truth",
+    "unknown_unit",
+    "whole",
+]
 
 Locals = Mapping[str, Value]
 
@@ -96,6 +110,12 @@ def whole(node: tree.Expression, scope: Scope, local: Locals, what: str) -> int:
     if found is None:
         raise Complaint(f"{what} must be a whole number; this is {shown(value)}", node.span, code="MTPP-E211")
     return found
+
+
+def unknown_unit(unit: tree.Word, dimensions: Collection[Dimension] | None = None) -> Complaint:
+    """Return the complaint about a word that is no unit; the near ones are of the *dimensions* that are wanted."""
+    hint = (unit_hint(unit.text, dimensions) if dimensions is not None else "") or unit_hint(unit.text)
+    return Complaint(f"there is no unit {unit.text!r}{hint}", unit.span, code="MTPP-E201")
 
 
 def iterate(clauses: tree.Clauses | None, scope: Scope, local: Locals | None = None) -> Iterator[Locals]:

@@ -26,6 +26,8 @@ _CHARACTERS = {
     "^": "there is no power; write x * x",
     "'": 'a string stands in double quotes, as "conv" does',
     "&": "write 'and'",
+    "$": "an amount of money has its unit behind it: 3 USD, 3 USD/h",
+    "\u20ac": "an amount of money has its unit behind it: 3 EUR, 3 EUR/h",
     "|": "write 'or'",
     "!": "write 'not'",
     "\u2264": "write '<='",

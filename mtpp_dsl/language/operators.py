@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mtpp_dsl.base.exact import LONG
-from mtpp_dsl.base.near_units import unit_hint
 from mtpp_dsl.base.units import NONE, SIZE, UNITS
 from mtpp_dsl.language import arithmetic, tree
 from mtpp_dsl.language.arithmetic import Mismatch
-from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates, placed, truth, whole
+from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates, placed, truth, unknown_unit, whole
 from mtpp_dsl.language.joining import join
 from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_code
 from mtpp_dsl.language.scope import Complaint, Scope
@@ -45,7 +44,7 @@ def _literal(node: tree.Number, scope: Scope) -> Quantity:
         return found
     unit = node.unit.text
     if unit not in UNITS:
-        raise Complaint(f"there is no unit {unit!r}{unit_hint(unit)}", node.unit.span, code="MTPP-E201")
+        raise unknown_unit(node.unit)
     factor, dimension = UNITS[unit]
     if dimension == SIZE:
         scope.sizes.add(unit)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mtpp_dsl.base.units import Dimension
+from mtpp_dsl.base.units import UNITS, Dimension
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.evaluating import unknown_unit
 from mtpp_dsl.language.expressions import Locals, evaluate, number, whole
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import Complaint, Scope
@@ -59,7 +60,10 @@ class Options:
         """Return an option that is a number, zero or more, in one of *dimensions*; a bare 0 always fits."""
         if name not in self.options:
             return None
-        value = number(self.options[name].value, self.scope, self.local, name)
+        given = self.options[name].value
+        if isinstance(given, tree.Number) and given.unit is not None and given.unit.text not in UNITS:
+            raise unknown_unit(given.unit, dimensions)
+        value = number(given, self.scope, self.local, name)
         if value.dimension not in dimensions and not value.bare_zero:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
             raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name), code="MTPP-E213")

@@ -201,3 +201,18 @@ def test_a_call_inside_a_function_says_where_it_was_called() -> None:
     assert found.span is not None
     assert found.span.text == "speed(d)"
     assert found.notes == ("in cost(a, b[0]), called at expression:1:5",)
+
+
+@pytest.mark.parametrize(
+    ("option", "unit"),
+    [
+        ("work = 2 GFLOPs", "GFLOP"),
+        ("output = 3 gb", "GB' or 'GiB"),
+        ("memory = 3 mb", "MB' or 'MiB"),
+        ("work = 3 sec", "s"),
+    ],
+)
+def test_units_are_suggested_by_what_is_wanted(option: str, unit: str) -> None:
+    """An option knows which dimensions it takes: 2 GFLOPs of work are no speed."""
+    messages = [message.message for message in analyse(f"graph {{ node a ({option}) }}\n").diagnostics]
+    assert any(message.endswith(f"; did you mean '{unit}'?") for message in messages), messages
