@@ -46,8 +46,15 @@ class Analysis:
         found: Iterable[Diagnostic],
         problem: Problem | None,
     ) -> Analysis:
-        """Return an analysis with its messages sorted by the order of *sources*, and by where they are in them."""
+        """Return an analysis with its messages sorted by the order of *sources*, and by where they are in them.
+
+        Warnings of a line that has an error are left out: they may follow from it.
+        """
         order = {each: number for number, each in enumerate(dict.fromkeys([source, *sources]))}
+
+        found = list(found)
+        wrong = {_line(each) for each in found if each.severity == "error"}
+        found = [each for each in found if each.severity == "error" or _line(each) not in wrong]
 
         def place(diagnostic: Diagnostic) -> tuple[int, int]:
             span = diagnostic.span
@@ -64,3 +71,9 @@ class Analysis:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """The warnings among the diagnostics."""
         return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity == "warning")
+
+
+def _line(diagnostic: Diagnostic) -> tuple[Source, int] | None:
+    """Return the line that a message is about."""
+    span = diagnostic.span
+    return None if span is None else (span.source, span.source.position(span.start)[0])

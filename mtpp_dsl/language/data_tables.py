@@ -51,7 +51,7 @@ def read_table(path: Path, place: Span | None) -> Table:
     try:
         source = Source(str(path), read_text(path, MAX_BYTES), place)
     except UsageError as error:
-        raise Complaint(str(error), place) from None
+        raise Complaint(str(error), place, code="MTPP-E701") from None
     return _from_json(source, path) if path.suffix.lower() == ".json" else _from_csv(source, path, place)
 
 
@@ -84,10 +84,10 @@ def _from_csv(source: Source, path: Path, place: Span | None) -> Table:
     lines = lines_of(source)
     first = next(lines, None)
     if first is None:
-        raise Complaint(f"{source.name} is empty; the first line of a table names its columns", place)
+        raise Complaint(f"{source.name} is empty; the first line of a table names its columns", place, code="MTPP-E709")
     header = cells_of(source, first)
     if len(header) == 1 and re.search(r"[;\t]", first.text):
-        raise Complaint("cells are separated by commas", header[0].span)
+        raise Complaint("cells are separated by commas", header[0].span, code="MTPP-E709")
     rows = []
     for line in lines:
         cells = cells_of(source, line)
@@ -97,7 +97,9 @@ def _from_csv(source: Source, path: Path, place: Span | None) -> Table:
             )
         rows.append(cells)
         if len(rows) * len(header) > MAX_CELLS:
-            raise Complaint(f"{source.name} has more than {MAX_CELLS:,} cells, the most that are read", place)
+            raise Complaint(
+                f"{source.name} has more than {MAX_CELLS:,} cells, the most that are read", place, code="MTPP-E901"
+            )
     columns = [_inferred([row[j].text for row in rows]) for j in range(len(header))]
 
     def place_in(i: int | None, j: int) -> Span:
@@ -150,9 +152,9 @@ def _from_json(source: Source, path: Path) -> Table:
     try:
         data = json.loads(source.text, object_pairs_hook=once, parse_float=exact_number, parse_int=exact_number)
     except json.JSONDecodeError as error:
-        raise Complaint(f"not JSON: {error.msg}", Span(source, error.pos, error.pos + 1)) from None
+        raise Complaint(f"not JSON: {error.msg}", Span(source, error.pos, error.pos + 1), code="MTPP-E709") from None
     except (ValueError, RecursionError) as error:
-        raise Complaint(f"not JSON that can be read: {error}", Span(source, 0, 1)) from None
+        raise Complaint(f"not JSON that can be read: {error}", Span(source, 0, 1), code="MTPP-E709") from None
     by_rows = isinstance(data, list)
     if by_rows and all(isinstance(row, dict) for row in data):
         names = list(dict.fromkeys(name for row in data for name in row))
@@ -160,7 +162,7 @@ def _from_json(source: Source, path: Path) -> Table:
     elif isinstance(data, dict) and data and all(isinstance(column, list) for column in data.values()):
         names, columns = list(data), list(data.values())
     else:
-        raise Complaint(f"{source.name} holds no table: {_FORMS}", Span(source, 0, 1))
+        raise Complaint(f"{source.name} holds no table: {_FORMS}", Span(source, 0, 1), code="MTPP-E709")
 
     def place_in(i: int | None, j: int) -> Span:
         row = next((k for k, record in enumerate(data) if names[j] in record), 0) if by_rows and i is None else i
@@ -168,14 +170,20 @@ def _from_json(source: Source, path: Path) -> Table:
         return Span(source, *place_of(source.text, [step for step in steps if step is not None]))
 
     if sum(map(len, columns)) > MAX_CELLS:
-        raise Complaint(f"{source.name} has more than {MAX_CELLS:,} cells, the most that are read", Span(source, 0, 1))
+        raise Complaint(
+            f"{source.name} has more than {MAX_CELLS:,} cells, the most that are read",
+            Span(source, 0, 1),
+            code="MTPP-E901",
+        )
     for j, column in enumerate(columns):
         if len(column) != len(columns[0]):
             message = f"column {names[j]!r} has {len(column)} values, and {names[0]!r} has {len(columns[0])}"
-            raise Complaint(message, place_in(None, j))
+            raise Complaint(message, place_in(None, j), code="MTPP-E709")
         for i, value in enumerate(column):
             if isinstance(value, (list, dict)):
-                raise Complaint("a cell holds a number, a string, true, false or null", place_in(i, j))
+                raise Complaint(
+                    "a cell holds a number, a string, true, false or null", place_in(i, j), code="MTPP-E709"
+                )
             column[i] = value if value is None or isinstance(value, (str, bool)) else Quantity(value)
         if any(column) and all(value is None or isinstance(value, str) for value in column):
             quantities = [None if value is None else _quantity(value) for value in column]
@@ -220,7 +228,7 @@ def _table(
                 remedy = unit_hint(unit) or "; a name in brackets behind a column's is its unit"
                 raise Complaint(f"there is no unit {unit!r}{remedy}", place_in(None, j), code="MTPP-E201")
         if not column:
-            raise Complaint(f"column {j + 1} has no name", place_in(None, j))
+            raise Complaint(f"column {j + 1} has no name", place_in(None, j), code="MTPP-E709")
         if column in found:
             raise Complaint(f"there are two columns {column!r}", place_in(None, j), code="MTPP-E102")
         found[column] = tuple(_with_unit(value, unit, place_in, i, j) for i, value in enumerate(values))
@@ -243,4 +251,4 @@ def _with_unit(value: Value | None, unit: str | None, place_in: PlaceIn, row: in
     try:
         return Quantity(settled(value.value * factor), dimension if unit is not None else value.dimension)
     except OverflowError as error:
-        raise Complaint(str(error), place_in(row, column)) from None
+        raise Complaint(str(error), place_in(row, column), code="MTPP-E215") from None

@@ -137,6 +137,7 @@ def idle_batches(objective: Objective, devices: Sequence[Device], first: Span | 
         yield _warning(
             f"{given[0]}: times of batches have a meaning only for 'maximize throughput (batch = …)'; "
             f"to {objective} takes single inputs: give times without 'at batch'",
+            first,
             code="MTPP-W405",
         )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtpp_dsl.base.files import hashing
@@ -221,6 +222,7 @@ class Lowering(Stages):
         try:
             if self.read() and sound:
                 return self.created()
+            self.warnings += self.scope.warnings
             self.warnings += idle_names([statement for statement, _ in self.statements], self.source)
             return None
         except SpecError as error:  # one that ends the run, such as the last of as many as one run reports
@@ -236,7 +238,7 @@ class Lowering(Stages):
         self.warn()
         try:
             check_table("the times of nodes on devices", (graph.n, "nodes"), (len(devices), "devices"))
-            return Problem.create(
+            problem = Problem.create(
                 graph,
                 devices,
                 self.joined,
@@ -244,12 +246,15 @@ class Lowering(Stages):
                 self.constraints,
                 time_unit=self.scope.time_unit,
                 origin=origin_of(self.source, self.path, self.scope, self.hashes),
-                warnings=[*self.notes, *map(_said, self.warnings)],
+                warnings=[str(warning) for warning in self.warnings],
             )
         except MtppError as error:
             place = self.place_of(error, self.objective.batch is not None)
             self.findings.add(Diagnostic(str(error), place, code="MTPP-E511"))
             return None
+        further = problem.warnings[len(self.warnings) :]
+        self.warnings += [Diagnostic(said, self.place_in(said), "warning", code="MTPP-W501") for said in further]
+        return problem
 
     def warn(self) -> None:
         """Warn of what the spec says to no effect, each in its place."""
@@ -263,10 +268,24 @@ class Lowering(Stages):
             *idle_names(statements, self.source),
             *(() if self.replaced is not None else idle_work(self.graph, statements)),
             *idle_memory(self.graph, self.devices, self.joined, self.constraints, statements, memory),
-            *free_streams(self.devices, self.joined, self.constraints),
-            *idle_batches(self.objective, self.devices, self.first_batch),
-            *idle_tables(self.graph, self.devices, self.left_out),
+            *self.placed(free_streams(self.devices, self.joined, self.constraints), tree.InterconnectStatement),
+            *self.placed(idle_batches(self.objective, self.devices, self.first_batch), tree.DeviceStatement),
+            *self.placed(idle_tables(self.graph, self.devices, self.left_out), tree.GraphFile),
         ]
+
+    def placed(self, found: Iterable[Diagnostic], kind: type[tree.Statement]) -> Iterator[Diagnostic]:
+        """Yield warnings, those without a place with that of the last statement of a kind."""
+        statements = self.of(kind)
+        for warning in found:
+            span = warning.span or (statements[-1][0].span if statements else None)
+            yield replace(warning, span=span)
+
+    def place_in(self, said: str) -> Span | None:
+        """Return the place of the device that a warning names, or else of the objective."""
+        named = re.match(r"device '([^'\[]+)", said)
+        devices = [s.span for s, _ in self.of(tree.DeviceStatement) if named is not None and s.name.text == named[1]]
+        spans = devices or [s.span for s, _ in self.of(tree.ObjectiveStatement)]
+        return spans[-1] if spans else None
 
     def place_of(self, error: MtppError, batched: bool) -> Span:
         """Return the constraint or device that an error is about, or the objective, or the beginning of the spec."""
@@ -279,7 +298,3 @@ class Lowering(Stages):
         spans = [s.span for s, _ in self.statements if isinstance(s, constraints) and s.span.place == place]
         spans += [s.span for s, _ in self.of(tree.ObjectiveStatement) if batched][-1:]
         return spans[0] if spans else Span(self.source, 0, 0)
-
-
-def _said(warning: Diagnostic) -> str:
-    return warning.message if warning.span is None else str(warning)

@@ -66,7 +66,6 @@ class Stages:
         scope: what the names of the spec mean; its ``unsettled`` says what could not be read.
         findings: the errors.
         warnings: what the spec says to no effect.
-        notes: warnings of the files that were read, as text.
         replaced: a graph that takes the place of the spec's, or None.
         graph, devices, constraints: what was read; empty where nothing could be.
         joined, objective: what was read; None where nothing could be.
@@ -87,7 +86,6 @@ class Stages:
         self.scope, self.findings = Scope(), Findings()
         self.memory, self.times = UnitKeeper("sizes"), UnitKeeper("times")
         self.warnings: list[Diagnostic] = []
-        self.notes: list[str] = []
         self.graph = Graph.create([], [])
         self.devices: tuple[Device, ...] = ()
         self.joined: Interconnect | None = None
@@ -179,7 +177,9 @@ class Stages:
         before = self.findings.failed
         found = self.workload()
         self.graph = found.graph
-        self.notes += found.warnings
+        read = [*self.of(tree.ImportStatement), *self.of(tree.GraphFile), *self.of(tree.GraphGenerator)]
+        place = read[-1][0].span if read else None
+        self.warnings += [Diagnostic(said, place, "warning", code="MTPP-W302") for said in found.warnings]
         if self.findings.failed > before:
             self.scope.unsettled |= {"weights", "time unit"}
             if not found.graph.n:

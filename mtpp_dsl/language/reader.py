@@ -251,7 +251,9 @@ def _table(statement: tree.ParamStatement, folder: Path, given: Mapping[str, obj
     name = statement.name.text
     if statement.default is not None or statement.domain is not None:
         span = (statement.default or statement.domain or statement.name).span
-        raise Complaint(f"a table is read from a file: write 'param {name}: table from \"{name}.csv\"'", span)
+        raise Complaint(
+            f"a table is read from a file: write 'param {name}: table from \"{name}.csv\"'", span, code="MTPP-E705"
+        )
     if name in given:
         outside = given[name]
         if isinstance(outside, Recorded):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +42,14 @@ def test_all_codes_are_in_the_table() -> None:
     """Once, and none that nothing says."""
     assert len(CODES) == sum(map(len, AREAS.values()))
     assert set(CODES) == USED
+
+
+@pytest.mark.parametrize("path", [path for path, name in files().items() if ".language." in name], ids=lambda p: p.stem)
+def test_every_message_has_a_code(path: Path) -> None:
+    """What is raised or noted about a spec says its code where it is made."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    made = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in ("Complaint", "Diagnostic")]
+    assert [call.lineno for call in made if "code" not in {keyword.arg for keyword in call.keywords}] == []
 
 
 def test_the_page_is_up_to_date() -> None:

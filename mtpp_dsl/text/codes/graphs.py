@@ -6,6 +6,12 @@ from mtpp_dsl.text.codes.code import Code
 
 __all__ = ["GRAPHS"]
 
+_TWICE = (
+    '{"nodes": [{"id": 1, "cpuLatency": 2, "fpgaLatency": 1, "size": 1},\n'
+    '           {"id": 2, "cpuLatency": 2, "fpgaLatency": 1, "size": 1}],\n'
+    ' "edges": [{"sourceId": 1, "destId": 2, "cost": 1}, {"sourceId": 1, "destId": 2, "cost": 1}]}\n'
+)
+
 GRAPHS: tuple[Code, ...] = (
     Code(
         "MTPP-E301",
@@ -64,5 +70,13 @@ GRAPHS: tuple[Code, ...] = (
         "No node takes any time, so any plan is as good as any other.",
         "graph { node start (params = 1 MiB) }",
         "Give nodes (work = …), or times: time start on gpu = 3 ms.",
+    ),
+    Code(
+        "MTPP-W302",
+        "A file says something that is left out or merged",
+        "What the file of a graph holds is read with a change, such as an edge that it gives twice.",
+        'graph from "graph.json" (format = msr)\ndevice tpu\ninterconnect shared (bandwidth = 1)',
+        "Check the file; the message says what was done.",
+        files={"graph.json": _TWICE},
     ),
 )

@@ -50,4 +50,12 @@ RULES: tuple[Code, ...] = (
         "device tpu (memory = 1 GiB, reserve = 2 GiB)",
         "Change it as the message says, or remove it.",
     ),
+    Code(
+        "MTPP-W501",
+        "A part of the problem has no effect",
+        "The problem is sound, and something of it changes nothing: a device that can run nothing, or parts that there "
+        "are not.",
+        "minimize bottleneck (parts = separate)",
+        "Remove it, or complete what it needs.",
+    ),
 )
