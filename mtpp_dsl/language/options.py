@@ -68,7 +68,7 @@ class Options:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
             raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name), code="MTPP-E213")
         if value.infinite:
-            raise Complaint(f"{name} must be a finite number; this is inf", self.span(name))
+            raise Complaint(f"{name} must be a finite number; this is inf", self.span(name), code="MTPP-E214")
         if value.value < 0:
             raise Complaint(f"{name} must not be negative; this is {shown(value)}", self.span(name), code="MTPP-E214")
         return value

@@ -38,4 +38,4 @@ def not_lowered(statement: tree.Statement) -> Iterator[Diagnostic]:
 
 
 def _refusal(what: str, span: Span) -> Diagnostic:
-    return Diagnostic(f"{what} is not supported yet", span)
+    return Diagnostic(f"{what} is not supported yet", span, code="MTPP-E023")
