@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.builder import Builder
     from mtpp_dsl.checks.verification import verify
     from mtpp_dsl.contracts import Limits, Progress
+    from mtpp_dsl.drivers.front import front
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
     from mtpp_dsl.language.analysis import Analysis
@@ -60,6 +61,7 @@ _HOME = {
     "Spec": "language.lower",
     "analyse": "api",
     "evaluate": "plans.evaluation",
+    "front": "drivers.front",
     "graph_from_networkx": "formats.networkx_graphs",
     "load": "api",
     "read": "api",
@@ -88,6 +90,7 @@ __all__ = [
     "Spec",
     "analyse",
     "evaluate",
+    "front",
     "graph_from_networkx",
     "load",
     "read",

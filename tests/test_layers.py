@@ -37,7 +37,7 @@ CORE = {  # what a part of the core may import beside itself
     "checkpoint": DATA | {"checks", "contracts", "report"},
     "testing": DATA | {"checks", "contracts", "formats", "generators", "plugins", "registry"},
     "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},
-    "drivers": DATA | {"api", "checkpoint", "checks", "contracts", "report"},
+    "drivers": DATA | {"api", "checkpoint", "contracts", "plugins"},
     "algebra": DATA | {"language"},
     "builder": DATA | {"algebra", "formats", "language"},
     "running": DATA | {"api", "checks", "contracts"},

@@ -131,6 +131,16 @@ def solve(
     gantt: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the schedule: .svg, .png or .pdf.", show_default=False)
     ] = None,
+    pareto: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Find a front of two objectives, by label or name.", show_default=False),
+    ] = None,
+    points: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="--pareto: so many points (20).", show_default=False)
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="--pareto: draw it: .svg, .png or .pdf.", show_default=False)
+    ] = None,
     include: Include = [],  # noqa: B006
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each step, and the solver's log.")] = False,
@@ -166,6 +176,9 @@ def solve(
             write_model=write_model,
             trace=trace,
             gantt=gantt,
+            pareto=pareto,
+            points=points,
+            plot=plot,
             quiet=quiet,
             verbose=verbose,
         )

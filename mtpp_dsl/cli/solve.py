@@ -14,6 +14,7 @@ from mtpp_dsl.base.files import read_json
 from mtpp_dsl.base.writing import check_writable, write_text
 from mtpp_dsl.cli.arguments import fraction, read_problem, seconds, solver_values
 from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE, elapsed
+from mtpp_dsl.cli.pareto import check_front_call, front_and_report
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
 from mtpp_dsl.cli.signals import listener
@@ -26,7 +27,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import built_in
 from mtpp_dsl.report.json import dumps, result_to_json
 
-__all__ = ["SolveCall", "solve_and_report"]
+__all__ = ["SolveCall", "solve_and_report", "write_file"]
 
 
 STDOUT = Path("-")
@@ -60,6 +61,9 @@ class SolveCall:
     write_model: Path | None
     trace: Path | None
     gantt: Path | None
+    pareto: str | None
+    points: int | None
+    plot: Path | None
     quiet: bool
     verbose: bool
 
@@ -68,8 +72,9 @@ def solve_and_report(call: SolveCall) -> int:
     """Read, solve, print, write; return the exit code."""
     if call.quiet and call.verbose:
         raise UsageError("--quiet and --verbose exclude each other")
+    check_front_call(call)
     limit, gap, options = seconds(call.time_limit), fraction(call.gap), solver_values(call.solver_option)
-    for path in (call.json, call.checkpoint, call.write_model, call.trace, call.gantt):
+    for path in (call.json, call.checkpoint, call.write_model, call.trace, call.gantt, call.plot):
         if path is not None and not (path is call.json and path == STDOUT):
             check_writable(path)
     began = monotonic()
@@ -79,6 +84,8 @@ def solve_and_report(call: SolveCall) -> int:
     _check_schedule(call, problem, method)
     tell_warnings(problem)
     start = None if call.start is None else read_plan(problem, call.start)
+    if call.pareto is not None:
+        return front_and_report(call, problem, method, limit, _left(limit), gap, start)
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with listener.searching(progress.stop):
@@ -163,7 +170,7 @@ def _report(call: SolveCall, problem: Problem, result: Result, read: float) -> b
     if to_stdout:
         sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
     elif call.json is not None:
-        written = _written(call.json, lambda path: write_text(path, dumps(data)))
+        written = write_file(call.json, lambda path: write_text(path, dumps(data)))
     if result.plan is not None and result.plan.timed:
         written = _show_schedule(call, problem, result.plan) and written
     else:
@@ -183,15 +190,15 @@ def _show_schedule(call: SolveCall, problem: Problem, plan: Plan) -> bool:
     if call.trace is not None:
         from mtpp_dsl.report.trace import trace
 
-        written = _written(call.trace, lambda path: write_text(path, dumps(trace(problem, plan))))
+        written = write_file(call.trace, lambda path: write_text(path, dumps(trace(problem, plan))))
     if call.gantt is not None:
         from mtpp_dsl.report.picture import draw
 
-        written = _written(call.gantt, lambda path: draw(problem, plan, path)) and written
+        written = write_file(call.gantt, lambda path: draw(problem, plan, path)) and written
     return written
 
 
-def _written(path: Path, write: Callable[[Path], None]) -> bool:
+def write_file(path: Path, write: Callable[[Path], None]) -> bool:
     """Write a file; complain and return False if that is not possible."""
     try:
         write(path)

@@ -1,0 +1,107 @@
+"""``mtpp solve --pareto``: a front of two objectives."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mtpp_dsl.base.writing import write_text
+from mtpp_dsl.cli.ending import NOTHING_FOUND, PROVEN_INFEASIBLE
+from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.cli.streams import UNWRITTEN
+from mtpp_dsl.contracts import Method, Progress
+from mtpp_dsl.drivers.front import front
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.plans.front import Front
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.json import dumps
+
+if TYPE_CHECKING:
+    from mtpp_dsl.cli.solve import SolveCall
+
+__all__ = ["check_front_call", "front_and_report"]
+
+POINTS = 20
+STDOUT = Path("-")
+
+
+def check_front_call(call: SolveCall) -> None:
+    """Refuse options that go with fronts only, or with anything but fronts.
+
+    Raises:
+        UsageError: it names the option.
+    """
+    if call.pareto is None:
+        for option, value in {"--points": call.points, "--plot": call.plot}.items():
+            if value is not None:
+                raise UsageError(f"{option} is about a front: say of what, --pareto bottleneck,cost")
+        return
+    asked = {
+        "--checkpoint": call.checkpoint,
+        "--gantt": call.gantt,
+        "--solver-option": call.solver_option or None,
+        "--trace": call.trace,
+        "--write-model": call.write_model,
+    }
+    for option, value in asked.items():
+        if value is not None:
+            raise UsageError(f"{option} is about one plan, and --pareto gives a front of several")
+    if call.plot is not None:
+        from mtpp_dsl.report.picture import check_picture
+
+        check_picture(call.plot)
+
+
+def front_and_report(
+    call: SolveCall, problem: Problem, method: Method, limit: float | None, left: float | None, gap: float,
+    start: Plan | None,
+) -> int:
+    """Search for the front that was asked for, print it, write it, and return the exit code."""
+    assert call.pareto is not None
+    watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
+    progress = Progress(watcher, watcher.write if call.verbose else None)
+    with listener.searching(progress.stop):
+        with watcher.shown():
+            found = front(
+                problem,
+                [name.strip() for name in call.pareto.split(",")],
+                points=POINTS if call.points is None else call.points,
+                method=method,
+                solver=call.solver,
+                time_limit=left,
+                gap=max(gap, 1e-6),
+                threads=call.threads,
+                seed=call.seed,
+                start=start,
+                progress=progress,
+            )
+        listener.found()
+        written = _report(call, found)
+    if not written:
+        return UNWRITTEN
+    if listener.stopped_by is not None:
+        return listener.exit_code(listener.stopped_by)
+    if found.infeasibility is not None:
+        return PROVEN_INFEASIBLE
+    return 0 if found.points else NOTHING_FOUND
+
+
+def _report(call: SolveCall, found: Front) -> bool:
+    """Print and write the front; return whether all files could be written. Where one could not, it is printed."""
+    from mtpp_dsl.cli.solve import write_file
+    from mtpp_dsl.report.fronts import draw_front, front_table, front_to_json
+
+    data, all_written = front_to_json(found), True
+    if call.json == STDOUT:
+        sys.stdout.write(dumps(data, sys.stdout.encoding or "ascii"))
+    elif call.json is not None:
+        all_written = write_file(call.json, lambda path: write_text(path, dumps(data)))
+    if call.plot is not None:
+        all_written = write_file(call.plot, lambda path: draw_front(found, path)) and all_written
+    if not (call.quiet and all_written) and call.json != STDOUT:
+        show(front_table(found, screen_width()))
+    return all_written

@@ -1,0 +1,222 @@
+"""The search for a front: one objective is optimised under a limit on the other, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from mtpp_dsl.api import DEFAULT_TIME, find_method
+from mtpp_dsl.base.amounts import Duration, Share, seconds_of, share_of, whole
+from mtpp_dsl.contracts import Method, Progress
+from mtpp_dsl.drivers.rows import keeping, worded
+from mtpp_dsl.drivers.several import Several
+from mtpp_dsl.drivers.stage import Stage
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.front import Front, costs_of, without_dominated
+from mtpp_dsl.plans.plan import Plan, plan_of
+from mtpp_dsl.plans.result import Reached, Result, Termination
+from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.pair import with_objectives
+
+__all__ = ["front"]
+
+STEP = 1e-5
+"""By which share of the largest number a limit is below a point: rows may be missed by a tenth of it."""
+LEAST_SHARE = 0.05
+"""Of the whole time, what a solve may take at least."""
+FIRST, SECOND = 0, 1
+
+
+def front(
+    problem: Problem,
+    objectives: Sequence[str],
+    *,
+    points: int = 20,
+    method: str | Method = "auto",
+    solver: str = DEFAULT_SOLVER,
+    time_limit: Duration | None = DEFAULT_TIME,
+    gap: Share = 1e-6,
+    threads: int | None = None,
+    seed: int = 0,
+    start: Plan | Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> Front:
+    """Find plans of which none is better than another in both of two objectives, with a proof for each.
+
+    The second objective is optimised under limits on the first, and then the first one under what the second has
+    reached: so every point has a value and a bound of both. The ends come first; then the widest gap between two points
+    is divided, until there are enough points, or every gap is proved to be empty.
+
+    Args:
+        problem: what is asked; its own order of objectives does not count.
+        objectives: two of its objectives, by label or name; "bottleneck", "makespan" and "latency" need not be stated.
+        points: how many points are looked for.
+        method: solves one objective under rows; a name or a method of your own.
+        solver, gap, threads, seed, start: as of :func:`mtpp_dsl.solve`.
+        time_limit: for the whole front.
+        progress: to watch and to stop the search.
+
+    Raises:
+        UsageError: there are no such objectives, or no row can speak of one of them.
+        Refused: the method cannot optimise one of them under a row on the other.
+    """
+    pair = with_objectives(problem, objectives)
+    points, seed = whole("points", points, 2), whole("seed", seed, 0)
+    threads = None if threads is None else whole("threads", threads, 1)
+    limit = seconds_of("time_limit", time_limit)
+    check_solver(solver)
+    chosen = find_method(method, solver) if isinstance(method, str) else method
+    once = Several(chosen, solver, share_of("gap", gap), threads, seed, None, None)
+    for asked in (pair, replace(pair, objective=pair.later[0], later=(pair.objective,))):
+        once.refuse(asked)
+    given = None if start is None else plan_of(problem, start).of(None)
+    return _Search(pair, once, points, limit, progress or Progress(), given).front()
+
+
+@dataclass
+class _Gap:
+    """What lies between two points: plans with a cost of the first objective above *low* and below that of *right*."""
+
+    left: Result
+    right: Result
+    low: float
+    tried: bool = False
+
+
+class _Search:
+    """One call: the points found so far, and the gaps between them."""
+
+    def __init__(
+        self, pair: Problem, once: Several, points: int, limit: float | None, progress: Progress, start: Plan | None
+    ) -> None:
+        self._pair, self._once, self._most, self._progress, self._start = pair, once, points, progress, start
+        self._limit = limit
+        self._end = None if limit is None else monotonic() + limit
+        self._points: list[Result] = []
+        self._gaps: list[_Gap] = []
+        self._proved = True
+        self._failed: Result | None = None
+
+    def front(self) -> Front:
+        """Search, and return the front."""
+        self._ends()
+        while self._gaps and len(self._points) < self._most and not self._over:
+            self._divide(max(self._gaps, key=self._area))
+        ended: Termination = "complete"
+        if self._progress.stopped:
+            ended = "interrupted"
+        elif self._over and (self._gaps or not self._points):
+            ended = "time_limit"
+        points = without_dominated(self._points)
+        proved = all(point.status == "optimal" for point in points)
+        return Front(
+            self._pair,
+            tuple(point.of(self._pair) for point in points),
+            complete=bool(points) and self._proved and proved and not self._gaps,
+            termination=ended,
+            infeasibility=None if self._failed is None else self._failed.infeasibility,
+            notes=() if points or self._failed is None else self._failed.notes,
+        )
+
+    @property
+    def _over(self) -> bool:
+        """Whether somebody asked to stop, or the time is up."""
+        return self._progress.stopped or (self._end is not None and monotonic() >= self._end)
+
+    def _ends(self) -> None:
+        """Find the best plans in one objective that are then the best in the other one."""
+        first = self._solve(FIRST, None, self._start)
+        if first.plan is None:
+            self._failed = first
+            return
+        left = self._then(first, FIRST, None)
+        second = self._solve(SECOND, None, left.plan)
+        right = self._then(second, SECOND, None)
+        self._points = [left, right] if costs_of(left)[0] < costs_of(right)[0] else [left]
+        if len(self._points) == 2:
+            self._gaps = [_Gap(left, right, costs_of(left)[0])]
+
+    def _divide(self, gap: _Gap) -> None:
+        """Look for a point between two others: in the middle first, then just before the right one."""
+        step = STEP * max(1e-300, *(abs(cost) for point in (gap.left, gap.right) for cost in costs_of(point)[:1]))
+        high = costs_of(gap.right)[0] - step
+        if gap.low >= high:
+            self._gaps.remove(gap)
+            return
+        limit = high if gap.tried else gap.low + (high - gap.low) / 2
+        found = self._solve(SECOND, limit, gap.left.plan)
+        worst = costs_of(gap.left)[1]
+        room = STEP * max(abs(worst), abs(costs_of(gap.right)[1]))
+        if found.cost is None or found.cost >= worst - room:
+            self._proved &= found.bound is not None and found.bound.cost >= worst - 2 * room
+            gap.low, gap.tried = limit, True
+            if limit == high:
+                self._gaps.remove(gap)
+            return
+        point = self._then(found, SECOND, limit)
+        self._proved &= found.gap is not None and found.gap <= 2 * STEP
+        self._points.append(point)
+        self._gaps.remove(gap)
+        self._gaps.append(_Gap(gap.left, point, gap.low))
+        if limit < high:
+            self._gaps.append(_Gap(point, gap.right, limit))
+
+    def _area(self, gap: _Gap) -> float:
+        """Return how much of both ranges a gap takes."""
+        (a, b), (c, d) = costs_of(gap.left), costs_of(gap.right)
+        return (c - max(a, gap.low)) * (b - d)
+
+    def _then(self, found: Result, which: int, limit: float | None) -> Result:
+        """Optimise the other objective under what *found* has reached of one; return the point.
+
+        Args:
+            found: of objective number *which*.
+            which: 0 or 1.
+            limit: on the other objective, under which it was found; None for none.
+        """
+        assert found.cost is not None
+        other = 1 - which
+        one, two = self._pair.objectives[which], self._pair.objectives[other]
+        last = self._solve(other, found.cost, found.plan)
+        plan = last.plan or found.plan
+        assert plan is not None
+        evaluation = evaluate(self._pair, plan)
+        under = "" if limit is None else worded(self._pair, two, limit)
+        reached = [
+            (which, Reached(one, evaluation.costs[which], found.cost, found.bound, found.gap, under)),
+            (
+                other,
+                Reached(
+                    two, evaluation.costs[other], last.cost, last.bound, last.gap, worded(self._pair, one, found.cost)
+                ),
+            ),
+        ]
+        ordered = tuple(one for _, one in sorted(reached, key=lambda pair: pair[0]))
+        return replace(
+            last,
+            plan=plan,
+            evaluation=evaluation,
+            bound=ordered[0].bound,
+            objectives=ordered,
+            notes=tuple(dict.fromkeys((*found.notes, *last.notes))),
+            time={"total": found.time.get("total", 0.0) + last.time.get("total", 0.0)},
+            verified=True,
+        )
+
+    def _solve(self, which: int, limit: float | None, start: Plan | None) -> Result:
+        """Optimise objective number *which* where the other one costs at most *limit*, if there is one."""
+        objective, other = self._pair.objectives[which], self._pair.objectives[1 - which]
+        rows = [] if limit is None else [keeping(other, limit)]
+        asked = self._pair.asking(objective, [*self._pair.constraints, *rows])
+        heading = f"point {len(self._points) + 1}: {objective.shown}"
+        return self._once(asked, self._time(), start, Stage(self._progress, objective, heading))
+
+    def _time(self) -> float | None:
+        """Return what a solve may take: as much as each of those that are left to do, and not too little."""
+        if self._end is None or self._limit is None:
+            return None
+        left = max(0.0, self._end - monotonic())
+        solves = max(1, 2 * (self._most - len(self._points)))
+        return min(left, max(left / solves, LEAST_SHARE * self._limit))
