@@ -40,15 +40,15 @@ def check_front_call(call: SolveCall) -> None:
             if value is not None:
                 raise UsageError(f"{option} is about a front: say of what, --pareto bottleneck,cost")
         return
-    asked = {
+    asked: dict[str, object] = {
         "--checkpoint": call.checkpoint,
         "--gantt": call.gantt,
         "--solver-option": call.solver_option or None,
         "--trace": call.trace,
         "--write-model": call.write_model,
     }
-    for option, value in asked.items():
-        if value is not None:
+    for option, given in asked.items():
+        if given is not None:
             raise UsageError(f"{option} is about one plan, and --pareto gives a front of several")
     if call.plot is not None:
         from mtpp_dsl.report.picture import check_picture
@@ -57,7 +57,12 @@ def check_front_call(call: SolveCall) -> None:
 
 
 def front_and_report(
-    call: SolveCall, problem: Problem, method: Method, limit: float | None, left: float | None, gap: float,
+    call: SolveCall,
+    problem: Problem,
+    method: Method,
+    limit: float | None,
+    left: float | None,
+    gap: float,
     start: Plan | None,
 ) -> int:
     """Search for the front that was asked for, print it, write it, and return the exit code."""

@@ -54,8 +54,12 @@ def front(
         objectives: two of its objectives, by label or name; "bottleneck", "makespan" and "latency" need not be stated.
         points: how many points are looked for.
         method: solves one objective under rows; a name or a method of your own.
-        solver, gap, threads, seed, start: as of :func:`mtpp_dsl.solve`.
-        time_limit: for the whole front.
+        solver: MIP back end, for the methods that use one.
+        time_limit: for the whole front: seconds, or a text such as "2min"; None for no limit.
+        gap: stop each solve when ``(cost - bound) / cost`` is at most this.
+        threads: of the solver, and processes of ``auto``.
+        seed: of everything random.
+        start: a plan to start from.
         progress: to watch and to stop the search.
 
     Raises:

@@ -28,8 +28,9 @@ def with_objectives(problem: Problem, names: Sequence[str]) -> Problem:
     for name in names:
         if name not in stated and name not in NAMED:
             known = [*stated, *(other for other in NAMED if other not in stated)]
-            label = f"; label one: minimize {name}: …" if name.isidentifier() else ""
-            raise UsageError(f"the spec has no objective {name!r}{nearest(name, known)}{label}")
+            near = nearest(name, known)
+            label = f"; label one: minimize {name}: …" if name.isidentifier() and not near else ""
+            raise UsageError(f"the spec has no objective {name!r}{near}{label}")
         found.append(replace(stated.get(name) or Objective(name), within=0.0))
     settled, _ = settled_objectives(found, problem.graph, problem.k, problem.interconnect, problem.constraints)
     return replace(problem, objective=settled[0], later=settled[1:])

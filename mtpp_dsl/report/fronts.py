@@ -16,7 +16,7 @@ from mtpp_dsl.report.json import SCHEMA_VERSION, result_to_json
 from mtpp_dsl.report.picture import check_picture
 from mtpp_dsl.text.visible import visible
 
-__all__ = ["draw_front", "front_to_json", "front_table", "show"]
+__all__ = ["draw_front", "front_table", "front_to_json", "show"]
 
 _ENDED = {
     "complete": "all points that were asked for",

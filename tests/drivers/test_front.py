@@ -1,0 +1,132 @@
+"""Fronts of two objectives, against brute force, from Python and from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl import Progress, front, load, verify
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.pair import with_objectives
+from tests.weighted_problems import all_costs, random_problem
+
+SPEC = """mtpp 1
+graph {
+  node a (work = 2 ms, output = 1 MiB)
+  node b (work = 3 ms, output = 1 MiB)
+  node c (work = 4 ms)
+  edge a -> b -> c
+}
+device gpu[2]
+device cpu (speed = 0.5)
+interconnect shared (bandwidth = 8 GiB/s)
+minimize cost: 3 * used(gpu[0]) + 3 * used(gpu[1]) + used(cpu)
+minimize bottleneck
+constraint acyclic
+"""
+
+
+def truth(problem: Problem) -> list[tuple[float, float]]:
+    """Return the costs of the whole front of two objectives."""
+    found: list[tuple[float, float]] = []
+    for first, second in sorted(set(all_costs(problem))):
+        if not found or second < found[-1][1] - 1e-9:
+            found.append((first, second))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whole_front(seed: int) -> None:
+    """With points enough the front is that of brute force, and no plan is below the bounds of a point."""
+    problem = random_problem(seed, objectives=2)
+    names = [objective.shown for objective in problem.objectives]
+    pair = with_objectives(problem, names if seed % 2 else names[::-1])
+    every = all_costs(pair)
+    found = front(pair, names if seed % 2 else names[::-1], points=60, method="exact", time_limit=20)
+    costs = [tuple(one.cost for one in point.objectives) for point in found.points]
+    wanted = truth(pair)
+    assert len(costs) == len(wanted)
+    assert [cost for pair in costs for cost in pair] == pytest.approx([c for pair in wanted for c in pair], abs=1e-5)
+    assert found.complete == bool(every)
+    for point in found.points:
+        assert not verify(pair, point.plan)
+        first, second = point.objectives
+        assert first.bound is not None
+        assert second.bound is not None
+        for a, b in every:
+            assert a > first.cost + 1e-6 or b >= second.bound.cost - 1e-5
+            assert b > second.cost + 1e-6 or a >= first.bound.cost - 1e-5
+
+
+def test_few_points_lie_apart() -> None:
+    """With fewer points than there are, both ends are among them, and the front is not called complete."""
+    problem = next(
+        p for p in (random_problem(seed, objectives=2, rows=0, most=5) for seed in range(90)) if len(truth(p)) > 4
+    )
+    names = [objective.shown for objective in problem.objectives]
+    found = front(problem, names, points=3, method="exact")
+    costs = [tuple(one.cost for one in point.objectives) for point in found.points]
+    assert len(costs) == 3
+    assert not found.complete
+    assert costs[0] == pytest.approx(truth(problem)[0])
+    assert costs[-1] == pytest.approx(truth(problem)[-1])
+    assert "Front(3 points of" in repr(found)
+
+
+def test_stopping_keeps_the_points_found() -> None:
+    """After a request to stop the points found until then are the front."""
+    problem = load(SPEC)
+    progress = Progress(lambda inner, _: "point 3" in inner.heading and progress.stop())
+    found = front(problem, ["bottleneck", "cost"], method="exact", progress=progress)
+    assert found.termination == "interrupted"
+    assert 2 <= len(found) < 5
+    assert not found.complete
+    assert front(problem, ["bottleneck", "cost"], method="exact").values[-1] == pytest.approx((0.018, 1.0))
+
+
+def test_what_cannot_be_asked() -> None:
+    """Names that are none, one name twice, and methods that cannot keep a row are refused with the remedy."""
+    problem = load(SPEC)
+    with pytest.raises(UsageError, match=r"no objective 'cst'.*did you mean 'cost'"):
+        front(problem, ["bottleneck", "cst"])
+    with pytest.raises(UsageError, match="label one: minimize energy"):
+        front(problem, ["bottleneck", "energy"])
+    with pytest.raises(UsageError, match="two objectives"):
+        front(problem, ["cost", "cost"])
+    with pytest.raises(Refused, match="auto"):
+        front(problem, ["bottleneck", "cost"], method="ideals")
+    with pytest.raises(UsageError, match="points"):
+        front(problem, ["bottleneck", "cost"], points=1)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command prints a table of 80 columns at most, and writes JSON and a picture."""
+    spec, answer, picture = tmp_path / "two.mtpp", tmp_path / "front.json", tmp_path / "front.svg"
+    spec.write_text(SPEC)
+    call = ["solve", str(spec), "--pareto", "bottleneck,cost", "--points", "9", "--method", "exact"]
+    pytest.importorskip("matplotlib")
+    assert run([*call, "--json", str(answer), "--plot", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert "bottleneck" in out
+    assert "5 points: every plan is no better in both than one of them" in out
+    assert max(map(len, out.splitlines())) <= 80
+    data = json.loads(answer.read_text())
+    assert data["complete"] is True
+    assert len(data["front"]) == 5
+    assert "<svg" in picture.read_text()
+    assert run(["solve", str(spec), "--points", "9"]) == 2
+    assert "--pareto" in capsys.readouterr().err
+    assert run([*call, "--checkpoint", str(answer)]) == 2
+    assert "--checkpoint" in capsys.readouterr().err
+
+
+def test_command_without_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A front of a problem that has no plan is infeasible: exit code 3."""
+    spec = tmp_path / "none.mtpp"
+    spec.write_text(SPEC + "constraint fast: bottleneck <= 1 ms\n")
+    assert run(["solve", str(spec), "--pareto", "bottleneck,cost", "--method", "exact"]) == 3
+    assert "infeasible" in capsys.readouterr().out
