@@ -55,7 +55,7 @@ def text(given: Any) -> str:
         ((constant("k") + 1) * on("a", "d"), '(k + 1) * on("a", "d")'),
         ("k + 1" * on("a", "d"), '(k + 1) * on("a", "d")'),
         (on("a", "d") * work("a") / memory("d"), 'work("a") * on("a", "d") / (memory("d"))'),
-        (1e-12 * on("a", "d") + 10**20 * used("d"), '0.000000000001 * on("a", "d") + 1e20 * used("d")'),
+        (1e-12 * on("a", "d") + 10**20 * used("d"), '1e-12 * on("a", "d") + 1e20 * used("d")'),
         (sum([on("a", "d"), on("b", "d")]), 'on("a", "d") + on("b", "d")'),
         (bottleneck + makespan + latency, "bottleneck + makespan + latency"),
         (start("a") + finish('b"c'), 'start("a") + finish("b\\"c")'),

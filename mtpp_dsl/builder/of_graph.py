@@ -18,16 +18,25 @@ def items_of(graph: Graph) -> Iterator[str]:
     Tables of times by device are no part of it.
 
     Raises:
-        UsageError: sizes and memories have different units.
+        UsageError: sizes and memories have different units, and nodes have parameters.
     """
-    if graph.memory_unit != graph.size_unit:
-        raise UsageError("the graph has sizes and memories in different units, which the text of a spec cannot say")
+    if graph.memory_unit != graph.size_unit and graph.params.any():
+        raise UsageError("the graph has parameters and memories in different units, which no spec can say")
+    mixed = graph.memory_unit != graph.size_unit
+    said = _without_weights(graph)
     for v, name in enumerate(graph.names):
-        given = {"params": graph.params[v], "output": graph.output[v]}
-        if graph.memory[v] != graph.params[v] + graph.output[v]:
-            given["memory"] = graph.memory[v]
-        options: dict[str, Any] = {"work": quantity(float(graph.work[v]), graph.work_unit)} if graph.work[v] else {}
-        options |= {what: quantity(float(x), graph.size_unit) for what, x in given.items() if x or what == "memory"}
+        given = {
+            "work": (float(graph.work[v]), graph.work_unit),
+            "params": (float(graph.params[v]), graph.size_unit),
+            "output": (float(graph.output[v]), graph.size_unit),
+            "memory": (float(graph.memory[v]), graph.memory_unit),
+        }
+        if graph.memory[v] == graph.params[v] + graph.output[v] and not mixed:
+            del given["memory"]
+        options: dict[str, Any] = {
+            what: quantity(*each) for what, each in given.items() if each[0] or what in ("memory", *said)
+        }
+        said = ()
         options |= {what: text for what, text in (("kind", graph.kinds[v]), ("label", graph.labels[v])) if text}
         options |= {"color": int(graph.colors[v])} if graph.colors[v] >= 0 else {}
         options |= {"part": "backward"} if graph.backward[v] else {}
@@ -36,3 +45,11 @@ def items_of(graph: Graph) -> Iterator[str]:
         own = graph.sizes[e] != graph.output[u]
         options = {"size": quantity(float(graph.sizes[e]), graph.size_unit)} if own else {}
         yield f"edge {quoted(graph.names[u])} -> {quoted(graph.names[v])}{option_list(options)}"
+
+
+def _without_weights(graph: Graph) -> tuple[str, ...]:
+    """Return which weights the first node gives although they are zero: nothing else would say their units."""
+    sized = graph.output.any() or graph.sizes.any() or graph.params.any() or graph.memory.any()
+    return ("work",) * bool(graph.work_unit and not graph.work.any()) + ("output",) * bool(
+        graph.size_unit and not sized
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.written import named, option_list, quantity, quoted
 from mtpp_dsl.problem import Device, Host, Links, Problem
 from mtpp_dsl.problem.custom import CustomConstraint
-from mtpp_dsl.problem.graph import Bools
+from mtpp_dsl.problem.graph import Bools, Floats, Graph
+from mtpp_dsl.problem.transfers import transfers
 
 if TYPE_CHECKING:
     from mtpp_dsl.builder.builder import Builder
@@ -94,7 +96,8 @@ def _device(problem: Problem, device: Device) -> str:
 
 def _interconnect(problem: Problem) -> Iterator[str]:
     joined = problem.interconnect
-    rate = "B/s" if problem.graph.size_unit == "B" or (problem.time_unit and not _sized(problem)) else ""
+    sized = bool(problem.graph.output.any() or problem.graph.sizes.any())
+    rate = "B/s" if (problem.graph.size_unit == "B" if sized else problem.time_unit) else ""
     if isinstance(joined, Links):
         yield from _links(problem, joined, rate)
         return
@@ -106,14 +109,8 @@ def _interconnect(problem: Problem) -> Iterator[str]:
     yield f"interconnect {joined.keyword}{option_list(options, words=('overflow',))}"
 
 
-def _sized(problem: Problem) -> bool:
-    return bool(problem.graph.output.any() or problem.graph.sizes.any())
-
-
 def _links(problem: Problem, links: Links, rate: str) -> Iterator[str]:
     """Yield what joins each pair of devices: all alike in one statement, others by pairs."""
-    if links.transfers is not None:
-        raise UsageError("the links have measured times for each edge, which the text of a spec cannot say")
     k = problem.k
     routing = {"routing": links.routing} if links.routing != "widest" else {}
     pairs = [(d, e) for d in range(k) for e in range(k) if d != e]
@@ -146,6 +143,30 @@ def _link(bandwidth: float, latency: float, rate: str, problem: Problem) -> tupl
     return tuple(found)
 
 
+def _transfers(problem: Problem) -> Iterator[str]:
+    """Yield the times of transfers that do not follow from the links, those of one edge and one time together."""
+    links, graph = problem.interconnect, problem.graph
+    if not isinstance(links, Links) or links.transfers is None:
+        return
+    usual = transfers(replace(links, transfers=None), graph)
+    names = [quoted(device.name) for device in problem.devices]
+    pairs = [(d, e) for d in range(problem.k) for e in range(problem.k) if d != e]
+    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    said = False
+    for edge in range(graph.m):
+        given = links.transfers[edge][first, second]
+        odd = given != usual.along(np.full(len(pairs), edge), first, second)
+        who = f"time {quoted(graph.names[graph.tails[edge]])} -> {quoted(graph.names[graph.heads[edge]])} on"
+        if pairs and (not said or odd.all()) and (given == given[0]).all():
+            yield f"{who} devices -> devices = {quantity(float(given[0]), problem.time_unit)}"
+            said = True
+            continue
+        for p in np.flatnonzero(odd if said else np.ones(len(pairs), np.bool_)).tolist():
+            d, e = pairs[p]
+            yield f"{who} {names[d]} -> {names[e]} = {quantity(float(given[p]), problem.time_unit)}"
+        said = True
+
+
 def _times(problem: Problem) -> Iterator[str]:
     """Yield the times that do not follow from work and speed, those of equal devices together."""
     graph = problem.graph
@@ -170,17 +191,22 @@ def _odd(problem: Problem, d: int) -> Bools:
 def _batch_times(problem: Problem) -> Iterator[str]:
     """Yield the times of batches, those of devices with one table together."""
     graph = problem.graph
-    tables: dict[str, list[str]] = {}
+    tables: dict[tuple[tuple[int, bytes], ...], list[Device]] = {}
     for device in problem.devices:
-        key = device.name if device.name in graph.batch_times else device.type
-        if key in graph.batch_times:
-            tables.setdefault(key, []).append(device.name)
-    for key, devices in tables.items():
-        where = named(devices)
-        for size, row in graph.batch_times[key].items():
+        known = _table(graph, device)
+        if known:
+            tables.setdefault(tuple((size, row.tobytes()) for size, row in known.items()), []).append(device)
+    for devices in tables.values():
+        where = named(device.name for device in devices)
+        for size, row in _table(graph, devices[0]).items():
             for v in np.flatnonzero(~np.isnan(row)).tolist():
                 time = quantity(float(row[v]), problem.time_unit)
                 yield f"time {quoted(graph.names[v])} on {where} at batch {size} = {time}"
+
+
+def _table(graph: Graph, device: Device) -> Mapping[int, Floats]:
+    """Return the times of batches on a device by their sizes: those of its name, or of its type."""
+    return graph.batch_times.get(device.name, graph.batch_times.get(device.type, {}))
 
 
 def _objectives(problem: Problem) -> Iterator[str]:
@@ -194,7 +220,22 @@ def _constraints(problem: Problem) -> Iterator[str]:
             yield from row_texts(problem, [each for each in group if isinstance(each, c.Linear)])
         else:
             for each in group:
-                yield f"constraint {_rule(problem, each)}"
+                if not _asks_nothing(problem, each):
+                    yield f"constraint {_rule(problem, each)}"
+
+
+def _asks_nothing(problem: Problem, rule: c.Constraint) -> bool:
+    """Return whether every plan keeps a constraint, which a spec then may not say."""
+    if isinstance(rule, c.Memory):
+        return _limited(problem, rule) == ()
+    return isinstance(rule, (c.Colocate, c.Separate)) and len(rule.nodes) < 2
+
+
+def _limited(problem: Problem, rule: c.Memory) -> tuple[int, ...] | None:
+    """Return the devices whose memory a constraint limits; None where it is about all, and limits some."""
+    chosen = range(problem.k) if rule.devices is None else rule.devices
+    limited = tuple(d for d in chosen if problem.devices[d].memory is not None)
+    return None if rule.devices is None and limited else limited
 
 
 def _rule(problem: Problem, rule: c.Constraint) -> str:
@@ -205,7 +246,7 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
         case c.Contiguous():
             return "contiguous" + _on(problem, rule.devices) + _said(parts=(rule.parts, "both"))
         case c.Memory():
-            return "memory" + _on(problem, rule.devices)
+            return "memory" + _on(problem, _limited(problem, rule))
         case c.Colocate() | c.Separate():
             return f"{rule.keyword} {_nodes(problem, rule.nodes)}"
         case c.Pin() | c.Forbid():
@@ -219,8 +260,8 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
         case c.BatchSizes():
             return f"batch{_on(problem, rule.devices)} in [{', '.join(map(str, rule.sizes))}]"
         case c.Replicate():
-            devices = range(problem.k) if rule.devices is None else rule.devices
-            where = "devices" if rule.devices is None else named(problem.devices[d].name for d in devices)
+            some = rule.devices is not None and len(rule.devices) < problem.k
+            where = named(problem.devices[d].name for d in rule.devices or ()) if some else "devices"
             return f"replicate {where} up to {rule.most}" + _said(sync=(rule.sync, None))
         case c.BreakSymmetry():
             return f"break symmetry by {rule.by}" + _said(scope=(rule.scope, "both"))
@@ -257,4 +298,4 @@ def _custom(problem: Problem, rule: CustomConstraint) -> str:
     return f"{rule.keyword}{members}{_on(problem, said.devices)}{option_list(options, texts=texts)}"
 
 
-_PARTS = (_devices, _interconnect, _times, _batch_times, _objectives, _constraints)
+_PARTS = (_devices, _interconnect, _transfers, _times, _batch_times, _objectives, _constraints)

@@ -25,10 +25,25 @@ def row_texts(problem: Problem, rows: Sequence[c.Linear]) -> Iterator[str]:
     Raises:
         UsageError: a label that no spec can have, or a decision that it has no word for.
     """
-    for (label, penalty), group in groupby(rows, key=lambda row: (row.label, row.penalty)):
+    for (label, penalty, unit), group in groupby(
+        rows, key=lambda row: (row.label, row.penalty, _unit(problem, row) if row.soft else "")
+    ):
         body = " and ".join(_row(problem, row) for row in group)
-        paid = "" if penalty is None else option_list({"penalty": quantity(penalty, "")})
+        paid = "" if penalty is None else option_list({"penalty": _penalty(problem, penalty, unit)})
         yield f"constraint {_label(label)}: {_instance(label)}{body}{paid}"
+
+
+def _unit(problem: Problem, row: c.Linear) -> str:
+    """Return the unit that a row is written in: that of times where it speaks of one."""
+    return problem.time_unit if any(not isinstance(decision, _PLAIN) for decision, _ in row.terms) else ""
+
+
+def _penalty(problem: Problem, penalty: float, row: str) -> str:
+    """Return what a unit of violation costs, in the unit of the first objective over that of the row."""
+    unit = problem.objective.unit(problem.time_unit)
+    if unit == row:
+        return quantity(penalty, "")
+    return f"{quantity(penalty, unit)} / 1 {row}" if row else quantity(penalty, unit)
 
 
 def _label(label: str) -> str:
@@ -45,7 +60,7 @@ def _instance(label: str) -> str:
 
 
 def _row(problem: Problem, row: c.Linear) -> str:
-    unit = problem.time_unit if any(not isinstance(decision, _PLAIN) for decision, _ in row.terms) else ""
+    unit = _unit(problem, row)
     left = _sum(problem, row.terms, unit)
     return f"{left} {row.sense} {_signed(row.rhs, unit)}"
 

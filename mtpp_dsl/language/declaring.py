@@ -63,6 +63,11 @@ class UnitKeeper:
             )
 
     @property
+    def settles_nothing(self) -> bool:
+        """Whether nothing with a unit, or without one, was added but bare zeros."""
+        return self.dimension is None and self.of_zeros is None
+
+    @property
     def unit(self) -> str:
         """The base unit."""
         return _UNIT_NAMES[self.dimension or self.of_zeros or NONE]

@@ -55,7 +55,7 @@ class GraphItems:
         self.edges: list[tuple[int, int]] = []
         self.spans: list[Span] = []  # of the items of the edges
         self.sizes: list[float | None] = []
-        self.times, self.bytes = UnitKeeper("times"), UnitKeeper("sizes")
+        self.times, self.bytes, self.memory = UnitKeeper("times"), UnitKeeper("sizes"), UnitKeeper("sizes")
         self.complained: set[int] = set()  # identities of items
 
     def graph(self, block: tree.GraphBlock) -> Graph:
@@ -67,6 +67,7 @@ class GraphItems:
         before = self.findings.failed
         top = Instance("", block.items, {})
         self.expand(top)
+        self.findings.attempt(self.check_sizes)
         try:
             nodes = self.created([], [])
         except MtppError as error:
@@ -214,7 +215,7 @@ class GraphItems:
             ("work", (TIME, WORK, NONE), self.times),
             ("params", (SIZE, NONE), self.bytes),
             ("output", (SIZE, NONE), self.bytes),
-            ("memory", (SIZE, NONE), self.bytes),
+            ("memory", (SIZE, NONE), self.memory),
         ):
             value = options.quantity(what, dimensions)
             if value is not None:
@@ -231,6 +232,30 @@ class GraphItems:
         found["color"] = -1 if color is None else color
         found["backward"] = options.word("part", ("forward", "backward")) == "backward"
         return found
+
+    def check_sizes(self) -> None:
+        """Hold that all sizes carry units, or none do.
+
+        Memories may carry units where the outputs do not, which are then times: if every node gives its memory and
+        none its parameters, as in published files.
+        """
+        memory, size = self.memory, self.bytes
+        if memory.dimension is None or size.dimension in (None, memory.dimension):
+            return
+        if all("memory" in node and not node.get("params") for node in self.nodes.values()):
+            return
+        assert memory.place is not None
+        assert size.place is not None
+        first, last = sorted((memory, size), key=lambda each: each.place.start if each.place is not None else 0)
+        assert last.place is not None
+        raise Complaint(
+            f"{last.first} is {last.dimension}, but {first.first} is {first.dimension}: "
+            "all sizes of a problem carry units, or none do",
+            last.place,
+            ["memories may carry units beside outputs that do not, if every node gives its memory and none its params"],
+            second=None if first.place is None else (first.place, f"{first.first} is {first.dimension}"),
+            code="MTPP-E213",
+        )
 
     # edges
 
@@ -314,5 +339,6 @@ class GraphItems:
             colors=self.column("color", -1),  # type: ignore[arg-type]
             backward=self.column("backward", False),  # type: ignore[arg-type]
             work_unit=self.times.unit,
-            size_unit=self.bytes.unit,
+            size_unit=(self.memory if self.bytes.settles_nothing else self.bytes).unit,
+            memory_unit=(self.bytes if self.memory.settles_nothing else self.memory).unit,
         )

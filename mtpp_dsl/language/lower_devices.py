@@ -345,7 +345,10 @@ def _link(statement: tree.LinkStatement, local: Locals, table: LinkTable, scope:
 
 
 def _ends(end: tree.Expression, scope: Scope, local: Locals) -> list[int]:
-    value = scope.member(end.value, end.span) if isinstance(end, tree.Text) else evaluate(end, scope, local)
+    if isinstance(end, tree.Text):
+        value = scope.device(end.value) or scope.member(end.value, end.span)
+    else:
+        value = evaluate(end, scope, local)
     items = list(value) if isinstance(value, Values) else [value]
     found = [item.index for item in items if isinstance(item, DeviceRef)]
     if len(found) < len(items):

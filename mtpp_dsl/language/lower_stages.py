@@ -21,6 +21,7 @@ from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_inte
 from mtpp_dsl.language.lower_graph import lower_graph, read_file
 from mtpp_dsl.language.lower_objective import Asked, counting, lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
+from mtpp_dsl.language.lower_transfers import TransferTimes
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.pending import not_lowered
@@ -93,6 +94,7 @@ class Stages:
         self.asked: list[Asked] = []
         self.constraints: list[Constraint] = []
         self.left_out: tuple[Device, ...] = ()
+        self.sent: TransferTimes | None = None  # measured times of transfers, until the interconnect is read
         self.first_batch: Span | None = None
         self.broken = broken
         for piece in broken:
@@ -241,6 +243,9 @@ class Stages:
 
     def read_times(self) -> None:
         """Give the graph the times that statements say, in their order."""
+        for transfer, _ in self.of(tree.TransferStatement):
+            self.sent = self.sent or TransferTimes(self.graph, self.scope, self.times)
+            self.findings.attempt(self.sent.statement, transfer)
         statements = [(s, f) for s, f in self.statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
         if not statements:
             return
@@ -272,7 +277,7 @@ class Stages:
             )
         else:
             seconds = given_in_seconds(self.graph.work_unit in ("s", "FLOP"), self.times)
-            self.scope.time_unit, self.joined = "s" if seconds else "", imported
+            self.scope.time_unit, self.joined = "s" if seconds else "", self.measured(imported)
         if self.findings.failed == before and "weights" not in self.scope.unsettled:
             self.scope.unsettled.discard("time unit")
 
@@ -282,7 +287,11 @@ class Stages:
         self.scope.need("weights")
         seconds = times_in_seconds(self.graph, joined, time == TIME, self.times, channel.span)
         check_io(self.devices, joined, channel.span)
-        self.scope.time_unit, self.joined = "s" if seconds else "", joined
+        self.scope.time_unit, self.joined = "s" if seconds else "", self.measured(joined)
+
+    def measured(self, joined: Interconnect) -> Interconnect:
+        """Return what joins the devices with the measured times of transfers, if there are any."""
+        return joined if self.sent is None else self.sent.result(joined)
 
     def read_objectives(self) -> None:
         """Read the objectives that count, in their order."""

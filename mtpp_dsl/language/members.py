@@ -24,7 +24,7 @@ def members(
     what = "node" if kind is NodeRef else "device"
     found: set[int] = set()
     for member in named:
-        for item in _flat(evaluate(member, scope, local), scope, member.span):
+        for item in _flat(evaluate(member, scope, local), scope, member.span, kind):
             if not isinstance(item, kind):
                 raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span, code="MTPP-E210")
             found.add(item.index)
@@ -34,16 +34,19 @@ def members(
     return tuple(sorted(found))
 
 
-def _flat(value: Value, scope: Scope, span: Span) -> Iterator[Value]:
-    """Yield the members of a value; a string stands for the node, device or family that it names."""
+def _flat(value: Value, scope: Scope, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> Iterator[Value]:
+    """Yield the members of a value; a string stands for the node, device or family that it names.
+
+    A string that is the name of one of the wanted *kind* means that, whatever else is called so.
+    """
     if isinstance(value, str):
-        known = scope.member(value, span)
+        known = (scope.node(value) if kind is NodeRef else scope.device(value)) or scope.member(value, span)
         if known is None:
             raise scope.unknown(value, span)
         value = known
     if isinstance(value, Sequence):
         scope.spend(len(value), span)
         for item in value:
-            yield from _flat(item, scope, span)
+            yield from _flat(item, scope, span, kind)
     else:
         yield value

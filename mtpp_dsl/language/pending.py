@@ -13,7 +13,6 @@ _STATEMENTS: dict[type[tree.Tree], str] = {
     tree.AssertStatement: "an 'assert' statement",
     tree.ScenarioStatement: "a 'scenario' statement",
     tree.ImportPlan: "'import plan'",
-    tree.TransferStatement: "a 'time' of a transfer",
 }
 _LOOPED = (tree.ImportStatement, tree.IncludeStatement, tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
 _WITH_CLAUSES: tuple[type[tree.Tree], ...] = (

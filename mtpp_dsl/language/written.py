@@ -17,6 +17,10 @@ from mtpp_dsl.errors import SpecError, UsageError
 
 __all__ = ["exact", "expression", "name", "named", "number", "option_list", "quantity", "quoted", "value"]
 
+LEAST = 1e-300
+"""Smaller numbers, which floating point holds with fewer digits, are not read."""
+MAX_ZEROS = 6
+"""More zeros before the first digit, or after the last one, are written as a power of ten."""
 _UNITS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _SIMPLE = re.compile(rf"\s*[0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*({_UNITS})?\s*|[A-Za-z_][A-Za-z0-9_]*")
 _WHOLE = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -91,13 +95,13 @@ def number(given: Fraction | float) -> str:
     power = len(text) - len(stripped) - digits
     if stripped == "0":
         return "0"
-    if -12 <= power <= 0:
-        stripped = stripped.rjust(1 - power, "0")
-        whole, part = (stripped[:power], stripped[power:]) if power else (stripped, "")
-        return f"{sign}{whole}{'.' if part else ''}{part}"
-    if 0 < power <= 12:
+    if 0 <= power <= MAX_ZEROS:
         return f"{sign}{stripped}{'0' * power}"
-    return f"{sign}{stripped}e{power}"
+    if -len(stripped) - MAX_ZEROS <= power < 0:
+        padded = stripped.rjust(1 - power, "0")
+        return f"{sign}{padded[:power]}.{padded[power:]}"
+    part = f".{stripped[1:]}" if stripped[1:] else ""
+    return f"{sign}{stripped[0]}{part}e{power + len(stripped) - 1}"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -113,6 +117,8 @@ def quantity(given: float, unit: str) -> str:
     """
     known = exact(given)
     assert known is not None
+    if 0 < abs(given) < LEAST:
+        raise UsageError(f"{given!r} is too small for a spec")
     if not unit or not isinstance(known, Fraction):
         return number(known)
     if not known:
@@ -120,14 +126,15 @@ def quantity(given: float, unit: str) -> str:
     best = ""
     for name, factor in _larger(unit):
         text = f"{number(known / factor)} {name}"
-        if "/" not in text.partition(" ")[2][:2] and (not best or len(text) < len(best)):
-            best = text
+        best = text if not best or len(text) < len(best) else best
     return best
 
 
 @lru_cache
 def _larger(unit: str) -> tuple[tuple[str, Fraction], ...]:
     """Return the units that *unit* is the base of, largest first, with their exact factors."""
+    if unit not in UNITS:
+        raise UsageError(f"a spec has no unit {unit!r}")
     dimension = UNITS[unit][1]
     found = [
         (name, Fraction(repr(factor)) if isinstance(factor, float) else Fraction(factor))

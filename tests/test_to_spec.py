@@ -1,0 +1,332 @@
+"""problem -> spec -> problem: what to_spec writes reads back as an equal problem, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mtpp_dsl
+from mtpp_dsl import generators, registry
+from mtpp_dsl.constraints import (
+    Acyclic,
+    BatchSizes,
+    Bottleneck,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    Decision,
+    ExclusiveLinks,
+    Finish,
+    Forbid,
+    Linear,
+    Load,
+    Makespan,
+    Memory,
+    On,
+    Pin,
+    PinChunks,
+    Replicate,
+    Separate,
+    Start,
+)
+from mtpp_dsl.errors import MtppError, SpecError, UsageError
+from mtpp_dsl.plugins.samples import small
+from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.registry import BUILTIN, CONSTRAINTS, GENERATORS
+from tests.batch_problems import random_batches
+from tests.customs import Few, OfType, Remainders
+from tests.equal import differences
+from tests.latency_cases import latency_problem
+from tests.makespans import makespan_problem, tied_problem
+from tests.strategies import link_problems, memory_problems, plain_problems
+from tests.tools.fuzzer.families import FAMILIES, make
+from tests.tree import ROOT
+
+SPECS = sorted((ROOT / "examples").rglob("*.mtpp"))
+AROUND = """
+device acc[2]
+device cpu (type = "cpu")
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+"""
+UNSAID = ("batches",)
+"""Samples of problems that are there to be refused, and that no spec says."""
+
+
+def assert_said(problem: Problem) -> None:
+    """Assert that the spec of a problem says it, and so does the spec of what was read."""
+    text = problem.to_spec()
+    again = mtpp_dsl.load(text)
+    assert not [*differences(problem, again)], text
+    assert not [*differences(again, mtpp_dsl.load(again.to_spec()))], text
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
+def test_examples(spec: Path) -> None:
+    """Every example of the repository is said."""
+    assert_said(mtpp_dsl.load(spec))
+
+
+@pytest.mark.parametrize("name", [name for name in small() if name not in UNSAID])
+def test_samples(name: str) -> None:
+    """Every problem that plug-ins are tested with is said."""
+    assert_said(small()[name])
+
+
+@pytest.mark.parametrize("name", BUILTIN[GENERATORS])
+def test_generators(name: str) -> None:
+    """Every generator's graph is said."""
+    graph = generators.generate(name)
+    speed = 1e12 if graph.work_unit == "FLOP" else 1.0
+    devices = [Device(f"d[{d}]", speed=speed) for d in range(2)]
+    assert_said(Problem.create(graph, devices, Links(np.ones((2, 2)), np.zeros((2, 2))), Objective("makespan")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_random_specs(family: str, tmp_path: Path) -> None:
+    """The random specs of the fuzzer are said."""
+    read = 0
+    for seed in range(60):
+        instance = make(family, seed)
+        for name, text in {**instance.files, "spec.mtpp": instance.text}.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        try:
+            problem = mtpp_dsl.load(tmp_path / "spec.mtpp", **instance.defines)
+        except SpecError:
+            continue
+        read += 1
+        assert_said(problem)
+    assert read > 30
+
+
+@pytest.mark.parametrize(
+    "made", [makespan_problem, tied_problem, latency_problem, random_batches], ids=lambda made: made.__name__
+)
+def test_random_problems(made: Callable[[int], Problem]) -> None:
+    """Random problems that are made in Python, with tables of times, missing links and batches, are said."""
+    for seed in range(40):
+        try:
+            problem = made(seed)
+        except MtppError:
+            continue
+        assert_said(problem.with_constraints([c for c in problem.constraints if not isinstance(c, PinChunks)]))
+
+
+@given(st.one_of(plain_problems(), memory_problems(), link_problems()))
+def test_drawn_problems(problem: Problem) -> None:
+    """Problems with weights of all kinds are said."""
+    assert_said(problem)
+
+
+NUMBERS = st.one_of(
+    st.floats(1e-299, 1e299), st.floats(1e-9, 1e9), st.sampled_from([0.1, 1 / 3, 2**-40, 1e-7, 2.0**53 + 2])
+)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4), st.sampled_from(["s", "FLOP", ""]))
+def test_numbers_to_the_last_bit(rows: list[tuple[float, float, float]], unit: str) -> None:
+    """Any float that a problem has is said exactly, with the unit that makes it short."""
+    work, params, output = (list(column) for column in zip(*rows, strict=True))
+    graph = Graph.create(
+        [f"v{i}" for i in range(len(rows))],
+        [],
+        work=work,
+        params=params,
+        output=output,
+        work_unit=unit,
+        size_unit="B" if unit else "",
+    )
+    speed = {"FLOP": rows[0][0]}.get(unit, 1.0)
+    device = Device("d", memory=rows[0][1], speed=speed)
+    try:
+        problem = Problem.create(graph, [device], Shared(rows[0][2]), constraints=[Memory()])
+    except MtppError:  # numbers that are too large, or too small
+        return
+    assert_said(problem)
+
+
+@given(st.text(min_size=1, max_size=20), st.text(max_size=20), st.text(max_size=20), st.text(min_size=1, max_size=9))
+def test_texts_of_any_kind(name: str, kind: str, label: str, device: str) -> None:
+    """Names, kinds and labels are any text: they are said as they are."""
+    try:
+        graph = Graph.create([name, name + "'"], [(0, 1)], kinds=[kind, ""], labels=["", label])
+        machine = Device(device, unsupported=frozenset({kind}) if kind else frozenset(), group=label or None)
+        problem = Problem.create(graph, [machine, Device("x")], Host(1.0), constraints=[Pin(nodes=(0,), devices=(1,))])
+    except (MtppError, UnicodeError):
+        return
+    if device != "x":
+        assert_said(problem)
+
+
+def test_every_constraint() -> None:
+    """Each constraint that a spec can say is said, with every value of its options."""
+    base = small()["chain"]
+    rules = [
+        Acyclic(parts="forward"),
+        Contiguous(devices=(0,), parts="forward"),
+        Contiguous(),
+        Colocate(nodes=(0, 1)),
+        Separate(nodes=(1, 2)),
+        Pin(nodes=(0, 2), devices=(0, 1)),
+        Forbid(nodes=(1,), devices=(1,)),
+        BreakSymmetry(by="tasks", scope="within"),
+        BreakSymmetry(by="time"),
+        Replicate(most=2, devices=(0, 1), sync="none"),
+    ]
+    assert_said(Problem.create(base.graph, base.devices, base.interconnect, base.objective, rules))
+    links = Links(np.ones((2, 2)), np.zeros((2, 2)), routing="direct")
+    assert_said(Problem.create(base.graph, base.devices, links, Objective("makespan"), [ExclusiveLinks()]))
+    batch = Objective("throughput", batch=4, chunk=2, transfer="per_input")  # type: ignore[arg-type]
+    sizes = [BatchSizes(sizes=(2, 4), devices=(0,)), BatchSizes(sizes=(2, 4))]
+    assert_said(Problem.create(base.graph, base.devices, links, batch, sizes))
+
+
+def test_constraints_of_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plug-in's constraint is said by its keyword, its members and the options that are not the default."""
+    kinds = (Remainders, OfType, Few)
+    points = [EntryPoint(kind.keyword, f"tests.customs:{kind.__name__}", CONSTRAINTS) for kind in kinds]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == CONSTRAINTS else [])
+    registry.available.cache_clear()
+    base = small()["chain"]
+    rules = [Remainders(nodes=(0, 1), devices=(1,), at_most=2), Remainders(), OfType(nodes=(2,)), Few(at_most=1)]
+    assert_said(Problem.create(base.graph, base.devices, base.interconnect, base.objective, rules))
+    registry.available.cache_clear()
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> Problem:
+    """Draw a problem with rows of all decisions, with factors of all kinds, on plain numbers or seconds."""
+    timed, unit = draw(st.booleans()), draw(st.sampled_from(["s", ""]))
+    graph = Graph.create(["a", "b c", "d[0]"], [(0, 1)], work=[1.0, 2.0, 3.0], work_unit=unit)
+    devices = [Device("d"), Device("gpu[0]"), Device("gpu[1]")]
+    node, device = st.integers(0, 2), st.integers(0, 2)
+    kinds: list[st.SearchStrategy[Decision]] = [st.builds(On, node, device), st.builds(Load, device)]
+    kinds += (
+        [st.builds(Start, node), st.builds(Finish, node), st.just(Makespan())] if timed else [st.just(Bottleneck())]
+    )
+    factor = st.one_of(st.integers(-3, 3).map(float), st.floats(1e-200, 1e9), st.floats(-1e9, -1e-200)).filter(bool)
+    labels = ("cap", "cap[d]", "cap[a, 3]", 'l[say "x"]', "row_1")
+    found = []
+    for label in draw(st.lists(st.sampled_from(labels), unique=True, max_size=4)):
+        for _ in range(draw(st.integers(1, 2))):
+            terms = draw(st.dictionaries(st.one_of(kinds), factor, min_size=1, max_size=4))
+            sense = draw(st.sampled_from(("<=", "==", ">=")))
+            found.append(
+                Linear(
+                    label=label,
+                    terms=tuple(terms.items()),
+                    sense=sense,
+                    rhs=draw(st.one_of(st.floats(1e-200, 1e6), st.integers(-9, 9).map(float))),
+                )
+            )
+    found = list(dict.fromkeys(found))
+    if timed:
+        links = Links(np.ones((3, 3)), np.zeros((3, 3)))
+        return Problem.create(graph, devices, links, Objective("makespan"), found)
+    return Problem.create(graph, devices, Shared(2.0), Objective("bottleneck"), found)
+
+
+@given(rows())
+def test_rows(problem: Problem) -> None:
+    """Rows are said with their labels, and with all their factors in the units that they stand for."""
+    assert_said(problem)
+
+
+def test_objectives() -> None:
+    """Linear objectives, several of them, what they may give up, prices, power and penalties are said."""
+    text = (
+        "graph { node a (work = 2 ms, output = 1 MiB)\nnode b (work = 3 ms)\nedge a -> b }\n"
+        "device gpu[2] (price = 3 USD, power = 300 W)\ndevice cpu (price = 1 USD, power = 0.1 W)\n"
+        "interconnect shared (bandwidth = 8 GiB/s)\n"
+    )
+    cost = "minimize cost: sum(price(d) * used(d) for d in devices) + 1 USD (within = 1%)\n"
+    for objectives in (
+        cost,
+        f"{cost}minimize energy: sum(power(d) * load(d) for d in devices) (within = 0.1 J)\nminimize latency\n",
+        "maximize spare: 3 * on(a, cpu) - used(cpu)\nminimize bottleneck (within = 1 ms)\n",
+        "minimize 2 * bottleneck - load(cpu) / 3\n",
+    ):
+        soft = "constraint late: bottleneck <= 4 ms (penalty = {})\nconstraint few: used(cpu) <= 0 (penalty = {})\n"
+        unit = "2 USD/s", "3 USD"
+        paid = soft.format(*unit) if "cost" in objectives else ""
+        assert_said(mtpp_dsl.load(text + objectives + paid))
+    timed = text.replace("shared (bandwidth = 8 GiB/s)", "links (bandwidth = 8 GiB/s)")
+    for objective in ("makespan", "late: finish(b) - start(a) + makespan / 7", "latency"):
+        assert_said(mtpp_dsl.load(f"{timed}minimize {objective}\n"))
+
+
+def test_measured_transfers() -> None:
+    """Times of single transfers, also over links that would take other times, are said."""
+    random = Random(3)
+    for seed in range(30):
+        graph = makespan_problem(seed).graph
+        k = random.randint(2, 4)
+        table = np.array([[[random.choice([0.0, 1.0, 2.5, float("inf")]) for _ in range(k)] for _ in range(k)]
+                          for _ in range(graph.m)]).reshape(graph.m, k, k)  # fmt: skip
+        if seed % 3 == 0:
+            table[:, :, :] = 1.5
+        table[:, range(k), range(k)] = 0.0
+        links = Links(np.full((k, k), 2.0), np.full((k, k), 0.5), transfers=table)
+        problem = Problem.create(graph, [Device(f"d{d}") for d in range(k)], links, Objective("makespan"))
+        assert_said(problem)
+
+
+def test_units_of_graphs_without_weights() -> None:
+    """A graph of nothing but zeros keeps its units."""
+    for work, size in (("s", "B"), ("", "B"), ("s", "")):
+        graph = Graph.create(["a", "b"], [(0, 1)], work_unit=work, size_unit=size)
+        assert_said(Problem.create(graph, [Device("d")], Shared(1.0)))
+
+
+def test_more_is_added() -> None:
+    """A builder of a problem takes further statements, and the problem itself stays as it is."""
+    problem = mtpp_dsl.load(ROOT / "examples" / "quickstart.mtpp")
+    builder = mtpp_dsl.Builder.of(problem).pin("embed", "stage[1]").add(mtpp_dsl.Builder.load("stage[0]") <= "13 ms")
+    more = builder.build()
+    assert len(more.constraints) == len(problem.constraints) + 2
+    assert not [*differences(replace(more, constraints=problem.constraints), problem)]
+    assert not [*differences(more, mtpp_dsl.load(builder.text()))]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"constraints": [PinChunks(nodes=(0,), places=(0,))]}, "pin chunks.*cannot be said"),
+        ({"constraints": [BatchSizes(sizes=(1,))]}, "batch sizes mean nothing to minimize bottleneck"),
+        (
+            {"constraints": [Linear(label="no label", terms=((On(0, 0), 1.0),), sense="<=", rhs=1.0)]},
+            "'no label' is no label that a spec can have",
+        ),
+    ],
+)
+def test_unsaid(change: dict[str, object], message: str) -> None:
+    """What no spec can say is an error that says what."""
+    with pytest.raises(UsageError, match=message):
+        replace(small()["chain"], **change).to_spec()  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_published_graphs(data: Path) -> None:
+    """Graphs of published files, with times by type of device and in mixed units, are said."""
+    read = 0
+    for name, path in zip(count(), sorted(data.rglob("*.json")), strict=False):
+        if name % 4:
+            continue
+        try:
+            problem = mtpp_dsl.load(f'graph from "{path}"\n{AROUND}')
+        except MtppError:
+            continue
+        read += 1
+        assert_said(problem)
+    assert read > 3
