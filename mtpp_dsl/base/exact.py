@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 __all__ = ["LONG", "Exact", "exact_number", "from_float", "plain_number", "settled", "survives"]
@@ -70,7 +71,12 @@ def from_float(value: float) -> Exact:
     """
     if -_SMALL < value < _SMALL and value == int(value):
         return int(value)
-    return value if math.isinf(value) else _reduced(Fraction(repr(float(value))))
+    return value if math.isinf(value) else _decimal(float(value))
+
+
+@lru_cache(maxsize=1 << 14)
+def _decimal(value: float) -> Exact:
+    return _reduced(Fraction(repr(value)))
 
 
 def survives(value: Exact) -> bool:

@@ -55,11 +55,14 @@ class Total:
                 self.dimension = _common(self.dimension, value)
             self.constant = _settled(self.constant + value.value if sign == 1 else self.constant - value.value)
         elif isinstance(value, Affine):
-            self.dimension = _common(self.dimension, value)
-            self.constant = _settled(self.constant + sign * value.constant)
+            if self.dimension != value.dimension:
+                self.dimension = _common(self.dimension, value)
+            if value.constant:
+                self.constant = _settled(self.constant + sign * value.constant)
             terms = self.terms = {} if self.terms is None else self.terms
             for decision, coefficient in value.terms.items():
-                terms[decision] = _settled(terms.get(decision, 0) + sign * coefficient)
+                known = terms.get(decision)
+                terms[decision] = sign * coefficient if known is None else _settled(known + sign * coefficient)
         else:
             raise Mismatch(f"cannot add {describe(value)}")
 
@@ -106,8 +109,7 @@ def multiply(left: Value, right: Value) -> Quantity | Affine:
         Mismatch: neither is a number: the product of two decisions is not linear.
     """
     if isinstance(left, Quantity) and isinstance(right, Quantity):
-        one, two = left.dimension, right.dimension
-        return Quantity(_settled(left.value * right.value), one if two == NONE else two if one == NONE else one * two)
+        return Quantity(_settled(left.value * right.value), _times(left.dimension, right.dimension))
     if isinstance(left, Affine) and isinstance(right, Affine):
         raise Mismatch("the product of two decisions is not linear")
     if isinstance(left, Affine):
@@ -120,7 +122,11 @@ def multiply(left: Value, right: Value) -> Quantity | Affine:
     if isinstance(factor, float):
         raise Mismatch("a decision is multiplied by inf; leave these terms out with 'if', or forbid the placement")
     terms = {decision: _settled(factor * coefficient) for decision, coefficient in right.terms.items()}
-    return Affine(terms, _settled(factor * right.constant), left.dimension * right.dimension)
+    return Affine(terms, _settled(factor * right.constant), _times(left.dimension, right.dimension))
+
+
+def _times(one: Dimension, two: Dimension) -> Dimension:
+    return one if two == NONE else two if one == NONE else one * two
 
 
 def divide(left: Value, right: Value) -> Quantity | Affine:
@@ -136,7 +142,8 @@ def divide(left: Value, right: Value) -> Quantity | Affine:
     if right.value == 0:
         raise Mismatch("division by zero")
     if isinstance(left, Quantity):
-        return Quantity(_quotient(left.value, right.value), left.dimension / right.dimension)
+        dimension = left.dimension if right.dimension == NONE else left.dimension / right.dimension
+        return Quantity(_quotient(left.value, right.value), dimension)
     return multiply(Quantity(_quotient(1, right.value), NONE / right.dimension), left)
 
 

@@ -73,13 +73,14 @@ def _sqrt(_: Scope, value: Value) -> Value:
     return Quantity(from_float(math.sqrt(found)))
 
 
-def _power(_: Scope, base: Value, exponent: Value) -> Value:
+def _power(scope: Scope, base: Value, exponent: Value) -> Value:
     """Return ``pow(x, n)``: *x* without a unit, *n* whole."""
     x, n = _without_unit(base, "pow"), _plain(exponent, "pow").whole
     if n is None or abs(n) > _MAX_POWER:
         raise Mismatch(f"pow needs a whole exponent, {_MAX_POWER:,} at most; this is {describe(exponent)}")
     if x == 0 and n < 0:
         raise Mismatch("division by zero")
+    scope.steps += abs(n) // 10
     try:
         return Quantity(settled(Fraction(x) ** n if not isinstance(x, float) else x**n))
     except OverflowError as error:

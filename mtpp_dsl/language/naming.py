@@ -58,6 +58,12 @@ def _parts(node: tree.Name) -> tuple[tree.Part, ...]:
 
 def _path(node: tree.Name, scope: Scope, local: Locals) -> Value:
     """Return what a path names: as many of its parts as a member's name has, and what the rest selects of it."""
+    if len(node.subscripts) == 1 and not node.parts:  # the common one, such as gpu[0], without further ado
+        subscript = evaluate(node.subscripts[0], scope, local)
+        if isinstance(subscript, Quantity) and subscript.whole is not None:
+            single = scope.member(f"{node.name}[{subscript.value}]", node.span)
+            if single is not None:
+                return single
     parts = _parts(node)
     steps = steps_of_path(parts, scope, local)
     for length in range(len(parts), 0, -1):

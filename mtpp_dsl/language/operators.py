@@ -98,7 +98,8 @@ def _refuse_inverse(left: Value, operand: tree.Expression, right: Value) -> None
         return
     if not isinstance(left, Quantity) or left.dimension != NONE or right.dimension == NONE:
         return
-    before = operand.span.source.text[: operand.span.start].rstrip()
+    start = operand.span.start
+    before = operand.span.source.text[max(0, start - 200) : start].rstrip()
     if before.endswith("("):
         return
     text, unit = operand.span.text, operand.unit.text
