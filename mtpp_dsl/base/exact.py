@@ -64,7 +64,7 @@ def exact_number(text: str) -> Exact:
 
 
 def from_float(value: float) -> Exact:
-    """Return the shortest decimal that reads back as a floating-point number, or what is infinite.
+    """Return the shortest decimal that reads back as a floating-point number; whole numbers and inf as they are.
 
     >>> from_float(0.1), from_float(3.0), from_float(float("inf"))
     (Fraction(1, 10), 3, inf)
@@ -86,7 +86,7 @@ def survives(value: Exact) -> bool:
     (True, False)
     """
     if isinstance(value, int):
-        return -_WHOLE < value < _WHOLE
+        return -_WHOLE < value < _WHOLE or from_float(float(value)) == value
     if isinstance(value, float):
         return True
     decimal = _PLACES % value.denominator == 0  # then few digits behind the point, of which 15 survive
