@@ -402,7 +402,7 @@ def finish(
     bound = _best_bound([result.bound, progress.bound, _simple(problem, progress, limits or Limits())])
     evaluation = None if plan is None else evaluate(problem, plan)
     if evaluation is not None and bound is not None:
-        bound = settled(bound, evaluation.cost)
+        bound = settled(bound, evaluation.cost, evaluation.size)
     result = replace(result, plan=plan, evaluation=evaluation, bound=bound, log=result.log or tuple(progress.log))
     check_result(problem, result)
     return replace(result, verified=plan is not None).of(problem)

@@ -98,7 +98,7 @@ class Checkpoint:
         self._written = known
         evaluation = None if plan is None else evaluate(self._problem, plan)
         if evaluation is not None and bound is not None:
-            bound = settled(bound, evaluation.cost)
+            bound = settled(bound, evaluation.cost, evaluation.size)
         result = Result(
             "running",
             plan=plan,

@@ -14,7 +14,7 @@ from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result
+from mtpp_dsl.plans.result import Bound, Reached, Result
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.report.terminal import summary
 
@@ -141,6 +141,29 @@ def clashing() -> tuple[Problem, Result]:
     return problem, Result("infeasible", method="auto", infeasibility=reason, time={"total": 0.01})
 
 
+def several() -> tuple[Problem, Result]:
+    problem = mtpp_dsl.load(
+        "graph { node a (work = 1 ms, output = 1 MB)\nnode b (work = 2 ms, output = 1 MB)\nnode c (work = 3 ms)\n"
+        "edge a -> b -> c }\ndevice gpu[3]\ninterconnect shared (bandwidth = 1 GB/s)\n"
+        "minimize cost: sum(2 USD * used(d) for d in devices) (within = 10%)\nminimize bottleneck\nminimize latency\n"
+        "constraint soon: bottleneck <= 3 ms (penalty = 1 USD / 4 ms)\n"
+        "constraint apart: forall d in devices: on(a, d) + on(b, d) <= 1 (penalty = 0.25 USD)\n"
+        "constraint few: on(c, gpu[2]) <= 0 (penalty = 0.25 USD)\n"
+    )
+    problem, result = placed(problem, [0, 0, 1], 4.5)
+    bounds = (4.5, 0.0039, None)
+    assert result.evaluation is not None
+    objectives = tuple(
+        Reached(
+            objective, cost, None if bound is None else best, bound and Bound(bound, "exact", "trusted", "highs 1"), gap
+        )
+        for objective, cost, best, bound, gap in zip(
+            problem.objectives, result.evaluation.costs, (4.5, 0.00395, 0.0), bounds, (0.0, 0.0127, None), strict=True
+        )
+    )
+    return problem, replace(result, objectives=objectives, termination="time_limit")
+
+
 CASES: dict[str, Callable[[], tuple[Problem, Result]]] = {
     case.__name__: case
     for case in (
@@ -156,6 +179,7 @@ CASES: dict[str, Callable[[], tuple[Problem, Result]]] = {
         separate,
         infeasible,
         clashing,
+        several,
     )
 }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf, isclose
 from typing import Any
 
+from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of
+from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Objective, Problem
 
 __all__ = ["CLOSE", "NOT_CHECKED", "cost_of_value", "false_claims", "false_source", "near"]
 
@@ -31,6 +33,11 @@ NOT_CHECKED = {
     "bound.proof": "",
     "bound.by": "",
     "bound.detail": "",
+    "objectives.under": "of those after the first",
+    "objectives.bound.method": "of those after the first",
+    "objectives.bound.proof": "of those after the first",
+    "objectives.bound.by": "of those after the first",
+    "objectives.bound.detail": "of those after the first",
     "infeasible": "except as said above",
     "termination": "except that it fits the status",
     "log": "except that it is in order and contradicts neither plan nor bound",
@@ -44,61 +51,174 @@ def near(one: float, other: float, slack: float = 0.0) -> bool:
     return isclose(one, other, rel_tol=CLOSE, abs_tol=slack)
 
 
-def cost_of_value(problem: Problem, value: float | None) -> float:
-    """Return the cost behind a value of the objective; None stands for one without end."""
-    if problem.objective.sense == "minimize":
-        return inf if value is None else value
-    return 0.0 if value is None else problem.objective.value(value)
+def cost_of_value(objective: Objective, value: float | None) -> float:
+    """Return the cost behind a value of an objective; None stands for one without end."""
+    if objective.name == "throughput":
+        return 0.0 if value is None else objective.value(value)
+    return inf if value is None else -value if objective.maximized else value
 
 
-def false_claims(problem: Problem, data: Mapping[str, Any], cost: float | None) -> Iterator[str]:
+def false_claims(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
     """Yield what an answer says that is not so.
 
     Args:
         problem: what is asked.
         data: the answer, of the right shape.
-        cost: of its plan, counted again; None without a plan.
+        plan: its plan; None without one.
     """
-    yield from _objective(problem, data["objective"], cost)
-    bound = None if data["bound"] is None else cost_of_value(problem, data["bound"]["value"])
+    costs = [None] * len(problem.objectives) if plan is None else costs_of(problem, plan)
+    objective, cost = problem.objective, costs[0]
+    yield from _objective(problem, objective, data, "objective", cost)
+    bound = None if data["bound"] is None else cost_of_value(objective, data["bound"]["value"])
     if bound is not None and not bound < inf:
         yield "bound.value: the answer says that no plan has a value, and not that the spec is infeasible"
         return
-    if bound is not None and bound < 0:
-        yield f"bound.value: {data['bound']['value']!r} is no value that an objective can have"
-    if cost is not None and bound is not None and bound > cost * (1 + CLOSE):
-        value = problem.objective.value(cost)
-        yield f"bound.value: the answer says that no plan beats {data['bound']['value']!r}; this one has {value!r}"
-    yield from _status(data, cost, bound)
-    yield from _log(problem, data, cost, bound)
+    size = 0.0 if plan is None else size_of(problem, plan)
+    yield from _bounded(objective, "bound", data["bound"], cost, size)
+    gaps = yield from _objectives(problem, data, plan, costs)
+    yield from _status(data, cost, bound, size, gaps)
+    yield from _log(problem, data, cost, bound, size)
+    yield from _penalties(problem, data, plan)
 
 
-def _objective(problem: Problem, said: Mapping[str, Any], cost: float | None) -> Iterator[str]:
-    objective = problem.objective
+def _bounded(
+    objective: Objective, place: str, said: Mapping[str, Any] | None, cost: float | None, size: float
+) -> Iterator[str]:
+    """Yield what is wrong with the value of a bound, for an objective whose plan has *cost*."""
+    bound = None if said is None else cost_of_value(objective, said["value"])
+    if said is None or bound is None:
+        return
+    if bound < 0 and not objective.is_linear:
+        yield f"{place}.value: {said['value']!r} is no value that an objective can have"
+    if cost is not None and bound > cost + CLOSE * max(abs(cost), size):
+        value = objective.value(cost)
+        yield f"{place}.value: the answer says that no plan beats {said['value']!r}; this one has {value!r}"
+
+
+def _objective(
+    problem: Problem, objective: Objective, data: Mapping[str, Any], place: str, cost: float | None
+) -> Iterator[str]:
+    """Yield what an answer says of an objective that is not so; *place* leads to it in *data*."""
+    said = data[place] if place in data else data["objectives"][int(place.partition("[")[2][:-1])]
     asked = {
-        "name": objective.name,
+        "name": objective.shown,
+        "kind": objective.kind,
         "sense": objective.sense,
         "parts": objective.parts,
         "batch": objective.batch,
         "unit": objective.unit(problem.time_unit),
     }
     for name, wanted in asked.items():
-        if said[name] != wanted:
-            yield f"objective.{name}: the answer says {said[name]!r}, the spec {wanted!r}"
+        if said.get(name, wanted) != wanted:
+            yield f"{place}.{name}: the answer says {said[name]!r}, the spec {wanted!r}"
     value = None if cost is None else objective.value(cost)
     if value == inf:  # no limit to the throughput
         value = None
     given = said["value"]
-    if (given is None) != (value is None) or (value is not None and not near(given, value)):
+    if (given is None) != (value is None) or (value is not None and not near(given, value, CLOSE * abs(value))):
         has = "there is no plan" if cost is None else f"the plan has {value!r}"
-        yield f"objective.value: the answer says {given!r}, {has}"
+        yield f"{place}.value: the answer says {given!r}, {has}"
 
 
-def _status(data: Mapping[str, Any], cost: float | None, bound: float | None) -> Iterator[str]:
-    gap = None if cost is None or bound is None else relative_gap(cost, bound)
+def _objectives(
+    problem: Problem, data: Mapping[str, Any], plan: Plan | None, costs: Sequence[float | None]
+) -> Generator[str, None, list[float | None]]:
+    """Yield what an answer says of several objectives that is not so; return the gap that each of them leaves."""
+    rows = data.get("objectives")
+    if rows is None:  # schema 1
+        return []
+    if len(rows) != len(problem.objectives):
+        yield f"objectives: the answer has {len(rows)}, the spec {len(problem.objectives)}"
+        return []
+    gaps: list[float | None] = []
+    for number, (objective, row, cost) in enumerate(zip(problem.objectives, rows, costs, strict=True)):
+        place = f"objectives[{number}]"
+        yield from _objective(problem, objective, data, place, cost)
+        size = 0.0 if plan is None else size_of(problem, plan, objective)
+        yield from _bounded(objective, f"{place}.bound", row["bound"], cost, size)
+        within = {objective.within_is: objective.within} if objective.within else None
+        if row["within"] != within:
+            yield f"{place}.within: the answer says {row['within']!r}, the spec {within!r}"
+        best = None if row["best"] is None else cost_of_value(objective, row["best"])
+        last = number + 1 == len(rows) or rows[number + 1]["best"] is None  # the plan is of its turn
+        yield from _best(objective, row, place, cost, best, size, last=last)
+        gap = None
+        if best is not None and row["bound"] is not None:
+            gap = relative_gap(best, cost_of_value(objective, row["bound"]["value"]), size)
+        gaps.append(gap)
+        if (gap is None) != (row["gap"] is None) or not _same_gap(gap, row["gap"], loose=bool(size) and not last):
+            yield f"{place}.gap: the answer says {row['gap']!r}, best and bound leave {gap!r}"
+        if (row["under"] is None) != (number == 0 or best is None):
+            yield f"{place}.under: the answer says {row['under']!r} of what holds it to the objectives before it"
+    known = data["bound"] and {name: value for name, value in data["bound"].items() if name != "certificate"}
+    if rows[0]["bound"] != known:
+        yield "objectives[0].bound: it is not the bound of the answer"
+    return gaps
+
+
+def _best(
+    objective: Objective,
+    row: Mapping[str, Any],
+    place: str,
+    cost: float | None,
+    best: float | None,
+    size: float,
+    *,
+    last: bool,
+) -> Iterator[str]:
+    """Yield what is wrong with the best value that an answer gives for an objective."""
+    if cost is None or best is None:
+        if cost is None and best is not None:
+            yield f"{place}.best: the answer says {row['best']!r}, and there is no plan"
+        return
+    slack = PASSED * max(abs(best), size)
+    if last and not near(best, cost, CLOSE * size):
+        yield f"{place}.best: the answer says {row['best']!r}, and the plan has {objective.value(cost)!r}"
+    elif cost > objective.allowed_cost(best) + slack:
+        value = objective.value(cost)
+        yield f"{place}.best: the plan has {value!r}, which is not within the tolerance of {row['best']!r}"
+
+
+def _same_gap(found: float | None, said: float | None, *, loose: bool) -> bool:
+    """Return whether two gaps are the same; those of a turn before the last may be 0 by the size of another plan."""
+    if found is None or said is None:
+        return True
+    return near(found, said, EXACT) or (loose and max(found, said) <= 2 * OPTIMAL_GAP)
+
+
+def _penalties(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield what an answer says of soft rows that is not so."""
+    if "penalties" not in data:
+        return
+    paid = {} if plan is None else penalties_of(problem, plan)
+    size = 0.0 if plan is None else size_of(problem, plan)
+    by_label: dict[str, dict[str, float]] = {}
+    for row, cost in paid.items():
+        by_label.setdefault(row.partition("[")[0], {})[row] = cost
+    given = {row["constraint"]: row for row in data["penalties"]}
+    if [row["constraint"] for row in data["penalties"]] != list(by_label):
+        yield f"penalties: the answer has {', '.join(given) or 'none'}; the spec has {', '.join(by_label) or 'none'}"
+        return
+    for label, rows in by_label.items():
+        said, total = given[label], sum(rows.values())
+        slack = CLOSE * size
+        if not near(said["paid"], total, slack):
+            yield f"penalties: {label} costs {total!r}, the answer says {said['paid']!r}"
+        for row in dict.fromkeys([*rows, *said["rows"]]):
+            if not near(said["rows"].get(row, 0.0), rows.get(row, 0.0), slack):
+                yield f"penalties: {row} costs {rows.get(row, 0.0)!r}, the answer says {said['rows'].get(row, 0.0)!r}"
+
+
+def _status(
+    data: Mapping[str, Any], cost: float | None, bound: float | None, size: float, gaps: Sequence[float | None]
+) -> Iterator[str]:
+    gap = None if cost is None or bound is None else relative_gap(cost, bound, size)
     if (gap is None) != (data["gap"] is None) or (gap is not None and not near(gap, data["gap"], EXACT)):
         yield f"gap: the answer says {data['gap']!r}, plan and bound leave {gap!r}"
-    status = _held(data, cost, bound, gap)
+    worst = gap
+    if len(gaps) > 1:  # of each, where it had its turn: later ones may have worsened it by its tolerance
+        worst = None if None in gaps else max(found for found in gaps if found is not None)
+    status = _held(data, cost, bound, worst)
     if data["status"] != status:
         yield f"status: the answer says {data['status']!r}, and what it holds makes it {status!r}"
     if data["infeasible"] is not None and (cost is not None or bound is not None):
@@ -119,9 +239,11 @@ def _held(data: Mapping[str, Any], cost: float | None, bound: float | None, gap:
     return "unknown" if bound is None else "bound"
 
 
-def _log(problem: Problem, data: Mapping[str, Any], cost: float | None, bound: float | None) -> Iterator[str]:
+def _log(
+    problem: Problem, data: Mapping[str, Any], cost: float | None, bound: float | None, size: float
+) -> Iterator[str]:
     """Yield where the history is out of order, or contradicts what came of it."""
-    last, best, most = 0.0, inf, 0.0
+    last, best, most = 0.0, inf, -inf
     for i, entry in enumerate(data["log"]):
         if entry["time"] < last:
             yield f"log[{i}].time: {entry['time']!r} comes after {last!r}"
@@ -130,16 +252,16 @@ def _log(problem: Problem, data: Mapping[str, Any], cost: float | None, bound: f
             value = entry[name]
             if value is None:
                 continue
-            at = cost_of_value(problem, value)
-            if at < 0:
+            at = cost_of_value(problem.objective, value)
+            if at < 0 and not problem.objective.is_linear:
                 yield f"log[{i}].{name}: {value!r} is no value that an objective can have"
             if name == "incumbent":
                 best = min(best, at)
             else:
                 most = max(most, at)
-    if bound is not None and best < bound * (1 - PASSED):
+    if bound is not None and best < bound - PASSED * max(abs(bound), size):
         yield f"log: an incumbent of {problem.objective.value(best)!r} is better than the bound"
-    if cost is not None and most > cost * (1 + PASSED):
+    if cost is not None and most > cost + PASSED * max(abs(cost), size):
         yield f"log: a bound of {problem.objective.value(most)!r} is better than the plan"
 
 

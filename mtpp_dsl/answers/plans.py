@@ -10,7 +10,7 @@ from mtpp_dsl.answers.counts import counted, sent
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 
-__all__ = ["false_devices", "false_order", "false_rows"]
+__all__ = ["false_devices", "false_order", "false_rows", "false_stages"]
 
 ROUNDING = 1e-12
 """Of a size or a time: what is left of the difference of two large numbers may be off by this share of them."""
@@ -44,6 +44,30 @@ def _rounding(problem: Problem) -> float:
     if isinstance(link, Links) or not link.overflow:
         return 0.0
     return ROUNDING * float(problem.graph.params.sum()) / link.bandwidth
+
+
+def false_stages(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where the stages of an answer's plan are not what its nodes and devices make of them."""
+    if (said["stages"] is None) != (plan.batches is not None):
+        yield "plan.stages: only a plan of a batch has none"
+        return
+    if plan.batches is not None:
+        return
+    names = [device.name for device in problem.devices]
+    found: dict[str, dict[str, Any]] = {}
+    for v, d in enumerate(plan.assignment.tolist()):
+        members = [names[member] for member in plan.replicas.get(d, (d,))]
+        stage = {"devices": members, "nodes": [], "share": dict.fromkeys(members, 1 / len(members))}
+        found.setdefault(names[d], stage)["nodes"].append(problem.graph.names[v])
+    order = [name for name in (said["order"] or names) if name in found]
+    given = [stage["devices"][0] for stage in said["stages"]]
+    if given != order:
+        yield f"plan.stages: they begin with {', '.join(given) or 'none'}; the plan has {', '.join(order)}"
+        return
+    for name, stage in zip(order, said["stages"], strict=True):
+        for what, value in found[name].items():
+            if stage[what] != value:
+                yield f"plan.stages: {what} of the stage of {name} are {stage[what]!r}; the plan has {value!r}"
 
 
 def false_order(problem: Problem, plan: Plan, said: Sequence[str] | None) -> Iterator[str]:

@@ -209,9 +209,12 @@ def _size(problem: Problem, plan: Plan, cost: float) -> float:
     return max(abs(cost), size_of(problem, plan))
 
 
-def size_of(problem: Problem, plan: Plan) -> float:
-    """Return the largest term of a linear cost and of soft rows, those of ``on`` and ``used`` where they are 1."""
-    objective = problem.objective
+def size_of(problem: Problem, plan: Plan, objective: Objective | None = None) -> float:
+    """Return the largest term of a linear cost and of soft rows, those of ``on`` and ``used`` where they are 1.
+
+    Of the first objective, unless another *objective* of the problem is given.
+    """
+    objective = objective or problem.objective
     weighted = [(1.0, objective.terms, objective.constant)] if objective.is_linear else []
     soft = problem.of(Linear) if objective.penalised else ()
     weighted += [(row.penalty, row.terms, row.rhs) for row in soft if row.penalty is not None]
@@ -224,9 +227,12 @@ def size_of(problem: Problem, plan: Plan) -> float:
     return max(sizes)
 
 
-def settled(bound: Bound, cost: float) -> Bound:
-    """Return the bound, brought down to *cost* where it exceeds it by no more than solvers' tolerances."""
-    if cost < bound.cost <= cost + TOLERANCE * abs(cost):
+def settled(bound: Bound, cost: float, size: float = 0.0) -> Bound:
+    """Return the bound, brought down to *cost* where it exceeds it by no more than solvers' tolerances.
+
+    They are of the cost, or of *size*, the largest term of a cost that is a sum.
+    """
+    if cost < bound.cost <= cost + TOLERANCE * max(abs(cost), size):
         return replace(bound, cost=cost)
     return bound
 

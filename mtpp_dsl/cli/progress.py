@@ -110,7 +110,7 @@ class Watcher:
         plan, bound = progress.incumbent, progress.bound
         if plan is not None and bound is not None and left >= _LEAST + 2:
             cells_of_bar = min(_WIDTH, left - 2)
-            share = 1 - relative_gap(plan, bound.cost)
+            share = max(0.0, 1 - relative_gap(plan, bound.cost))
             cells.append(Text(bar(share, cells_of_bar), style="green on grey23", no_wrap=True))
             left -= cells_of_bar + 2
         cells.append(Text(figures, no_wrap=True))

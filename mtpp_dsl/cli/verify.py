@@ -9,11 +9,11 @@ from textwrap import fill
 from typing import Any
 
 from mtpp_dsl.answers.claims import NOT_CHECKED, false_claims, false_source
-from mtpp_dsl.answers.plans import false_devices, false_order, false_rows
+from mtpp_dsl.answers.plans import false_devices, false_order, false_rows, false_stages
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_json
 from mtpp_dsl.base.units import format_quantity
-from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.checks.verification import costs_of, verify
 from mtpp_dsl.cli.arguments import key_values, read_problem
 from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasible
 from mtpp_dsl.cli.screen import say, screen_width
@@ -51,10 +51,10 @@ def verify_plan(
             raise
         _print_wrong(f"{plan_file}: it contradicts {spec}", [*wrong, str(error)])
         return VerificationError.exit_code
-    cost = None if plan is None else cost_of(problem, plan)
+    costs = None if plan is None else costs_of(problem, plan)
     broken = [] if plan is None else [str(violation) for violation in verify(problem, plan)]
     if answer is not None:
-        wrong += false_claims(problem, answer, cost)
+        wrong += false_claims(problem, answer, plan)
         wrong += _false_plan(problem, plan, answer) if not broken else ()
     head = f"{plan_file}: not a plan for {spec}" if broken else f"{plan_file}: it contradicts {spec}"
     findings: list[Finding] = []
@@ -67,7 +67,7 @@ def verify_plan(
         _print_wrong(head, [*broken, *wrong])
         return VerificationError.exit_code
     if not quiet:
-        _print_right(problem, spec, plan_file, cost, answer, findings)
+        _print_right(problem, spec, plan_file, costs, answer, findings)
     return 0
 
 
@@ -126,6 +126,8 @@ def _false_plan(problem: Problem, plan: Plan | None, answer: Mapping[str, Any]) 
         return
     yield from false_order(problem, plan, answer["plan"]["order"])
     yield from false_rows(problem, plan, answer["plan"])
+    if "stages" in answer["plan"]:
+        yield from false_stages(problem, plan, answer["plan"])
     yield from false_devices(problem, plan, answer["devices"])
 
 
@@ -147,14 +149,17 @@ def _print_right(
     problem: Problem,
     spec: Path,
     plan_file: Path,
-    cost: float | None,
+    costs: list[float] | None,
     answer: Mapping[str, Any] | None,
     findings: list[Finding],
 ) -> None:
-    objective = problem.objective
-    if cost is not None:
-        shown = format_quantity(objective.value(cost), objective.unit(problem.time_unit))
-        say(f"{plan_file}: a plan for {spec}, {objective.name} {shown}; every constraint holds")
+    if costs is not None:
+        shown = ", ".join(
+            f"{objective.shown} {format_quantity(objective.value(cost), objective.unit(problem.time_unit))}"
+            for objective, cost in zip(problem.objectives, costs, strict=True)
+        )
+        hard = "every constraint without a penalty holds" if problem.soft_rows else "every constraint holds"
+        say(f"{plan_file}: a plan for {spec}, {shown}; {hard}")
     elif answer is not None:
         say(f"{plan_file}: an answer without a plan for {spec}, status {answer['status']}")
     for finding in findings:
@@ -164,7 +169,9 @@ def _print_right(
     if answer["status"] == "optimal":
         proved = all(finding.proved for finding in findings)
         say("optimal: proved again here" if proved else "optimal: only claimed, as its bound is not proved here")
-    say("plan, devices, objective, gap, status and spec were computed again, and are correct")
+    also = ", penalties" if problem.soft_rows else ""
+    what = "objectives" if problem.later else "objective"
+    say(f"plan, devices, {what}{also}, gap, status and spec were computed again, and are correct")
     skipped = [name + (f" ({how})" if how else "") for name, how in NOT_CHECKED.items() if _given(answer, name)]
     if answer["spec"].get("files") is None:
         skipped.append("the files that the spec reads (the answer does not name them)")
@@ -181,5 +188,8 @@ def _given(answer: Mapping[str, Any], name: str) -> bool:
     """Return whether an answer has a field, given by its path."""
     part: Any = answer
     for key in name.split("."):
-        part = part.get(key) if isinstance(part, Mapping) else None
+        if isinstance(part, list):  # of the objectives after the first
+            part = next((row[key] for row in part[1:] if row.get(key) is not None), None)
+        else:
+            part = part.get(key) if isinstance(part, Mapping) else None
     return part is not None

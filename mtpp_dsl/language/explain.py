@@ -10,14 +10,16 @@ from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import LEX, run, words
 from mtpp_dsl.language.missing import misplaced, missing_mark, unexpected_character, wrong_bracket
-from mtpp_dsl.language.rules import custom_rules, unknown_rule
-from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES, STATEMENTS, TERMINALS, UPGRADE
-from mtpp_dsl.language.tables import Failure, Token
-from mtpp_dsl.text.fixes import is_slip
-from mtpp_dsl.text.source import Diagnostic, Edit, Fix, Source, Span
+from mtpp_dsl.language.rules import custom_rules, unknown_rule, unknown_statement
+from mtpp_dsl.language.syntax_codes import comma, syntax_code, told
+from mtpp_dsl.language.syntax_errors import EXAMPLES, ITEMS, RULES, STATEMENTS, TERMINALS, UPGRADE
+from mtpp_dsl.language.tables import END, Failure, Token
+from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["explain"]
 
+_INSIDE = {"item": "graph { ", "block_item": "block b { "}
+_WORDS = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[A-Za-z_0-9][A-Za-z0-9_]*+|\.\.<?|[<>=!]=|<->|->|[^\s]')
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -34,7 +36,7 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     if failure.token is None:
         return unexpected_character(source, failure.at)
     token = _whole(source, failure.token)
-    at = stop if token.kind == "$END" else token.start
+    at = stop if token.kind == END else token.start
     unknown = _unknown_rule(source, begin, at)
     if unknown is not None:
         return unknown
@@ -42,82 +44,55 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     notes = (f"expected {expected}",) if expected else ()
     opened = _unclosed(source, begin, at)
     if at == stop and opened is not None:
-        return Diagnostic(f"{opened.text!r} is not closed", opened, notes=notes, code="MTPP-E003")
+        return told(f"{opened.text!r} is not closed", opened, notes)
     span = _last_mark(source, begin, stop) if at == stop else Span(source, at, token.stop)
     bracket = wrong_bracket(token, opened)
     if bracket:
-        return _told(bracket, span)
-    hint = _hint(failure, token)
-    written = misplaced(source, failure, token, opened)
+        return told(bracket, span)
+    first = next(iter(words(source, begin, stop)), None)
+    if start == "statement" and (first is None or first.offset >= at or token.start <= begin):
+        return unknown_statement(span)
+    word = _first_word(source, begin, stop)
+    written = misplaced(source, failure, token, opened, word)
     if written:
-        of_before = written.startswith(("a unit stands", "a space is missing"))
-        return _told(written, span, (UPGRADE,) if of_before else ())
-    exact, near = _from_table(failure, token, start, _first_word(source, begin, stop))
+        of_before = syntax_code(written) == "MTPP-E006"
+        return told(written, span, (UPGRADE,) if of_before else ())
+    hint = _hint(failure, token)
+    exact, near = _from_table(failure, token, start, word)
+    alone = _begins_line_of_its_own(source, failure, token, start, opened)
+    if alone and source.text[token.start - 1] == "\n":
+        return unknown_statement(span)
     missing = "" if exact else missing_mark(source, failure, token, start, (begin, stop), opened, hint)
     if missing:
-        return _told(missing, span, fix=_comma(source, span, missing, opened))
-    message = exact or near or _no_statement(source, failure, token, start, opened) or _unexpected(token)
-    return _told(message + hint, span, notes, _sign(span, message))
+        return told(missing, span, fix=comma(source, span, missing, opened))
+    if not exact and alone:
+        return unknown_statement(span)
+    if not exact and not near and {"NAME", "NUMBER", "LPAR"} <= failure.expected:
+        last = _word_before(source, begin, span.stop if at == stop else at)
+        if last:
+            return told(f"a value is missing after {last!r}", span)
+    return told((exact or near or _unexpected(token)) + hint, span, notes)
 
 
-_CODES = (
-    (r"no such statement|there is no statement", "MTPP-E001"),
-    (r"^(an option|options stand)", "MTPP-E007"),
-    (r"needs? a value|missing after|is missing after", "MTPP-E010"),
-    (r"'=', not '=='|compare with '=='", "MTPP-E011"),
-    (r"not closed|closes nothing|is closed by", "MTPP-E003"),
-    (r"is missing before", "MTPP-E004"),
-    (r"needs a name|declares one name", "MTPP-E008"),
-)
-"""What a message is about, by its words; the others have the code of any statement that is not written as it should."""
-
-
-def syntax_code(message: str) -> str:
-    """Return the code of a message about a text that does not parse."""
-    return next((code for pattern, code in _CODES if re.search(pattern, message)), "MTPP-E002")
-
-
-def _told(message: str, span: Span, notes: tuple[str, ...] = (), fix: Fix | None = None) -> Diagnostic:
-    return Diagnostic(message, span, notes=notes, code=syntax_code(message), fix=fix or _keyword(message, span))
-
-
-def _keyword(message: str, span: Span) -> Fix | None:
-    """Return the fix that writes the keyword that a message suggests in place of the word that is wrong."""
-    match = re.search(r"; did you mean '([^']+)'\?$", message)
-    word = span.text
-    return Fix.replace(span, match[1], safe=is_slip(word, match[1])) if match and word.isidentifier() else None
-
-
-def _sign(span: Span, message: str) -> Fix | None:
-    """Return the fix of '=' for '==', and of '==' for '='."""
-    if syntax_code(message) != "MTPP-E011" or span.text not in ("=", "=="):
-        return None
-    return Fix.replace(span, "==" if span.text == "=" else "=")
-
-
-def _comma(source: Source, span: Span, message: str, opened: Span | None) -> Fix | None:
-    """Return the fix that puts a comma where one is missing within brackets."""
-    match = re.fullmatch(r"a comma is missing before '(.+)'", message)
-    at = source.text.rfind(match[1], 0, span.stop) if match and opened is not None else -1
-    if at < 0:
-        return None
-    end = len(source.text[:at].rstrip())
-    return Fix("put a comma here", (Edit(Span(source, end, end), ","),))
+def _word_before(source: Source, begin: int, stop: int) -> str:
+    """Return the word or mark before a place, without spaces and comments."""
+    found = [match[0] for match in _WORDS.finditer(source.text, begin, stop) if match[0][0] != "#"]
+    return found[-1] if found else ""
 
 
 def _whole(source: Source, token: Token) -> Token:
     """Return a word as it is written where a keyword is only its beginning, such as 'param' of 'params'."""
     match = _IDENTIFIER.match(source.text, token.start)
-    return token if match is None or token.kind == "$END" else token._replace(text=match[0], stop=match.end())
+    return token if match is None or token.kind == END else token._replace(text=match[0], stop=match.end())
 
 
-def _no_statement(source: Source, failure: Failure, token: Token, start: str, opened: Span | None) -> str:
-    """Return that a word on a line of its own begins no statement, where one could begin."""
+def _begins_line_of_its_own(source: Source, failure: Failure, token: Token, start: str, opened: Span | None) -> bool:
+    """Return whether a word begins a line, where a statement could begin, and none does."""
     before = source.text[max(0, token.start - 200) : token.start]
     begins_line = not before.rpartition("\n")[2].strip() and "\n" in before
-    if start == "item" or opened is not None or not begins_line or "$END" not in failure.expected:
-        return ""
-    return f"there is no statement {token.text!r}" if token.text.isidentifier() else ""
+    if start != "statement" or opened is not None or not begins_line or END not in failure.expected:
+        return False
+    return token.text.isidentifier()
 
 
 def _last_mark(source: Source, begin: int, stop: int) -> Span:
@@ -151,14 +126,13 @@ def _unknown_rule(source: Source, begin: int, at: int) -> Diagnostic | None:
         return None
     span = Span(source, offset, offset + len(word))
     if word in FUNCTIONS or word in AGGREGATES:
-        return Diagnostic(
-            f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'", span, code="MTPP-E501"
-        )
+        message = f"an inequality has a label before it: write 'constraint limit: {word}(…) <= …'"
+        return Diagnostic(message, span, code="MTPP-E501")
     return unknown_rule(span)
 
 
 def _unexpected(token: Token) -> str:
-    return "the text ends too early" if token.kind == "$END" else f"unexpected {token.text!r}"
+    return "the text ends too early" if token.kind == END else f"unexpected {token.text!r}"
 
 
 def _expected(failure: Failure) -> str:
@@ -171,7 +145,7 @@ def _hint(failure: Failure, token: Token) -> str:
     if token.kind not in ("NAME", "UNIT"):
         return ""
     keywords = [name.lower() for name in failure.expected if name not in TERMINALS]
-    return did_you_mean(token.text, [*keywords, *(STATEMENTS if "$END" in failure.expected else ())])
+    return did_you_mean(token.text, [*keywords, *(STATEMENTS if END in failure.expected else ())])
 
 
 def _first_word(source: Source, begin: int, stop: int) -> str:
@@ -179,7 +153,7 @@ def _first_word(source: Source, begin: int, stop: int) -> str:
     words = [match[0] for match in islice(LEX.finditer(source.text, begin, stop), 2)]
     if words[:1] == ["constraint"] and words[1:] and words[1] in RULES:
         return " ".join(words)
-    return words[0] if words and words[0] in (*STATEMENTS, "node", "edge") else ""
+    return words[0] if words and words[0] in (*STATEMENTS, *ITEMS) else ""
 
 
 def _from_table(failure: Failure, token: Token, start: str, word: str) -> tuple[str, str]:
@@ -187,7 +161,7 @@ def _from_table(failure: Failure, token: Token, start: str, word: str) -> tuple[
 
     That is: in a statement with the same first *word*, in the same parser state, at the same kind
     of token. Where all examples that fail in a state have one message, it serves every other token; and where all
-    that fail in a state at a kind of token have one, it serves other statements.
+    that fail in a state at a kind of token have one, and are of several kinds of statements, it serves others.
     """
     by_token, by_state, by_kind = _examples(start)
     if start == "expression":
@@ -204,9 +178,10 @@ def _examples(
     messages: dict[tuple[str, int], dict[str, str]] = {}
     for message, snippets in EXAMPLES.items():
         for snippet in snippets:
-            if start == "item" and not snippet.startswith("graph { "):
+            prefix = _INSIDE.get(start, "")
+            if not snippet.startswith(prefix):
                 continue
-            text = snippet.removeprefix("graph { ").removesuffix(" }") if start == "item" else snippet
+            text = snippet.removeprefix(prefix).removesuffix(" }") if prefix else snippet
             source = Source("", text)
             try:
                 run(source, start, 0, len(text))
@@ -216,10 +191,12 @@ def _examples(
                 by_token.setdefault((*key, kind), message)
                 messages.setdefault(key, {}).setdefault(kind, message)
     by_kind: dict[tuple[int, str], set[str]] = {}
-    for (_, state, kind), message in by_token.items():
+    statements: dict[tuple[int, str], set[str]] = {}
+    for (word, state, kind), message in by_token.items():
         by_kind.setdefault((state, kind), set()).add(message)
+        statements.setdefault((state, kind), set()).add(word)
     return (
         by_token,
         {key: min(found.values()) for key, found in messages.items() if len(found) > 1 == len({*found.values()})},
-        {key: min(found) for key, found in by_kind.items() if len(found) == 1},
+        {key: min(found) for key, found in by_kind.items() if len(found) == 1 < len(statements[key])},
     )

@@ -7,7 +7,7 @@ import re
 from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
 from mtpp_dsl.language.grammar import run
-from mtpp_dsl.language.tables import Failure, Token
+from mtpp_dsl.language.tables import END, Failure, Token
 from mtpp_dsl.text.source import Diagnostic, Fix, Source, Span
 
 __all__ = ["misplaced", "missing_mark", "unexpected_character", "wrong_bracket"]
@@ -19,11 +19,14 @@ _FURTHER = 2_000
 _NUMBER_BEFORE = re.compile(r"(?<![\w.])([0-9][0-9_.eE]*)((?:\s|#[^\n]*\n)+)$")
 _UNIT_HERE = re.compile(r"[A-Za-zµ%]+(?:/s)?")
 _TOUCHING = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(for|if|in|and|or|on|not|at|up|to|by)\s+$")
+_UNIT_BEFORE = re.compile(r"[0-9]\s+([A-Za-z_]\w*)\s*$")
+_DOTS_BEFORE = re.compile(r"\.\.<?\s*$")
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)\s*$")
 
 _CHARACTERS = {
     ";": "options are separated by ',', and nothing stands between statements",
     "^": "there is no power; write x * x",
+    "?": "write 'if c then a else b'",
     "'": 'a string stands in double quotes, as "conv" does',
     "&": "write 'and'",
     "$": "an amount of money has its unit behind it: 3 USD, 3 USD/h",
@@ -93,24 +96,35 @@ def wrong_bracket(token: Token, opened: Span | None) -> str:
     return "" if wanted == token.text else f"{opened.text!r} is closed by {wanted!r}, not by {token.text!r}"
 
 
-def misplaced(source: Source, failure: Failure, token: Token, opened: Span | None) -> str:
-    """Return what is said in another way than the language says it: options or arguments without brackets; or "".
+def misplaced(source: Source, failure: Failure, token: Token, opened: Span | None, word: str) -> str:
+    """Return what is said in another way than the language says it, such as options without brackets; or "".
 
     Args:
         source: the text.
         failure: of the parser.
         token: where it failed, the whole word.
         opened: the innermost bracket that is open there.
+        word: the first of the statement.
     """
     at_number = _at_number(source, token)
     if at_number:
         return at_number
     before = _WORD_BEFORE.search(source.text, max(0, token.start - 100), token.start)
-    if "LPAR" in failure.expected and opened is None and _is_option(source, token):
+    takes_options = opened is None and word not in ("def", "block", "time", "let", "assert")
+    if "LPAR" in failure.expected and takes_options and _is_option(source, token):
         return f"options stand in '(' and ')': write '({token.text} = …)'"
-    if token.kind == "$END" or before is None:
+    taken_for_unit = _UNIT_BEFORE.search(source.text, max(0, token.start - 100), token.start)
+    if token.text == "=" and taken_for_unit is not None and takes_options:
+        return f"options stand in '(' and ')': write '({taken_for_unit[1]} = …)'"
+    dots = _DOTS_BEFORE.search(source.text, max(0, token.start - 10), token.start)
+    if dots is not None and token.text in (".", "=", "]", ")", ",") and "NUMBER" in failure.expected:
+        return "a range has two ends, as in '0..3', or '0..<3' without its last end"
+    if token.text in ("..", "..<") and "NUMBER" in failure.expected:
+        return "a range has two ends, as in '0..3', or '0..<3' without its last end"
+    if token.kind == END or before is None:
         return ""
-    if before[1] == "for":
+    behind_label = source.text[: before.start()].rstrip().endswith(":")
+    if before[1] == "for" and (behind_label or token.text in ("all", "each", "every", "any")):
         return "'forall' is written 'forall d in devices:'"
     function = before[1] != "on" and (before[1] in FUNCTIONS or before[1] in AGGREGATES)
     if function and "LPAR" in failure.expected and token.text.isidentifier():
@@ -158,7 +172,7 @@ def missing_mark(
         hint: the keyword that *token* may be meant to be, in words.
     """
     begin = piece[0]
-    if token.kind == "$END" or token.start - begin > 50 * _FURTHER:
+    if token.kind == END or token.start - begin > 50 * _FURTHER:
         return ""
     is_option = _is_option(source, token)
     if token.text in ("=", "in"):  # the name before it was taken for a unit
@@ -198,7 +212,7 @@ def _parses_on(source: Source, start: str, piece: tuple[int, int], at: int, mark
     try:
         run(Source("", text), start, 0, len(text))
     except Failure as failure:
-        reached = failure.at if failure.token is None or failure.token.kind != "$END" else len(text)
+        reached = failure.at if failure.token is None or failure.token.kind != END else len(text)
         return bool(word) and reached >= at - begin + len(mark) + 1 + len(word)
     except OverflowError:
         return False

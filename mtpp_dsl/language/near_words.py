@@ -35,6 +35,21 @@ _MEANT: dict[str, dict[str, str]] = {
         "log2": "log ln",
         "ceil": "ceiling",
     },
+    "statement": {
+        "let": "var const set define val local",
+        "param": "parameter input_param arg argument variable",
+        "constraint": "subject st such require rule",
+        "minimize": "objective min minimise goal obj",
+        "maximize": "max maximise",
+        "assert": "check ensure",
+        "device": "machine gpu cpu processor",
+        "link": "channel connect",
+        "interconnect": "network bus topology",
+        "block": "module template class layer",
+        "def": "function fn func macro",
+        "scenario": "profile case variant",
+        "include": "require using",
+    },
     "type": {"int": "integer number", "float": "real double", "string": "str text", "path": "file"},
     "constraint": {
         "pin": "assign place fix fixed",
@@ -57,7 +72,7 @@ def word_hint(word: str, known: Iterable[str], sort: str) -> str:
         word: as written.
         known: those that may stand there.
         sort: what they are of: "a node", "a device", "an edge" and "channel" (options), "objective", "function",
-            "type", "constraint"; others have no words of their own.
+            "type", "constraint", "statement"; others have no words of their own.
 
     >>> word_hint("cost", ["work", "params"], "a node"), word_hint("outptu", ["output"], "a node")
     ("; did you mean 'work'?", "; did you mean 'output'?")

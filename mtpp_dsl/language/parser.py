@@ -7,15 +7,16 @@ A text that parses is parsed once. One that does not is cut at the words that be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
-from itertools import chain, islice, pairwise
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, cast
 
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.explain import explain
 from mtpp_dsl.language.grammar import MAX_WORDS, Word, run, words
+from mtpp_dsl.language.pieces import beginnings_of_items, pieces
 from mtpp_dsl.language.rules import custom_rules, unknown_rule
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.language.tables import Failure
@@ -40,8 +41,6 @@ MAX_ERRORS = 20
 _BRACKETS = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[()\[\]{}]')
 _RECOVERED = 300_000
 """Words behind the first error among which further ones are looked for."""
-_GUESSED = 2_000
-"""Words that begin a line that are held against the words that begin a statement, where a text does not parse."""
 
 
 def parse(source: Source) -> tuple[tree.Statement, ...]:
@@ -115,48 +114,32 @@ def _refuse_deep_nesting(source: Source) -> None:
 def _recover(source: Source, failure: Failure) -> Iterator[Diagnostic]:
     """Yield the first error of every statement that has one, from the one that failed."""
     found = list(islice(words(source, failure.pending, len(source.text)), _RECOVERED))
-    starts = [found[0].offset] if found else [failure.pending]
-    near: dict[str, bool] = {}
-    for before, word in pairwise(found):
-        after_block = before.text == "}" and word.text not in ("node", "edge", "}", ")", "]", ",")
-        if _begins_statement(word) or after_block or _looks_like_statement(word, near):
-            starts.append(word.offset)
     end = len(source.text) if len(found) < _RECOVERED else found[-1].offset
-    for begin, stop in zip(starts, [*starts[1:], end], strict=True):
-        error = _first_error(source, "statement", begin, stop)
-        if error is None:
-            continue
-        inner = []
-        if source.text.startswith("graph", begin):
-            inner = [word.offset for word in found if begin <= word.offset < stop and word.text in ("node", "edge")]
-        if inner:
-            yield from _recover_items(source, inner, stop, error)
-        else:
-            yield error
+    for begin, stop in pieces(source, found, failure.pending, end):
+        yield from _errors(source, begin, stop, found)
 
 
-def _begins_statement(word: Word) -> bool:
-    """Return whether a word is a statement's keyword; ``time`` is often a name or a type, unless it begins a line."""
-    return word.text in STATEMENTS and (word.text not in ("time", "times") or word.begins_line)
-
-
-def _looks_like_statement(word: Word, known: dict[str, bool]) -> bool:
-    """Return whether a word that begins a line is nearly a statement's keyword; *known* holds earlier answers."""
-    text = word.text
-    if not word.begins_line or (text not in known and len(known) >= _GUESSED):
-        return False
-    if text not in known:
-        known[text] = len(text) <= 20 and bool(get_close_matches(text, STATEMENTS, n=1, cutoff=0.8))
-    return known[text]
-
-
-def _recover_items(source: Source, starts: list[int], end: int, error: Diagnostic) -> Iterator[Diagnostic]:
-    """Yield the first error of every node and edge that has one, else that of the block."""
-    closing = source.text.rfind("}", starts[-1], end)
-    last = closing if closing >= 0 else end
-    errors = [_first_error(source, "item", a, b) for a, b in zip(starts, [*starts[1:], last], strict=True)]
-    found = [item for item in errors if item is not None]
-    yield from found or [error]
+def _errors(source: Source, begin: int, stop: int, found: Sequence[Word]) -> Iterator[Diagnostic]:
+    """Yield what is wrong in a piece: the first error of each item of a graph, of each statement of a scenario."""
+    error = _first_error(source, "statement", begin, stop)
+    if error is None:
+        return
+    offsets = [word.offset for word in found]
+    inside = found[bisect_left(offsets, begin) : bisect_left(offsets, stop)]
+    closing = source.text.rfind("}", begin, stop)
+    last = closing if closing >= 0 else stop
+    errors: list[Diagnostic] = []
+    kind = inside[0].text if inside else ""
+    if kind in ("graph", "block"):
+        starts = [inside[number].offset for number in beginnings_of_items(inside)]
+        start = "item" if kind == "graph" else "block_item"
+        pairs = zip(starts, [*starts[1:], max([last, *starts[-1:]])][: len(starts)], strict=True)
+        errors = [item for a, b in pairs if (item := _first_error(source, start, a, b)) is not None]
+    elif kind == "scenario" and inside[2:3] and inside[2].text == "{":
+        inner = [word for word in inside[3:] if word.offset < last]
+        parts = pieces(source, inner, inner[0].offset, last) if inner else ()
+        errors = [wrong for a, b in parts for wrong in _errors(source, a, b, inner)]
+    yield from errors or [error]
 
 
 def _unknown_rules(statements: Iterable[object]) -> Iterator[Diagnostic]:
@@ -168,11 +151,21 @@ def _unknown_rules(statements: Iterable[object]) -> Iterator[Diagnostic]:
 
 
 def _first_error(source: Source, start: str, begin: int, end: int) -> Diagnostic | None:
+    """Return the first error of a piece; there may be several statements in one."""
     wrong: list[Diagnostic] = []
+    several = "start" if start == "statement" else start
     try:
-        found = run(source, start, begin, end, MAX_WORDS, wrong)[0]
-        return next(chain(wrong, _unknown_rules([found])), None)
+        found = run(source, several, begin, end, MAX_WORDS, wrong)[0]
+        statements = found if isinstance(found, tuple) else (found,)
+        return next(chain(wrong, _unknown_rules(statements)), None)
     except Failure as failure:
-        return explain(source, failure, start, begin, end)
+        if several == start:
+            return explain(source, failure, start, begin, end)
+        begin = failure.pending
     except OverflowError:
         return None
+    try:
+        run(source, start, begin, end)
+    except Failure as failure:
+        return explain(source, failure, start, begin, end)
+    return None

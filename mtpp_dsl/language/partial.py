@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import cast
 
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.grammar import MAX_WORDS, Word, run, words
 from mtpp_dsl.language.parser import parse_counted
+from mtpp_dsl.language.pieces import beginnings_of_items, meant, pieces
 from mtpp_dsl.language.rules import custom_rules
-from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
+from mtpp_dsl.language.syntax_errors import RULES
 from mtpp_dsl.language.tables import Failure
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["Broken", "Partial", "parse_partial"]
-
-_ITEMS = ("node", "edge", "use", "let", "input", "output", "assert")
-_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ def parse_partial(source: Source, most: int = MAX_WORDS) -> Partial:
 def _salvaged(source: Source, broken: list[Broken]) -> Iterator[tree.Statement]:
     """Yield the statements that parse, piece by piece; the others are added to *broken*."""
     found = list(words(source, 0, len(source.text)))
-    for begin, stop in _pieces(source, found):
+    for begin, stop in pieces(source, found, 0, len(source.text)):
         try:
             statements = cast("tuple[tree.Statement, ...]", run(source, "start", begin, stop)[0])
         except (Failure, OverflowError):
@@ -90,7 +87,7 @@ def _salvaged_piece(
     source: Source, inside: Sequence[Word], stop: int, broken: list[Broken]
 ) -> Iterator[tree.Statement]:
     """Yield what a statement that does not parse declares: the items of a graph, a device without its options."""
-    kind, span = _kind(inside[0].text), Span(source, inside[0].offset, stop)
+    kind, span = meant(inside[0].text), Span(source, inside[0].offset, stop)
     name = inside[1].text if inside[1:] and inside[1].text.isidentifier() else ""
     if kind == "graph":
         items, whole = _items(source, inside, stop)
@@ -105,43 +102,9 @@ def _salvaged_piece(
     broken.append(Broken(kind, name, span))
 
 
-def _pieces(source: Source, found: Sequence[Word]) -> Iterator[tuple[int, int]]:
-    """Yield the offsets of the statements, as far as can be told where some do not parse.
-
-    A statement begins at a keyword outside of all brackets that begins a line, or follows one that does; and at one in
-    the first column, whatever is open.
-    """
-    depth = 0
-    starts = [0]
-    for word in found:
-        first_column = word.offset == 0 or source.text[word.offset - 1] == "\n"
-        keyword = word.text in STATEMENTS or (word.begins_line and _kind(word.text) != "")
-        if keyword and (first_column or (depth == 0 and (word.begins_line or word.text not in _OFTEN_NAMES))):
-            depth = 0
-            starts.append(word.offset)
-        elif word.text in _OPENING:
-            depth += 1
-        elif word.text in _CLOSING:
-            depth = max(0, depth - 1)
-    ends = [*starts[1:], len(source.text)]
-    yield from ((begin, stop) for begin, stop in zip(starts, ends, strict=True) if source.text[begin:stop].strip())
-
-
-_OFTEN_NAMES = ("time", "times", "device", "graph", "link", "import", "block", "use", "assert", "scenario", "def")
-"""Keywords that may be a name or a label within a line."""
-
-
-def _kind(word: str) -> str:
-    """Return the keyword that a statement begins with, or is meant to begin with."""
-    if word in STATEMENTS:
-        return word
-    near = get_close_matches(word, STATEMENTS, n=1, cutoff=0.8) if 3 <= len(word) <= 20 else []
-    return near[0] if near else ""
-
-
 def _items(source: Source, inside: Sequence[Word], stop: int) -> tuple[list[tree.Item], bool]:
     """Return the items of a graph that parse, and whether they are all of its nodes, some of them without options."""
-    starts = [number for number in range(2, len(inside)) if _begins_item(inside[number - 1], inside[number])]
+    starts = beginnings_of_items(inside)
     end = source.text.rfind("}", inside[0].offset, stop)
     end = end if end > inside[0].offset else stop
     items: list[tree.Item] = []
@@ -157,18 +120,6 @@ def _items(source: Source, inside: Sequence[Word], stop: int) -> tuple[list[tree
             elif inside[number].text != "edge":
                 whole = False
     return items, whole
-
-
-def _begins_item(before: Word, word: Word) -> bool:
-    """Return whether a word of a graph may begin an item: a keyword, or another one at the beginning of a line."""
-    if word.text in _ITEMS:
-        return True
-    if not (word.begins_line and word.text.isidentifier()) or word.text in _INNER or before.text in _INNER:
-        return False
-    return before.text.isidentifier() or before.text in (*_CLOSING, "{")
-
-
-_INNER = ("for", "if", "and", "or", "not", "in", "then", "else")
 
 
 def _without_options(source: Source, start: str, inside: Sequence[Word], stop: int) -> object:

@@ -1,14 +1,15 @@
-"""The words of constraints: those of the language, and those of plug-ins."""
+"""The words that begin constraints, those of plug-ins among them, and statements."""
 
 from __future__ import annotations
 
 from mtpp_dsl import registry
 from mtpp_dsl.language.near_words import word_hint
-from mtpp_dsl.language.syntax_errors import RULES
+from mtpp_dsl.language.syntax_codes import told
+from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.text.fixes import suggested
 from mtpp_dsl.text.source import Diagnostic, Span
 
-__all__ = ["custom_rules", "unknown_rule"]
+__all__ = ["custom_rules", "unknown_rule", "unknown_statement"]
 
 
 def custom_rules() -> tuple[str, ...]:
@@ -29,3 +30,28 @@ def unknown_rule(span: Span) -> Diagnostic:
         code="MTPP-E012",
         fix=suggested(message, span),
     )
+
+
+_ELSEWHERE = {
+    "node": "'node' stands in a graph: graph { node a }",
+    "edge": "'edge' stands in a graph: graph { edge a -> b }",
+    "use": "'use' stands in a graph or a block: graph { use layer }",
+    "input": "'input' stands in a block: block layer { input in = a }",
+    "output": "'output' stands in a block: block layer { output out = a }",
+    "for": "a loop stands behind a statement: constraint separate a[i], b[i] for i in 0..3",
+    "if": "a condition stands behind a statement: constraint acyclic if strict",
+    "forall": "'forall' stands behind a label: constraint c: forall d in devices: load(d) <= 3 ms",
+}
+
+
+def unknown_statement(span: Span) -> Diagnostic:
+    """Return the message for what stands where a statement should begin."""
+    if span.text in _ELSEWHERE:
+        return told(_ELSEWHERE[span.text], span)
+    if not span.text.isidentifier():
+        return told("a statement begins with a keyword", span, (_LISTED,))
+    message = f"there is no statement {span.text!r}{word_hint(span.text, STATEMENTS, 'statement')}"
+    return told(message, span, (_LISTED,))
+
+
+_LISTED = f"statements begin with: {', '.join(STATEMENTS)}"

@@ -6,7 +6,7 @@ fails in against theirs, and the tests loop over the same table.
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "RULES", "STATEMENTS", "TERMINALS", "UPGRADE"]
+__all__ = ["EXAMPLES", "ITEMS", "RULES", "STATEMENTS", "TERMINALS", "UPGRADE"]
 
 UPGRADE = "a file of before is rewritten by 'mtpp fmt --upgrade FILE'"
 """What notes say of a form that was allowed before version 1 was settled."""
@@ -32,6 +32,9 @@ STATEMENTS = (
     "scenario",
 )
 """Words that begin a statement."""
+
+ITEMS = ("node", "edge", "use", "let", "input", "output", "assert")
+"""Words that begin an item of a graph or a block."""
 
 RULES = (
     "acyclic",
@@ -96,7 +99,92 @@ EXAMPLES: dict[str, list[str]] = {
     "an edge needs a node after '->'": ["graph { edge a -> }"],
     "an edge points one way: write 'edge a -> b'": ["graph { edge a <-> b }"],
     "a link is written 'link a <-> b' or 'link a -> b'": ["link a", "link a b", "link a (latency = 3)"],
-    "only 'node' and 'edge' stand in a graph": ["graph { a -> b }", "graph { foo }", "graph { (work = 1) }"],
+    "only 'node', 'edge', 'use' and 'assert' stand in a graph": [
+        "graph { a -> b }",
+        "graph { foo }",
+        "graph { (work = 1) }",
+        "graph { device d }",
+        "graph { let x = 3 }",
+    ],
+    "'input' and 'output' stand in a block": ["graph { input in = a }", "graph { output out = a }"],
+    "only 'node', 'edge', 'use', 'input', 'output' and 'assert' stand in a block": [
+        "block b { a -> b }",
+        "block b { foo }",
+        "block b { (work = 1) }",
+        "block b { device d }",
+    ],
+    "a block is written 'block layer(i) { … }'": [
+        "block",
+        "block (i) { node a }",
+        "block layer",
+        "block layer(i)",
+        "block layer = 3",
+        "block layer(i in 0..3) { node a }",
+        "block layer(3) { node a }",
+    ],
+    "an input is written 'input in = a', and an output 'output out = b'": [
+        "block b { input = a }",
+        "block b { input in a }",
+        "block b { input in -> a }",
+        "block b { output = a }",
+        "block b { output out a }",
+        "block b { output out -> a }",
+    ],
+    "an input or output needs a node after '='": ["block b { input in = }", "block b { output out = }"],
+    "a block is used by 'use layer', 'use layer[i in 0..3]' or 'use layer as decoder (heads = 8)'": [
+        "graph { use }",
+        "graph { use [3] }",
+        "graph { use layer x }",
+        "graph { use layer as }",
+        "graph { use layer(3) }",
+        "graph { use layer = 3 }",
+    ],
+    "a scenario is written 'scenario night { param k = 8 }'": [
+        "scenario",
+        "scenario { param k = 3 }",
+        "scenario night",
+        "scenario night (k = 3)",
+        "scenario night = 3",
+    ],
+    "a function is written 'def f(x, y) = x + y'": [
+        "def",
+        "def f",
+        "def f = 3",
+        "def f x = 3",
+        "def f(x) x + 1",
+        "def f(x)",
+        "def f(x, 3) = 2",
+        "def f(3) = 2",
+        "def f(x in S) = 2",
+        "def f(x = 3) = 2",
+        "def (x) = 3",
+    ],
+    "an assertion is written 'assert k > 2, \"message\"'": ["assert", "assert k > 2,", "assert = 3", "assert k = 3"],
+    "'if' is written 'if c then a else b'": [
+        "let x = if a then b",
+        "let x = if a b else c",
+        "let x = if a",
+        "let x = a if b else c",
+        "let x = a if strict",
+        "let x = if a then b c",
+        "constraint c: if a then b <= 3",
+        "minimize if a then b",
+    ],
+    "a map is written '{cpu: 3 ms, gpu: 1 ms}'": [
+        "let x = {a: 1, b}",
+        "let x = {a: 1, b = 2}",
+        "let x = {a = 1}",
+        "let x = {: 3}",
+    ],
+    "a path stands in double quotes": [
+        "include file.mtpp",
+        "include file",
+        "import file.json",
+        "graph from file.json",
+        "times from file.csv",
+        "import plan file.json",
+    ],
+    "a link of several devices is written 'link a -> b for b in devices'": ["link a -> b in devices"],
     "a graph is written 'graph { … }', 'graph from \"file\"' or 'graph from generator name'": [
         "graph",
         "graph a",
@@ -116,12 +204,19 @@ EXAMPLES: dict[str, list[str]] = {
         "constraint c: forall d: load(d) <= 3",
         "constraint c: load(d) <= 3 forall d in devices",
         "constraint c: forall",
+        "constraint c: forall d in devices, i: load(d) <= 3",
     ],
     "'let' is written 'let name = value'": ["let a", "let a 3", "let a : 3"],
     "a 'let' needs a value after '='": ["let a ="],
     "'param' is written 'param name: type = value in domain'": ["param a 3", "param a :", "param a : =", "param a: 3"],
     "a param needs a value after '='": ["param a =", "param a: int ="],
-    "'include' and 'import' need a path": ["include", "include a", "import", "import (format = msr)", "graph from"],
+    "'include' and 'import' need a path": ["include", "import", "import (format = msr)", "graph from", "import plan 3"],
+    "a table is written 'param t: table from \"t.csv\"'": [
+        "param t: table from",
+        'param t = table from "t.csv"',
+        'param t: table "t.csv"',
+        'param t from "t.csv"',
+    ],
     "'on' needs a device after it": ["constraint pin a on", "constraint memory on"],
     "'pin' and 'forbid' are written 'pin a on d'": ["constraint pin a", "constraint forbid a", "constraint pin a, b"],
     "a constraint on nodes needs nodes": [
@@ -140,11 +235,24 @@ EXAMPLES: dict[str, list[str]] = {
     "'batch' is written 'batch in [1, 2]'": ["constraint batch", "constraint batch [1, 2]", "constraint batch in 1, 2"],
     "'replicate' is written 'replicate d up to 2'": ["constraint replicate d", "constraint replicate d up 2"],
     "'break symmetry' is written 'break symmetry by tasks'": ["constraint break", "constraint break symmetry"],
-    "a comprehension is written 'for i in 0..3'": [
+    "a loop is written 'for i in 0..3'": [
         "graph { edge a -> b for i }",
         "graph { edge a -> b for }",
         "constraint c: sum(a for v) <= 1",
         "graph { edge a -> b for i = 0..3 }",
+        "graph { edge a -> b for i in 0..3, }",
+        "graph { node a for }",
+        "graph { node a for 3 in S }",
+        "device d for",
+        "device d for i",
+        "device d for 3 in S",
+        "let x = [a for]",
+        "let x = [a for i]",
+        "let x = {a for i}",
+        "constraint acyclic for",
+        "constraint c: x <= 3 for",
+        "time a on d = 3 for",
+        "link a -> b for",
     ],
     "a list is written '[1, 2]', and a set '{a, b}'": [
         "constraint separate (a, b)",
@@ -158,7 +266,17 @@ EXAMPLES: dict[str, list[str]] = {
         "constraint c: a ** 2 <= 1",
         "graph { node a (work = 2 ** 3) }",
     ],
-    "a condition is missing after 'if'": ["graph { edge a -> b for i in c if }", "let a = { v in nodes if }"],
+    "a condition is missing after 'if'": [
+        "graph { edge a -> b for i in c if }",
+        "graph { edge a -> b if }",
+        "let a = { v in nodes if }",
+        "let a = [v for v in nodes if]",
+        "let a = sum(v for v in nodes if)",
+        "device d if",
+        "device d for i in S if",
+        "constraint c: forall d in devices if: load(d) <= 3",
+        "constraint acyclic if",
+    ],
     "a value is missing after an operator": [
         "let a = 1 +",
         "let a = 1 *",
@@ -168,8 +286,8 @@ EXAMPLES: dict[str, list[str]] = {
         "let a = b and",
         "let a = not",
     ],
-    "compare with '==', '=' is for options and definitions": ["constraint c: a = b"],
-    "there is no such statement; statements begin with a keyword": ["foo", "3", "nodes a", "foo = 3"],
+    "compare with '==', '=' is for options and definitions": ["constraint c: a = b", "let x = [v for v in S if v = a]"],
+    "a definition has one '='": ["let x == 3", "param k == 3"],
     "'time' is written 'time a on d = 5 ms', or 'time a on d at batch 4 = 5 ms'": [
         "time",
         "time on d at batch 4 = 5 ms",
@@ -182,14 +300,30 @@ EXAMPLES: dict[str, list[str]] = {
         "time a on d at batch 4",
         "time a on d at batch 4 5 ms",
         "time a on d at batch 4 =",
+        "time a on d =",
+        "time a on d 5 ms",
+    ],
+    "a transfer is written 'time a -> b on d -> e = 3 ms'": [
+        "time a -> b = 3 ms",
+        "time a -> b on d = 3 ms",
+        "time a -> b",
+        "time a ->",
+        "time a -> b on d -> e",
     ],
     "'times' is written 'times from \"profile.csv\"'": ["times", 'times "profile.csv"', "times from", "times a on d"],
-    "an objective is written 'minimize bottleneck'": ["minimize", "maximize (batch = 3)", "minimize cost:"],
+    "an objective is written 'minimize bottleneck', or 'minimize cost: EXPRESSION'": [
+        "minimize",
+        "maximize (batch = 3)",
+        "minimize cost:",
+        "minimize: cost",
+        "minimize = 3",
+        "minimize bottleneck, cost",
+    ],
     "an interconnect is written 'interconnect shared (bandwidth = …)'": [
         "interconnect",
         "interconnect (bandwidth = 3)",
     ],
-    "the version is written 'mtpp 1'": ["mtpp", "mtpp one"],
+    "the version is written 'mtpp 1'": ["mtpp", "mtpp one", "mtpp 1.0.0"],
 }
 
 TERMINALS = {

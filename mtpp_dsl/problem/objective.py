@@ -127,6 +127,13 @@ class Objective(Short):
         return "bottleneck" if self.parts == "together" else "sum of bottlenecks"
 
     @property
+    def kind(self) -> str:
+        """What it is, whatever its label: bottleneck, makespan, throughput, latency, or linear."""
+        if self.name == "timed bottleneck":
+            return "bottleneck"
+        return self.name if self.name in OBJECTIVES else "linear"
+
+    @property
     def shown(self) -> str:
         """What it is called in answers: its label, or its name."""
         return self.label or self.name

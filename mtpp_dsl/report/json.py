@@ -4,23 +4,43 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
-from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Bound, Reached, Result
+from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.text.visible import escaped
 
-__all__ = ["SCHEMA_VERSION", "dumps", "result_to_json", "schema"]
+__all__ = ["SCHEMA_VERSION", "dumps", "families", "result_to_json", "schema", "stages_of"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON schema of results."""
+def schema(version: int = SCHEMA_VERSION) -> dict[str, Any]:
+    """Return the JSON schema of results; of version 1, that of answers from before there were several objectives."""
     loaded: dict[str, Any] = json.loads(files("mtpp_dsl.report").joinpath("schema.json").read_text())
-    return loaded
+    return loaded if version == SCHEMA_VERSION else _first_version(loaded)
+
+
+def _first_version(rule: dict[str, Any]) -> dict[str, Any]:
+    """Return schema 1: this one without what version 2 has added."""
+    properties = rule["properties"]
+    properties["schema"] = {"const": 1}
+    for added in ("objectives", "penalties"):
+        del properties[added]
+        rule["required"].remove(added)
+    objective = properties["objective"]
+    del objective["properties"]["kind"]
+    objective["required"].remove("kind")
+    objective["properties"]["name"] = {"enum": ["bottleneck", "makespan", "throughput"]}
+    objective["properties"]["unit"] = {"enum": ["s", "1/s", ""]}
+    plan = next(each for each in properties["plan"]["oneOf"] if each["type"] == "object")
+    del plan["properties"]["stages"]
+    plan["required"].remove("stages")
+    return rule
 
 
 def dumps(data: object, encoding: str = "utf-8") -> str:
@@ -41,23 +61,10 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "schema": SCHEMA_VERSION,
         "status": result.status,
         "termination": result.termination,
-        "objective": {
-            "name": objective.name,
-            "sense": objective.sense,
-            "parts": objective.parts,
-            "batch": objective.batch,
-            "value": None if result.cost is None else _finite(objective.value(result.cost)),
-            "unit": objective.unit(problem.time_unit),
-        },
-        "bound": bound
-        and {
-            "value": _finite(objective.value(bound.cost)),
-            "method": bound.method,
-            "proof": bound.proof,
-            "by": bound.by,
-            "detail": bound.detail or None,
-            "certificate": None if bound.certificate is None else bound.certificate.to_json(),
-        },
+        "objective": _objective(problem, objective, result.cost),
+        "objectives": _objectives(problem, result),
+        "penalties": _penalties(problem, result),
+        "bound": _bound(objective, bound),
         "gap": result.gap,
         "infeasible": result.infeasibility
         and {
@@ -69,7 +76,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "solver": result.solver,
         "seed": result.seed,
         "time": {phase: float(seconds) for phase, seconds in result.time.items()},
-        "plan": None if result.plan is None else result.plan.to_json(problem),
+        "plan": None if result.plan is None else _plan(problem, result.plan),
         "devices": _devices(problem, result),
         "verified": result.verified,
         "notes": list(result.notes),
@@ -89,6 +96,102 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
             for entry in result.log
         ],
     }
+
+
+def _objective(problem: Problem, objective: Objective, cost: float | None) -> dict[str, Any]:
+    """Return what an objective is, and its value in a plan of that cost."""
+    return {
+        "name": objective.shown,
+        "kind": objective.kind,
+        "sense": objective.sense,
+        "parts": objective.parts,
+        "batch": objective.batch,
+        "value": None if cost is None else _finite(objective.value(cost)),
+        "unit": objective.unit(problem.time_unit),
+    }
+
+
+def _objectives(problem: Problem, result: Result) -> list[dict[str, Any]]:
+    """Return every objective with its value in the plan, the best one found for it, and the bound."""
+    reached = result.objectives or (
+        Reached(problem.objective, result.cost, best=result.cost, bound=result.bound, gap=result.gap),
+        *(Reached(objective) for objective in problem.later),
+    )
+    return [
+        {
+            **_objective(problem, one.objective, one.cost),
+            "best": None if one.best is None else _finite(one.objective.value(one.best)),
+            "within": {one.objective.within_is: one.objective.within} if one.objective.within else None,
+            "under": one.under or None,
+            "bound": _without_certificate(_bound(one.objective, one.bound)),
+            "gap": one.gap,
+        }
+        for one in reached
+    ]
+
+
+def _penalties(problem: Problem, result: Result) -> list[dict[str, Any]]:
+    """Return what the soft rows of each labelled constraint cost, and those rows that the plan breaks."""
+    if result.evaluation is None:
+        return []
+    return [
+        {"constraint": label, "paid": sum(rows.values()), "rows": {row: paid for row, paid in rows.items() if paid}}
+        for label, rows in families(problem, result.evaluation.penalties).items()
+    ]
+
+
+def families(problem: Problem, paid: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Return what soft rows cost, by the labels of their constraints: the rows of one ``forall`` together."""
+    found: dict[str, dict[str, float]] = {}
+    for row in problem.soft_rows:
+        found.setdefault(row.label.partition("[")[0], {})[row.label] = float(paid[row.label])
+    return found
+
+
+def _bound(objective: Objective, bound: Bound | None) -> dict[str, Any] | None:
+    if bound is None:
+        return None
+    return {
+        "value": _finite(objective.value(bound.cost)),
+        "method": bound.method,
+        "proof": bound.proof,
+        "by": bound.by,
+        "detail": bound.detail or None,
+        "certificate": None if bound.certificate is None else bound.certificate.to_json(),
+    }
+
+
+def _without_certificate(bound: dict[str, Any] | None) -> dict[str, Any] | None:
+    return bound and {name: value for name, value in bound.items() if name != "certificate"}
+
+
+def _plan(problem: Problem, plan: Plan) -> dict[str, Any]:
+    """Return the plan, with the stages of one whose nodes are each on one device."""
+    return {**plan.to_json(problem), "stages": None if plan.batches is not None else stages_of(problem, plan)}
+
+
+def stages_of(problem: Problem, plan: Plan) -> list[dict[str, Any]]:
+    """Return the nodes of every device that runs some, in the order in which data flow, or else of the devices.
+
+    Replicas are one stage, and each has its share of the inputs.
+    """
+    names, devices = problem.graph.names, problem.devices
+    held: dict[int, list[str]] = {}
+    for v, d in enumerate(plan.assignment.tolist()):
+        held.setdefault(d, []).append(names[v])
+    order = [d for d in (range(problem.k) if plan.order is None else plan.order) if d in held]
+    found = []
+    for d in order:
+        members = plan.replicas.get(d, (d,))
+        share = 1.0 / len(members)
+        found.append(
+            {
+                "devices": [devices[member].name for member in members],
+                "nodes": held[d],
+                "share": {devices[member].name: share for member in members},
+            }
+        )
+    return found
 
 
 def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from mtpp_dsl.report.activities import Timeline
 from mtpp_dsl.report.columns import facts, wrapped
 from mtpp_dsl.report.gantt import critical_path, gantt
 from mtpp_dsl.report.loads import loads, memory
+from mtpp_dsl.report.reached import headed, paid, reached
 
 __all__ = ["summary"]
 
@@ -52,7 +53,7 @@ def _heading(problem: Problem) -> Text:
     name = problem.origin.path or "problem"
     graph = f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}"
     devices = f"{counted(problem.k, 'device')}, {problem.interconnect.keyword}"
-    return Text.assemble((name, "bold"), f"  {problem.objective} · {graph} · {devices}")
+    return Text.assemble((name, "bold"), f"  {headed(problem)} · {graph} · {devices}")
 
 
 def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
@@ -68,23 +69,29 @@ def _why_infeasible(reason: Infeasibility, width: int | None) -> list[Text]:
 def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole: bool) -> list[tuple[str, Text]]:
     objective, unit = problem.objective, problem.objective.unit(problem.time_unit)
     found: list[tuple[str, Text]] = []
-    if result.cost is not None:
-        found.append((objective.name, Text(format_quantity(objective.value(result.cost), unit), "bold")))
+    if result.objectives:
+        found += reached(problem, result)
+    elif result.cost is not None:
+        found.append((objective.shown, Text(format_quantity(objective.value(result.cost), unit), "bold")))
+    found += paid(problem, result)
     if result.cost is not None and objective.batch is not None:
         found.append(("makespan", Text(_makespan(problem, result.cost))))
     if result.evaluation is not None and result.evaluation.separate:
         found.append(("parts", Text(_parts(problem, result.evaluation))))
     if timeline is not None:
         found.append(("critical path", critical_path(problem, timeline, whole=whole)))
-    if result.bound is not None:
+    if result.bound is not None and not result.objectives:
         found.append(("bound", _bound(problem, result.bound)))
-    if result.gap is not None:
+    if result.objectives and result.plan is not None:
+        found.append(("ended", Text(_ENDED[result.termination])))
+    elif result.gap is not None:
         found.append(("gap", _gap(result)))
     elif result.infeasibility is None:
         missing = [name for name, part in (("plan", result.plan), ("bound", result.bound)) if part is None]
         found.append(("ended", Text(f"{_ENDED[result.termination]}, without a {' or a '.join(missing)}")))
     if result.plan is not None:
-        verified = "every constraint and every load, independently" if result.verified else "no"
+        hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
+        verified = f"{hard} and every load, independently" if result.verified else "no"
         found.append(("verified", Text(verified)))
     solver = f" with {result.solver}" if result.solver else ""
     found.append(("method", Text(f"{result.method}{solver}, {_seconds(result.time.get('total', 0.0))}")))

@@ -46,7 +46,7 @@ def test_a_sound_spec() -> None:
     ("old", "new", "error"),
     [
         ("(work = 3 ms)\n  node head", "(work 3 ms)\n  node head", "an option is written 'name = value'"),
-        ("node head", "noode head", "unexpected 'noode'"),
+        ("node head", "noode head", "only 'node', 'edge', 'use' and 'assert' stand in a graph; did you mean 'node'?"),
         ("device gpu[4] (memory", "device gpu[4] (memory = ", "an option is set with '='"),
         ("device gpu", "devcie gpu", "there is no"),
         ("interconnect", "interconect", "there is no"),

@@ -7,6 +7,7 @@ import pytest
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.parser import MAX_DEPTH, parse
 from mtpp_dsl.language.syntax_errors import EXAMPLES, RULES
+from mtpp_dsl.text.codes.table import CODES
 from mtpp_dsl.text.source import Diagnostic, Source
 
 SNIPPETS = [(message, snippet) for message, snippets in EXAMPLES.items() for snippet in snippets]
@@ -26,6 +27,7 @@ def test_table(message: str, snippet: str) -> None:
     span = found[0].span
     assert span is not None
     assert 0 <= span.start < span.stop <= len(snippet)
+    assert found[0].code in CODES
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -37,7 +39,7 @@ def test_rules_misspelt(rule: str) -> None:
 
 def test_a_string_alone() -> None:
     """A text of nothing but a string is an error like any other."""
-    assert errors('"t.csv" ')[0].message == "there is no such statement; statements begin with a keyword"
+    assert errors('"t.csv" ')[0].message == "a statement begins with a keyword"
 
 
 def test_statement_misspelt() -> None:
@@ -58,6 +60,75 @@ constraint acylic
 device d (memory = 3
 """
     assert [d.span.source.position(d.span.start)[0] for d in errors(text) if d.span] == [4, 5, 7, 8, 9]
+
+
+FIVE = """param k int = 3
+let x = [1 2]
+graph {
+  node a (work = 3 ms)
+  node b (work 3 ms)
+}
+device gpu[2] if
+minimize sum(load(d) for d)
+"""
+
+
+def test_five_errors_in_five_kinds_of_statements() -> None:
+    """Each is reported, in its place."""
+    assert [d.span.source.position(d.span.start)[0] for d in errors(FIVE) if d.span] == [1, 2, 5, 7, 8]
+
+
+NESTED = """graph {
+  node a
+  device d
+  foo
+  use layer x
+  edge a -> b }
+block layer(i) {
+  input = a
+  node q (work 3) node r
+  output out
+}
+scenario night {
+  param k 3
+  let x =
+  minimize bottleneck
+}
+asert k > 2
+constraint c: load(d) <= 3
+"""
+
+
+def test_errors_in_blocks() -> None:
+    """Every item of a graph or a block and every statement of a scenario reports its own first error, and no other."""
+    lines = [d.span.source.position(d.span.start)[0] for d in errors(NESTED) if d.span]
+    assert lines == [3, 4, 5, 8, 9, 10, 13, 14, 17]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("let k = 3\nasert k > 2", "there is no statement 'asert'; did you mean 'assert'?"),
+        ("device d\nvar x = 3", "there is no statement 'var'; did you mean 'let'?"),
+        ("node a (work = 3 ms)", "'node' stands in a graph: graph { node a }"),
+        ("input x = a", "'input' stands in a block: block layer { input in = a }"),
+        ("for i in 0..3 { node a }", "a loop stands behind a statement"),
+        ("if k > 2 { device d }", "a condition stands behind a statement"),
+        ("graph { node a (work = 4 ms params = 3 MiB) }", "a comma is missing before 'params'"),
+        ("minimize sum(", "'(' is not closed"),
+        ("let x = 0...3", "a range has two ends, as in '0..3', or '0..<3' without its last end"),
+        ("let x = a[..3]", "a range has two ends, as in '0..3', or '0..<3' without its last end"),
+        ("let x = a ? b : c", "unexpected character '?': write 'if c then a else b'"),
+        ("constraint c: x <= 3 penalty = 3", "options stand in '(' and ')': write '(penalty = …)'"),
+        ("let x = {a: }", "a value is missing after ':'"),
+        ("def f(x) =", "a value is missing after '='"),
+        ("let x = a[]", "a value is missing after '['"),
+    ],
+)
+def test_messages(text: str, message: str) -> None:
+    """What is meant is said."""
+    (found,) = errors(text)
+    assert found.message.startswith(message)
 
 
 def test_full_message() -> None:

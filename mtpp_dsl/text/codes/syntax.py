@@ -76,6 +76,21 @@ SYNTAX: tuple[Code, ...] = (
         "Write what the message says in its place.",
     ),
     Code(
+        "MTPP-E006",
+        "A unit or a word does not stand well behind its number",
+        "A unit stands on the line of its number, and other words do not touch a number. Both were allowed before "
+        "version 1 was settled.",
+        "let pause = 5\n  ms",
+        "Write the unit behind its number, or a space between; 'mtpp fmt --upgrade FILE' does it.",
+    ),
+    Code(
+        "MTPP-E009",
+        "An item does not stand here",
+        "A graph has nodes, edges, uses of blocks and assertions; a block has inputs and outputs besides.",
+        "graph {\n  embed -> head\n}",
+        "Begin each item with its word, and write other statements outside of the graph or block.",
+    ),
+    Code(
         "MTPP-E007",
         "An option is not written as name = value",
         "Options stand in round brackets behind a declaration, each with a value.",

@@ -291,7 +291,7 @@ class _Run:
         if plan is None or self.formulation.role != "exact":
             return
         found = evaluate(self.problem, plan)
-        if margin > max(self.limits.gap, OPTIMAL_GAP) * max(abs(found.cost), found.size):
+        if margin > max(max(self.limits.gap, OPTIMAL_GAP) * abs(found.cost), 2 * OPTIMAL_GAP * found.size):
             self.notes.append(
                 f"times, tensors and streams lie so far apart that {margin:.2g} is taken off the solver's bound for "
                 "its tolerances: the gap may stay open"

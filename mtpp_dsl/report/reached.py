@@ -1,0 +1,58 @@
+"""Objectives and penalties for people: a line for each of several objectives, and what soft rows cost."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from mtpp_dsl.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.plans.result import Reached, Result
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.json import families
+
+__all__ = ["headed", "paid", "reached"]
+
+MAX_ROWS = 4
+"""Rows that are named one by one."""
+
+
+def headed(problem: Problem) -> str:
+    """Return the objectives of a problem in a clause: "minimize cost, then minimize bottleneck"."""
+    return ", then ".join(map(str, problem.objectives))
+
+
+def reached(problem: Problem, result: Result) -> list[tuple[str, Text]]:
+    """Return, of several objectives, what the plan has of each, the best that was found, the bound and the gap."""
+    return [(one.objective.shown, _line(problem, one)) for one in result.objectives]
+
+
+def _line(problem: Problem, one: Reached) -> Text:
+    objective, unit = one.objective, one.objective.unit(problem.time_unit)
+    shown = Text("no plan" if one.cost is None else format_quantity(objective.value(one.cost), unit), "bold")
+    if one.best is None:
+        return Text.assemble(shown, "  not optimised")
+    best = format_quantity(objective.value(one.best), unit)
+    if one.cost is not None and format_quantity(objective.value(one.cost), unit) != best:
+        shown = Text.assemble(shown, f"  within its tolerance of {best}")
+    if one.bound is None:
+        return Text.assemble(shown, "  without a bound")
+    bound = format_quantity(objective.value(one.bound.cost), unit)
+    gap = "" if one.gap is None else ", optimal" if one.proved else f", gap {format_gap(one.gap)}"
+    return Text.assemble(shown, f"  bound {bound}{gap}: {one.bound.method} by {one.bound.by}, {one.bound.proof}")
+
+
+def paid(problem: Problem, result: Result) -> list[tuple[str, Text]]:
+    """Return a line for each constraint with a penalty: what it costs, and the rows that are broken."""
+    if result.evaluation is None or not problem.soft_rows:
+        return []
+    unit = problem.objective.unit(problem.time_unit)
+    lines = []
+    for label, rows in families(problem, result.evaluation.penalties).items():
+        broken = [row for row, cost in rows.items() if cost > 0]
+        text = Text(format_quantity(sum(rows.values()), unit), "bold" if broken else "")
+        if not broken:
+            text.append("  nothing to pay")
+        elif broken != [label]:
+            more = f" and {len(broken) - MAX_ROWS} more" if len(broken) > MAX_ROWS else ""
+            text.append(f"  {', '.join(broken[:MAX_ROWS])}{more}, of {counted(len(rows), 'row')}")
+        lines.append((f"paid: {label}", text))
+    return lines
