@@ -93,7 +93,18 @@ def _better(before: Analysis, after: Analysis, made: list[Made]) -> bool:
     """Return whether the changes have mended what they answer, and no kind of message before it has become more."""
     old, new = _messages(before), _messages(after)
     answered = all(new.count(message) < old.count(message) for message in {_said(each.diagnostic) for each in made})
-    return answered and _score(after) <= _score(before)
+    return answered and not _left(after, made) and _score(after) <= _score(before)
+
+
+def _left(after: Analysis, made: list[Made]) -> bool:
+    """Return whether there is a syntax error in a line that was changed: then the change was not what was meant."""
+    changed = set()
+    for fix, _ in made:
+        for edit in fix.edits:
+            source = edit.span.source
+            changed.add((source.name, source.position(edit.span.start)[0]))
+    syntax = [each.span for each in after.errors if each.code.startswith("MTPP-E0") and each.span is not None]
+    return any((span.source.name, span.source.position(span.start)[0]) in changed for span in syntax)
 
 
 def _said(diagnostic: Diagnostic) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from mtpp_dsl.language.penalties import lower_penalty
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe, shown
 from mtpp_dsl.problem import Objective
-from mtpp_dsl.text.source import Fix, Span
+from mtpp_dsl.text.source import Fix, Place, Span
 
 __all__ = ["lower_constraint", "lower_labelled"]
 
@@ -182,7 +182,10 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
         row = subtract(left, right)
     except Mismatch as error:
         message = str(error).replace("add", "compare")
-        raise Complaint(message, body.span, code=mismatch_code(message)) from None
+        places = [
+            Place(side.span, f"this is {describe(value)}") for side, value in ((body.left, left), (body.right, right))
+        ]
+        raise Complaint(message, body.span, code=mismatch_code(message), places=places) from None
     return row if isinstance(row, Affine) else Affine({}, row.value, row.dimension)
 
 

@@ -64,7 +64,7 @@ class Channel:
 def declare_devices(
     statement: tree.DeviceStatement,
     devices: dict[str, Device],
-    fresh: set[str],
+    fresh: dict[str, Span],
     scope: Scope,
     memory: UnitKeeper,
     times: UnitKeeper,
@@ -72,7 +72,7 @@ def declare_devices(
     """Add the devices of a statement to *devices*, by name.
 
     A device or family that an import brought is replaced; what the statement does not say stays as
-    imported. *fresh* holds the names that statements have declared.
+    imported. *fresh* holds the names that statements have declared, and where.
     """
     base = statement.name.text
     old = []
@@ -81,7 +81,12 @@ def declare_devices(
         old = [name for name in devices if name == base or name.startswith(f"{base}[")]
     declared = sorted(name for name in old if name in fresh)
     if declared:
-        raise Complaint(f"device {declared[0]!r} is already declared", statement.name.span, code="MTPP-E102")
+        raise Complaint(
+            f"device {declared[0]!r} is already declared",
+            statement.name.span,
+            code="MTPP-E102",
+            second=(fresh[declared[0]], "first declared here"),
+        )
     template = devices[old[0]] if old else Device(base)
     check_word(statement.name)
     members = list(islice(expand_family(base, statement.family, scope, {}), MAX_DEVICES + 1))
@@ -101,7 +106,7 @@ def declare_devices(
             except Complaint as wrong:
                 complaint = wrong  # the devices are known all the same: one complaint, not one per use
     scope.bases.add(base)
-    fresh.update(new)
+    fresh.update(dict.fromkeys(new, statement.name.span))
     _put(devices, old, new)
     if complaint is not None:
         raise complaint

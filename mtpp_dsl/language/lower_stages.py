@@ -225,9 +225,9 @@ class Stages:
         """Read the devices, in the order of their statements, over those that an import brought."""
         devices = {device.name: device for device in imported}
         self.scope.bases.update(name.partition("[")[0] for name in devices)
-        fresh: dict[Source, set[str]] = {}
+        fresh: dict[Source, dict[str, Span]] = {}
         for statement, _ in self.of(tree.DeviceStatement):
-            declared = fresh.setdefault(statement.span.source, set())
+            declared = fresh.setdefault(statement.span.source, {})
             before, keepers = self.findings.failed, (self.memory, self.times)
             self.findings.attempt(declare_devices, statement, devices, declared, self.scope, *keepers)
             if self.findings.failed > before:

@@ -21,7 +21,7 @@ _UNIT_HERE = re.compile(r"[A-Za-zµ%]+(?:/s)?")
 _TOUCHING = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(for|if|in|and|or|on|not|at|up|to|by)\s+$")
 _UNIT_BEFORE = re.compile(r"[0-9]\s+([A-Za-z_]\w*)\s*$")
 _DOTS_BEFORE = re.compile(r"\.\.<?\s*$")
-_WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)\s*$")
+_WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)[ \t]*\Z")
 
 _CHARACTERS = {
     ";": "options are separated by ',', and nothing stands between statements",

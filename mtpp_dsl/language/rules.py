@@ -7,7 +7,7 @@ from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.syntax_codes import told
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.text.fixes import suggested
-from mtpp_dsl.text.source import Diagnostic, Span
+from mtpp_dsl.text.source import Diagnostic, Fix, Span
 
 __all__ = ["custom_rules", "unknown_rule", "unknown_statement"]
 
@@ -50,8 +50,18 @@ def unknown_statement(span: Span) -> Diagnostic:
         return told(_ELSEWHERE[span.text], span)
     if not span.text.isidentifier():
         return told("a statement begins with a keyword", span, (_LISTED,))
-    message = f"there is no statement {span.text!r}{word_hint(span.text, STATEMENTS, 'statement')}"
-    return told(message, span, (_LISTED,))
+    meant = _joined(span.text)
+    hint = f"; did you mean {meant!r}?" if meant else word_hint(span.text, STATEMENTS, "statement")
+    fix = Fix.replace(span, meant) if meant else None
+    return told(f"there is no statement {span.text!r}{hint}", span, (_LISTED,), fix)
+
+
+def _joined(word: str) -> str:
+    """Return a keyword and what follows it without a space, such as 'minimize bottleneck'; "" if none begins *word*."""
+    keyword = max((each for each in STATEMENTS if word.startswith(each) and word != each), key=len, default="")
+    rest = word[len(keyword) :]
+    known = (*RULES, "bottleneck", "makespan", "latency", "throughput")
+    return f"{keyword} {rest}" if keyword and (rest in known or rest.isdigit()) else ""
 
 
 _LISTED = f"statements begin with: {', '.join(STATEMENTS)}"

@@ -30,7 +30,7 @@ def is_slip(written: str, meant: str) -> bool:
 
     >>> is_slip("embd", "embed"), is_slip("acylcic", "acyclic")
     (True, True)
-    >>> is_slip("attn1", "attn2"), is_slip("embedA", "embedB"), is_slip("gpu", "cpu"), is_slip("gpu0", "gpu")
+    >>> is_slip("attn1", "attn2"), is_slip("embedA", "embedB"), is_slip("gpu", "cpu"), is_slip("foo", "floor")
     (False, False, False, False)
     """
     if len(written) < 3 or sorted(c for c in written if not c.isalpha()) != sorted(c for c in meant if not c.isalpha()):
@@ -38,4 +38,5 @@ def is_slip(written: str, meant: str) -> bool:
     if sorted(written) == sorted(meant):
         return sum(a != b for a, b in zip(written, meant, strict=True)) == 2
     changes = [tag for tag, *_ in SequenceMatcher(None, written, meant, autojunk=False).get_opcodes() if tag != "equal"]
-    return len(set(changes)) == 1 and changes[0] != "replace" and abs(len(written) - len(meant)) <= 2
+    least = 1 if len(meant) < 7 else 2
+    return len(set(changes)) == 1 and changes[0] != "replace" and abs(len(written) - len(meant)) <= least
