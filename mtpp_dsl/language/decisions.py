@@ -6,9 +6,9 @@ from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK
 from mtpp_dsl.constraints import Decision, Finish, Load, On, Start, Used
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.scope import Scope
-from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Value, describe
+from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Value, describe
 
-__all__ = ["DIMENSIONS", "decision", "device_of", "finish", "load", "node_of", "on", "start", "used"]
+__all__ = ["DIMENSIONS", "decision", "device_of", "finish", "load", "moved", "node_of", "on", "start", "used"]
 
 DIMENSIONS = {"s": TIME, "B": SIZE, "FLOP": WORK, "": NONE}
 """Dimension by base unit."""
@@ -57,6 +57,23 @@ def load(scope: Scope, device: Value) -> Value:
 def used(scope: Scope, device: Value) -> Value:
     """Return 1 if any node is on a device, else 0."""
     return decision(Used(device_of(scope, device)), scope)
+
+
+def moved(scope: Scope, node: Value) -> Value:
+    """Return 1 if a node is on another device than in the imported plan, else 0.
+
+    A node that this plan does not have counts as not moved, one whose device is gone as moved.
+
+    Raises:
+        Mismatch: no plan was imported.
+    """
+    v = node_of(scope, node)
+    if scope.old_places is None:
+        raise Mismatch("moved needs an earlier plan: write 'import plan \"old.json\"'")
+    if v not in scope.old_places:
+        return Quantity(0)
+    place = scope.old_places[v]
+    return Quantity(1) if place is None else Affine({On(v, place): -1}, 1)
 
 
 def start(scope: Scope, node: Value) -> Value:

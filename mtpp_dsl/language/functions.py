@@ -17,6 +17,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     "on": (decisions.on, ("node", "device")),
     "load": (decisions.load, ("device",)),
     "used": (decisions.used, ("device",)),
+    "moved": (decisions.moved, ("node",)),
     "start": (decisions.start, ("node",)),
     "finish": (decisions.finish, ("node",)),
     **MATHEMATICS,

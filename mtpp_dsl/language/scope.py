@@ -102,6 +102,7 @@ class Scope:
         calls: those being called, outermost first.
         blocks: nodes of every instance, family of instances and port of blocks, by its path, such as ``layer[3]``.
         exact: what the spec gives a node, where floating point does not hold it exactly, by attribute and name.
+        old_places: device of each node in an imported plan, None for one that is gone; None where none was imported.
         readers: edges by their heads, once they have been asked for.
         warnings: what the spec says to no effect, or may not mean.
         unsettled: what an earlier error has left unknown: "nodes", "weights" (of nodes, and edges), "devices",
@@ -129,6 +130,7 @@ class Scope:
     blocks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     exact: dict[tuple[str, str], Exact] = field(default_factory=dict)
     warnings: list[Diagnostic] = field(default_factory=list)
+    old_places: Mapping[int, int | None] | None = None
     readers: Ints | None = None
     _warned: set[tuple[int, int, str]] = field(default_factory=set)
     _partial: dict[str, dict[str, Sequence]] = field(default_factory=dict)

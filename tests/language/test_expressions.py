@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
+from mtpp_dsl.constraints import On
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.language.parser import parse_expression
 from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import Affine, Quantity
 from mtpp_dsl.text.source import Source
 
 SPEC = """
@@ -216,3 +219,12 @@ def test_units_are_suggested_by_what_is_wanted(option: str, unit: str) -> None:
     """An option knows which dimensions it takes: 2 GFLOPs of work are no speed."""
     messages = [message.message for message in analyse(f"graph {{ node a ({option}) }}\n").diagnostics]
     assert any(message.endswith(f"; did you mean '{unit}'?") for message in messages), messages
+
+
+def test_moved_counts_nodes_that_leave_their_old_devices() -> None:
+    """A new node is not moved; one whose device is gone is; the rest depends on the plan."""
+    with pytest.raises(Complaint, match="moved needs an earlier plan"):
+        value("moved(a)")
+    old = replace(scope(), old_places={0: 2, 1: None})
+    found = [evaluate(parse_expression(Source("expression", f"moved({v})")), old) for v in ("a", "b[0]", "b[1]")]
+    assert found == [Affine({On(0, 2): -1}, 1), Quantity(1), Quantity(0)]
