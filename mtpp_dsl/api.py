@@ -56,12 +56,15 @@ LEAST_TIME = 0.1
 """What a method is given of a time limit that is over before it begins."""
 
 
-def load(spec: str | os.PathLike[str], *, search: Sequence[Path] = (), **params: object) -> Problem:
+def load(
+    spec: str | os.PathLike[str], *, search: Sequence[Path] = (), scenario: str | None = None, **params: object
+) -> Problem:
     """Read and check a spec.
 
     Args:
         spec: a path, or the text itself (recognised by a newline or a ``{``).
         search: folders where ``include`` looks after the including file's own.
+        scenario: the name of the spec's scenario that counts.
         params: values for its ``param`` statements: numbers, or text as ``-D`` takes it.
 
     Raises:
@@ -70,7 +73,7 @@ def load(spec: str | os.PathLike[str], *, search: Sequence[Path] = (), **params:
     """
     from mtpp_dsl.language.lower import load as load_spec
 
-    return load_spec(spec, params, search)
+    return load_spec(spec, params, search, scenario=scenario)
 
 
 def read(spec: str | os.PathLike[str], *, search: Sequence[Path] = ()) -> Spec:
@@ -94,6 +97,7 @@ def analyse(
     *,
     search: Sequence[Path] = (),
     texts: Mapping[str | os.PathLike[str], str] | None = None,
+    scenario: str | None = None,
     **params: object,
 ) -> Analysis:
     """Read and check a spec, whatever is wrong with it: statements, names, messages with their places, and the problem.
@@ -105,6 +109,7 @@ def analyse(
         spec: a path, or the text itself (recognised by a newline or a ``{``).
         search: folders where ``include`` looks after the including file's own.
         texts: texts of files by their paths, which count in place of what is on the disk: an editor's.
+        scenario: the name of the spec's scenario that counts.
         params: values for its ``param`` statements: numbers, or text as ``-D`` takes it.
 
     Raises:
@@ -112,7 +117,7 @@ def analyse(
     """
     from mtpp_dsl.language.lower import analyse as analyse_spec
 
-    return analyse_spec(spec, params, search, texts=texts)
+    return analyse_spec(spec, params, search, texts=texts, scenario=scenario)
 
 
 def method_names() -> dict[str, str]:

@@ -280,6 +280,9 @@ def false_source(problem: Problem, said: Mapping[str, Any]) -> Iterator[str]:
             yield f"spec.files: the spec reads {name}, of which the answer does not say that it did"
         elif files[name] != origin.files[name]:
             yield f"spec.files: {name} has changed since the answer was made"
+    if said.get("scenario") != origin.scenario:
+        here = "none" if origin.scenario is None else repr(origin.scenario)
+        yield f"spec.scenario: the answer is one for {said.get('scenario')!r}, here the scenario is {here}"
     for name in sorted({*origin.params, *said["params"]}):
         if name not in said["params"]:
             yield f"spec.params: the answer gives no {name}, which is a param of the spec"

@@ -28,6 +28,9 @@ Include = Annotated[
     list[Path],
     typer.Option("-I", metavar="DIR", help="Also look here for included files; may be repeated.", show_default=False),
 ]
+Scenario = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The scenario of the spec that counts.", show_default=False)
+]
 Names = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the names, one a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
 
@@ -69,6 +72,7 @@ def root(
 def solve(
     spec: Spec,
     define: Define = [],  # noqa: B006  typer copies defaults
+    scenario: Scenario = None,
     method: Annotated[
         str, typer.Option(help="Method; mtpp methods lists them.", autocompletion=complete_method)
     ] = "auto",
@@ -158,6 +162,7 @@ def solve(
         SolveCall(
             spec=spec,
             define=define,
+            scenario=scenario,
             include=include,
             method=method,
             solver=solver,
@@ -189,6 +194,7 @@ def solve(
 def check(
     spec: Spec,
     define: Define = [],  # noqa: B006
+    scenario: Scenario = None,
     include: Include = [],  # noqa: B006
     quiet: Quiet = False,
     verbose: Annotated[
@@ -207,7 +213,7 @@ def check(
     """
     from mtpp_dsl.cli.check import check_spec
 
-    return check_spec(spec, define, include, quiet=quiet, verbose=verbose, json=json, fix=fix)
+    return check_spec(spec, define, include, quiet=quiet, verbose=verbose, json=json, fix=fix, scenario=scenario)
 
 
 @command
@@ -215,6 +221,7 @@ def verify(
     spec: Spec,
     plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="An answer of mtpp, or {node: device}.")],
     define: Define = [],  # noqa: B006
+    scenario: Scenario = None,
     include: Include = [],  # noqa: B006
     time_limit: Annotated[
         str, typer.Option(metavar="TIME", help="Stop checking the bound's certificate after this time, or none.")
@@ -232,7 +239,7 @@ def verify(
     from mtpp_dsl.cli.arguments import seconds
     from mtpp_dsl.cli.verify import verify_plan
 
-    return verify_plan(spec, plan, define, include, seconds(time_limit), quiet=quiet)
+    return verify_plan(spec, plan, define, include, seconds(time_limit), quiet=quiet, scenario=scenario)
 
 
 @command

@@ -41,9 +41,13 @@ def solver_values(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def read_problem(
-    spec: Path, define: Sequence[str], include: Sequence[Path], recorded: Mapping[str, object] | None = None
+    spec: Path,
+    define: Sequence[str],
+    include: Sequence[Path],
+    recorded: Mapping[str, object] | None = None,
+    scenario: str | None = None,
 ) -> Problem:
-    """Read a spec with its ``-D`` values, and below them those that an answer has *recorded*."""
+    """Read a spec with its ``-D`` values, and below them those that an answer has *recorded*; *scenario* counts."""
     from mtpp_dsl.language.lower import load
 
-    return load(spec, {**(recorded or {}), **key_values(define, "-D")}, include)
+    return load(spec, {**(recorded or {}), **key_values(define, "-D")}, include, scenario=scenario)

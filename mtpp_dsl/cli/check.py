@@ -44,6 +44,7 @@ def check_spec(
     verbose: bool = False,
     json: bool = False,
     fix: bool = False,
+    scenario: str | None = None,
 ) -> int:
     """Read a spec and say what is wrong with it, or what it means; return the exit code.
 
@@ -55,11 +56,12 @@ def check_spec(
         verbose: name every method, and why others cannot solve it.
         json: print the messages as JSON, and nothing else.
         fix: make the safe fixes first.
+        scenario: the name of the spec's scenario that counts.
     """
     params = key_values(define, "-D")
 
     def read(texts: Mapping[str | os.PathLike[str], str]) -> Analysis:
-        return analyse(spec, params, include, texts=texts)
+        return analyse(spec, params, include, texts=texts, scenario=scenario)
 
     def find() -> tuple[Analysis, list[Made]]:
         return mend(read) if fix else (read({}), [])
@@ -101,6 +103,7 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
         ("work", _work(problem)),
         ("memory", _memory(problem)),
         ("params", params),
+        ("scenario", problem.origin.scenario or ""),
     ]
     return [(label, text) for label, text in found if text]
 

@@ -43,6 +43,7 @@ class SolveCall:
 
     spec: Path
     define: list[str]
+    scenario: str | None
     include: list[Path]
     method: str
     solver: str
@@ -78,7 +79,7 @@ def solve_and_report(call: SolveCall) -> int:
         if path is not None and not (path is call.json and path == STDOUT):
             check_writable(path)
     began = monotonic()
-    problem = read_problem(call.spec, call.define, call.include)
+    problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
     read = monotonic() - began
     method = _method(call)
     _check_schedule(call, problem, method)

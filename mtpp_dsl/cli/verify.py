@@ -36,12 +36,17 @@ def verify_plan(
     time_limit: float | None,
     *,
     quiet: bool = False,
+    scenario: str | None = None,
 ) -> int:
-    """Check an answer, or a plan alone; return the exit code. Where *quiet*, say nothing of what is right."""
+    """Check an answer, or a plan alone; return the exit code. Where *quiet*, say nothing of what is right.
+
+    Without a *scenario*, that of the answer counts.
+    """
     data: Any = read_json(plan_file)
     answer = _answer_of(data, str(plan_file))
     recorded = {} if answer is None else _recorded(answer["spec"], spec)
-    problem = read_problem(spec, define, include, recorded)
+    said = None if answer is None else answer["spec"].get("scenario")
+    problem = read_problem(spec, define, include, recorded, said if scenario is None else scenario)
     wrong = [] if answer is None else [*_contradicted(problem, answer, define, spec)]
     wrong += [] if answer is None else false_source(problem, answer["spec"])
     try:

@@ -20,10 +20,10 @@ def check_assert(statement: tree.AssertStatement, scope: Scope, local: Locals | 
         return
     said = f"this does not hold: {' '.join(statement.condition.span.text.split())}"
     if statement.message is None:
-        raise Complaint(said, statement.condition.span, code="MTPP-E701")
+        raise Complaint(said, statement.condition.span, code="MTPP-E711")
     message = evaluate(statement.message, scope, local)
     if not isinstance(message, str):
         raise Complaint(
             f"the message of an assert is a string, not {describe(message)}", statement.message.span, code="MTPP-E210"
         )
-    raise Complaint(message or said, statement.condition.span, code="MTPP-E701")
+    raise Complaint(message or said, statement.condition.span, code="MTPP-E711")

@@ -11,7 +11,7 @@ from mtpp_dsl.base.units import NONE, SIZE, TIME, Dimension
 from mtpp_dsl.errors import MtppError, PluginError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import Locals, iterate
-from mtpp_dsl.language.members import members
+from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.syntax_errors import RULES
@@ -34,9 +34,15 @@ def lower_custom(statement: tree.ConstraintStatement, scope: Scope) -> Iterator[
     for local in iterate(statement.clauses, scope):
         assert scope.graph is not None
         assert scope.devices is not None
+        try:
+            sets = tuple(members((member,), scope, local, NodeRef) for member in statement.members)
+            devices = None if statement.devices is None else members(statement.devices, scope, local, DeviceRef)
+        except Empty as empty:
+            empty.warn(scope)
+            continue
         found = Statement(
-            sets=tuple(members((member,), scope, local, NodeRef) for member in statement.members),
-            devices=None if statement.devices is None else members(statement.devices, scope, local, DeviceRef),
+            sets=sets,
+            devices=devices,
             options=_options(statement, kind.options, scope, local),
             graph=scope.graph,
             machines=scope.devices,

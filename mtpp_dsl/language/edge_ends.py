@@ -8,7 +8,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.blocks import Instance, Instances
 from mtpp_dsl.language.declaring import subscript_text
 from mtpp_dsl.language.expressions import Locals, evaluate
-from mtpp_dsl.language.members import members
+from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import NodeRef, Quantity
 from mtpp_dsl.language.values import Sequence as Values
@@ -54,7 +54,7 @@ class Ends:
         """
         path = self.path(end, local)
         if path is None:
-            return members((end,), self.scope, local, NodeRef)
+            return self.set_of(end, local)
         v = self.index.get(instance.prefix + path)
         if v is not None:
             return (v,)
@@ -67,8 +67,16 @@ class Ends:
             return [ref.index for ref in member if isinstance(ref, NodeRef)]
         name = path.partition("[")[0].partition(".")[0]
         if isinstance(end, tree.Name) and (name in self.scope.params or name in self.scope.lets):
-            return members((end,), self.scope, local, NodeRef)
+            return self.set_of(end, local)
         raise self.unknown(path, instance, end.span)
+
+    def set_of(self, end: tree.Expression, local: Locals) -> tuple[int, ...]:
+        """Return the nodes of a set."""
+        try:
+            return members((end,), self.scope, local, NodeRef)
+        except Empty as empty:
+            empty.warn(self.scope)
+            return ()
 
     def path(self, end: tree.Expression, local: Locals) -> str | None:
         """Return the name of the one thing that an end names; None if it is another expression."""

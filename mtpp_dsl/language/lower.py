@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from mtpp_dsl.base.units import NONE
 from mtpp_dsl.errors import ConstraintError, DeviceError, MtppError, SpecError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.analysis import Analysis
+from mtpp_dsl.language.choosing import all_of, scenarios
 from mtpp_dsl.language.definitions import hidden_names
 from mtpp_dsl.language.idle import (
     free_streams,
@@ -39,6 +40,8 @@ def load(
     params: Mapping[str, object] | None = None,
     search: Sequence[Path] = (),
     graph: Graph | None = None,
+    *,
+    scenario: str | None = None,
 ) -> Problem:
     """Read and check a spec; see :func:`analyse` for the arguments.
 
@@ -46,7 +49,7 @@ def load(
         SpecError: with every error found, each in its place.
         UsageError: the file is missing or unreadable.
     """
-    return _read(spec, search).problem(params, graph=graph)
+    return _read(spec, search).problem(params, graph=graph, scenario=scenario)
 
 
 def analyse(
@@ -55,6 +58,8 @@ def analyse(
     search: Sequence[Path] = (),
     graph: Graph | None = None,
     texts: Mapping[str | os.PathLike[str], str] | None = None,
+    *,
+    scenario: str | None = None,
 ) -> Analysis:
     """Read and check a spec, whatever is wrong with it: nothing that is wrong in its text is raised.
 
@@ -66,12 +71,13 @@ def analyse(
         search: folders where ``include`` looks after the including file's own.
         graph: takes the place of the spec's graph.
         texts: texts of files by their paths, which count in place of what is on the disk.
+        scenario: the name of the spec's scenario that counts.
 
     Raises:
         UsageError: the file is missing or unreadable.
     """
     held = {os.path.realpath(path): text for path, text in (texts or {}).items()}
-    return _read(spec, search, held).analyse(params, graph=graph)
+    return _read(spec, search, held).analyse(params, graph=graph, scenario=scenario)
 
 
 def read(spec: str | os.PathLike[str], search: Sequence[Path] = ()) -> Spec:
@@ -141,39 +147,59 @@ class Spec:
     @property
     def params(self) -> tuple[str, ...]:
         """The names of its params."""
-        names = [each.name.text for each, _ in self.parsed.statements if isinstance(each, tree.ParamStatement)]
+        names = [each.name.text for each in all_of(self.parsed.statements) if isinstance(each, tree.ParamStatement)]
         return tuple(dict.fromkeys(names))
 
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The names of its scenarios."""
+        return tuple(scenarios(self.parsed.statements))
+
     def problem(
-        self, values: Mapping[str, object] | None = None, /, *, graph: Graph | None = None, **params: object
+        self,
+        values: Mapping[str, object] | None = None,
+        /,
+        *,
+        graph: Graph | None = None,
+        scenario: str | None = None,
+        **params: object,
     ) -> Problem:
         """Return the problem with these values of the params; data files that the spec names are read anew.
 
         Args:
             values: of params by name, also of those that are called as an argument of this method is.
             graph: takes the place of the spec's graph.
+            scenario: the name of the spec's scenario that counts.
             params: values by name: numbers, or text as ``-D`` takes it.
 
         Raises:
             SpecError: with every error found, each in its place.
         """
-        found = self.analyse({**(values or {}), **params}, graph=graph)
+        found = self.analyse({**(values or {}), **params}, graph=graph, scenario=scenario)
         if found.problem is None:
             raise SpecError(found.errors)
         return found.problem
 
-    def analyse(self, values: Mapping[str, object] | None = None, *, graph: Graph | None = None) -> Analysis:
+    def analyse(
+        self,
+        values: Mapping[str, object] | None = None,
+        *,
+        graph: Graph | None = None,
+        scenario: str | None = None,
+    ) -> Analysis:
         """Return all that is found with these values of the params, errors and warnings among it.
 
         Args:
             values: of params by name.
             graph: takes the place of the spec's graph.
+            scenario: the name of the spec's scenario that counts.
         """
         parsed = self.parsed
         with hashing() as hashes:
             hashes.update(self.hashes)
             given = dict(values or {})
-            lowering = Lowering(self.source, parsed.statements, given, self.path, graph, hashes, parsed.broken)
+            more = parsed.broken, scenario, parsed.included
+            lowering = Lowering(self.source, parsed.statements, given, self.path, graph, hashes, *more)
             try:
                 problem = lowering.run(sound=not parsed.diagnostics)
             except RecursionError:
@@ -207,8 +233,10 @@ class Lowering(Stages):
         graph: Graph | None,
         hashes: Mapping[str, str],
         broken: Sequence[Broken] = (),
+        scenario: str | None = None,
+        included: Collection[Path] = (),
     ) -> None:
-        super().__init__(source, statements, params, graph, broken)
+        super().__init__(source, statements, params, graph, broken, scenario, included)
         self.path, self.hashes = path, hashes
 
     @property
@@ -245,7 +273,7 @@ class Lowering(Stages):
                 [asked.objective for asked in self.asked],
                 self.constraints,
                 time_unit=self.scope.time_unit,
-                origin=origin_of(self.source, self.path, self.scope, self.hashes),
+                origin=origin_of(self.source, self.path, self.scope, self.hashes, self.scenario),
                 warnings=[str(warning) for warning in self.warnings],
             )
         except MtppError as error:

@@ -14,7 +14,7 @@ from mtpp_dsl.language.custom import lower_custom
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
 from mtpp_dsl.language.linear import condition_remedy, is_not_linear, mismatch_code, remedy
 from mtpp_dsl.language.lower_objective import Asked
-from mtpp_dsl.language.members import members
+from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.penalties import lower_penalty
 from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
@@ -44,9 +44,14 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         "break": ("scope",),
         "replicate": ("sync",),
     }.get(statement.rule.text, ())
-    options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope)
     for local in iterate(statement.clauses, scope):
-        yield from _RULES[statement.rule.text](statement, scope, local, options)
+        options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope, local)
+        try:
+            yield from list(_RULES[statement.rule.text](statement, scope, local, options))
+        except Empty as empty:
+            if statement.rule.text == "pin" and empty.what == "device":
+                raise  # no plan could keep it
+            empty.warn(scope)
 
 
 def lower_labelled(
@@ -64,7 +69,7 @@ def lower_labelled(
         Complaint: not an inequality, not linear, or a decision that the objective does not have.
     """
     label = statement.label.text
-    for suffix, local in _quantified(statement.quantifiers, scope, {}):
+    for suffix, local in _quantified(statement, scope):
         for body in _inequalities(statement.body):
             row = _linear_row(body, statement, scope, local)
             if first is not None:
@@ -86,25 +91,27 @@ def lower_labelled(
                 yield linear
 
 
-def _quantified(
-    quantifiers: tuple[tree.Quantifier, ...], scope: Scope, local: Locals, suffix: str = ""
-) -> Iterator[tuple[str, Locals]]:
-    steps = [
-        (binder, quantifier.condition if binder is quantifier.binders[-1] else None)
-        for quantifier in quantifiers
-        for binder in quantifier.binders
-    ]
-    yield from _bound(steps, scope, local, suffix)
+def _quantified(statement: tree.LabelledConstraint, scope: Scope) -> Iterator[tuple[str, Locals]]:
+    """Yield the loop variables of every step of ``forall`` and ``for``, and what names its row."""
+    steps: list[tuple[tree.Binder | None, tree.Expression | None]] = []
+    for loop in (*statement.quantifiers, *(() if statement.clauses is None else (statement.clauses,))):
+        steps += [(binder, None) for binder in loop.binders[:-1]]
+        steps.append((loop.binders[-1] if loop.binders else None, loop.condition))
+    yield from _bound(steps, scope, {}, "")
 
 
 def _bound(
-    steps: SequenceType[tuple[tree.Binder, tree.Expression | None]], scope: Scope, local: Locals, suffix: str
+    steps: SequenceType[tuple[tree.Binder | None, tree.Expression | None]], scope: Scope, local: Locals, suffix: str
 ) -> Iterator[tuple[str, Locals]]:
     """Yield the loop variables of every step, and the names of what they stand for; each binder has its condition."""
     if not steps:
         yield suffix, local
         return
     (head, condition), *rest = steps
+    if head is None:  # 'if' alone
+        if condition is None or truth(condition, scope, local):
+            yield from _bound(rest, scope, local, suffix)
+        return
     domain = evaluate(head.domain, scope, local)
     if not isinstance(domain, Sequence):
         raise Complaint(
@@ -360,6 +367,8 @@ def _on(s: tree.ConstraintStatement, scope: Scope, local: Locals) -> tuple[int, 
 
 def _nodes(s: tree.ConstraintStatement, scope: Scope, local: Locals, least: int = 1) -> tuple[int, ...]:
     nodes = members(s.members, scope, local, NodeRef)
+    if len(nodes) < least and any(isinstance(evaluate(one, scope, local), Sequence) for one in s.members):
+        raise Empty("second node", s.span)
     if len(nodes) < least:
         raise Complaint(f"{s.rule.text!r} needs at least {least} nodes", s.span, code="MTPP-E504")
     return nodes

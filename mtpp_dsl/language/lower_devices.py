@@ -89,7 +89,13 @@ def declare_devices(
         )
     template = devices[old[0]] if old else Device(base)
     check_word(statement.name)
-    members = list(islice(expand_family(base, statement.family, scope, {}), MAX_DEVICES + 1))
+    if statement.family is not None:
+        scope.empty.add(base)
+    steps = list(iterate(statement.clauses, scope))
+    every = (member for step in steps for member in expand_family(base, statement.family, scope, step))
+    members = list(islice(every, MAX_DEVICES + 1))
+    if not members and statement.clauses is not None:
+        return
     if not members:
         raise Complaint(f"this declares no device: {base!r} has no members", statement.span, code="MTPP-E406")
     if len(members) + len(devices) > MAX_DEVICES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,9 @@ from mtpp_dsl.base.units import TIME
 from mtpp_dsl.constraints import Constraint
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.asserting import check_assert
 from mtpp_dsl.language.blocks import defined
+from mtpp_dsl.language.choosing import Group, chosen, opened, unrepeated
 from mtpp_dsl.language.declaring import UnitKeeper
 from mtpp_dsl.language.definitions import define
 from mtpp_dsl.language.expressions import evaluate
@@ -73,6 +75,8 @@ class Stages:
         left_out: devices of the graph's file, which ``graph from`` does not take.
         first_batch: where the first time of a batch is given; None where none is.
         broken: the statements that do not parse.
+        scenario: the name of the one that counts; None for none.
+        included: files that are included whatever the params.
     """
 
     def __init__(
@@ -82,7 +86,10 @@ class Stages:
         params: dict[str, object],
         replaced: Graph | None,
         broken: Sequence[Broken] = (),
+        scenario: str | None = None,
+        included: Collection[Path] = (),
     ) -> None:
+        self.scenario, self.included = scenario, included
         self.source, self.statements, self.given, self.replaced = source, statements, params, replaced
         self.scope, self.findings = Scope(), Findings()
         self.memory, self.times = UnitKeeper("sizes"), UnitKeeper("times")
@@ -108,6 +115,7 @@ class Stages:
             SpecError: there are as many errors as one run reports.
         """
         attempt = self.findings.attempt
+        self.choose()
         attempt(self.version)
         for statement, _ in self.statements:
             for diagnostic in not_lowered(statement):
@@ -124,10 +132,30 @@ class Stages:
         attempt(self.read_objectives)
         for name in self.scope.lets:  # in their order, so that none waits for long chains of others
             attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
+        for statement, _ in self.of(tree.AssertStatement):
+            attempt(check_assert, statement, self.scope)
         self.read_constraints()
         return not self.findings.failed
 
+    def choose(self) -> None:
+        """Keep the statements that count: those of the chosen scenario, and of files whose condition is true."""
+        self.statements = chosen(self.statements, self.scenario, self.findings)
+        more = any(isinstance(statement, Group) for statement, _ in self.statements)
+        while more:
+            scope = Scope()
+            for _ in (*define(self.statements, scope), *bind_params(self.statements, self.given, scope)):
+                pass  # said when all statements are known
+            self.statements, more = opened(self.statements, scope, self.included, self.findings)
+
     # helpers
+
+    def counted(self, found: Sequence[tuple[S, Path]], what: str) -> list[tuple[S, Path]]:
+        """Return the statements whose condition is true, of which only one counts."""
+        return [
+            (statement, folder)
+            for statement, folder in found
+            if self.findings.attempt(unrepeated, getattr(statement, "clauses", None), what, self.scope)
+        ]
 
     def of(self, kind: type[S]) -> list[tuple[S, Path]]:
         """Return the statements of a kind, each with the folder its paths start from."""
@@ -191,13 +219,13 @@ class Stages:
 
     def workload(self) -> Workload:
         """Return the graph that counts, with the devices and interconnect that an import brought."""
-        imported = self.last(self.of(tree.ImportStatement), "an import")
+        imported = self.last(self.counted(self.of(tree.ImportStatement), "an import"), "an import")
         graphs = [
             (s, folder)
             for s, folder in self.statements
             if isinstance(s, (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator))
         ]
-        graph = self.last(graphs, "the graph")
+        graph = self.last(self.counted(graphs, "the graph"), "the graph")
         brought = Workload(Graph.create([], []))
         if imported is not None:
             read = self.findings.attempt(self.read_import, *imported)
@@ -262,7 +290,8 @@ class Stages:
         """Read what joins the devices, and with it whether times are in seconds."""
         before = self.findings.failed
         self.scope.unsettled.add("time unit")
-        found = self.last(self.of(tree.InterconnectStatement), "the interconnect")
+        given = self.counted(self.of(tree.InterconnectStatement), "the interconnect")
+        found = self.last(given, "the interconnect")
         links = [statement for statement, _ in self.of(tree.LinkStatement)]
         if found is not None:
             self.join(lower_interconnect(found[0], self.scope), links)
@@ -347,7 +376,8 @@ class Stages:
     ) -> None:
         """Complain of a label that another statement has; with ``forall``, of one whose instances another one has."""
         label = statement.label.text
-        for name in dict.fromkeys(rows if statement.quantifiers else [label]):
+        repeated = statement.quantifiers or statement.clauses is not None
+        for name in dict.fromkeys(rows if repeated else [label]):
             first = labels.get(name)
             if first is not None:
                 message = f"label {name!r} is already used at {first.span.place}"

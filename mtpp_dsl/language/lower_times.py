@@ -17,7 +17,7 @@ from mtpp_dsl.language.expressions import Locals, iterate, number, whole
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.lower_graph import resolve_path
 from mtpp_dsl.language.measurements import Measurement, read_measurements
-from mtpp_dsl.language.members import members
+from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import Complaint, Scope
@@ -117,8 +117,12 @@ class TimeTables:
             Complaint: members that are no nodes or devices, a batch without inputs, a value that is no time.
         """
         for local in iterate(statement.clauses, self.scope):
-            nodes = members(statement.nodes, self.scope, local, NodeRef)
-            devices = members(statement.devices, self.scope, local, DeviceRef)
+            try:
+                nodes = members(statement.nodes, self.scope, local, NodeRef)
+                devices = members(statement.devices, self.scope, local, DeviceRef)
+            except Empty as empty:
+                empty.warn(self.scope)
+                continue
             batch = None
             if statement.batch is not None:
                 batch = whole(statement.batch, self.scope, local, "the size of a batch")

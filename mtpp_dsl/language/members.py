@@ -10,7 +10,23 @@ from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Sequence, Value, describe
 from mtpp_dsl.text.source import Span
 
-__all__ = ["members"]
+__all__ = ["Empty", "members"]
+
+
+class Empty(Complaint):
+    """A set without members, where a statement speaks of some: most statements then say nothing.
+
+    Attributes:
+        what: "node" or "device".
+    """
+
+    def __init__(self, what: str, span: Span) -> None:
+        super().__init__(f"there is no {what} in this set", span, code="MTPP-E210")
+        self.what, self.span = what, span
+
+    def warn(self, scope: Scope) -> None:
+        """Warn that a statement says nothing."""
+        scope.warn(f"there is no {self.what} in this set, so the statement says nothing", self.span, "MTPP-W204")
 
 
 def members(
@@ -19,7 +35,8 @@ def members(
     """Return the numbers of the nodes or devices that expressions name, sorted.
 
     Raises:
-        Complaint: one is something else, or there are none.
+        Empty: there are none.
+        Complaint: one is something else.
     """
     what = "node" if kind is NodeRef else "device"
     found: set[int] = set()
@@ -30,7 +47,7 @@ def members(
             found.add(item.index)
     if not found:
         scope.need(f"{what}s")
-        raise Complaint(f"there is no {what} in this set", named[0].span, code="MTPP-E210")
+        raise Empty(what, named[0].span)
     return tuple(sorted(found))
 
 

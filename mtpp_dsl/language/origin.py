@@ -23,13 +23,16 @@ MAX_SHOWN = 100
 """Longer lists are told by their length in what results say of params."""
 
 
-def origin_of(source: Source, path: Path | None, scope: Scope, hashes: Mapping[str, str]) -> Origin:
+def origin_of(
+    source: Source, path: Path | None, scope: Scope, hashes: Mapping[str, str], scenario: str | None
+) -> Origin:
     """Return where a problem came from.
 
     Args:
         source: the spec.
         path: of its file; None for a text.
         scope: with the values of the params.
+        scenario: the name of the one that counts; None for none.
         hashes: the SHA-256 of every file that was read, the spec's own among them, by absolute path.
     """
     rest = dict(hashes)
@@ -41,7 +44,7 @@ def origin_of(source: Source, path: Path | None, scope: Scope, hashes: Mapping[s
     params = {name: _plain(value) for name, value in scope.params.items()}
     files = {_seen_from(folder, name): digest for name, digest in sorted(rest.items())}
     shown = None if path is None else str(path)
-    return Origin(shown, own, MappingProxyType(params), scope.decimal, MappingProxyType(files))
+    return Origin(shown, own, MappingProxyType(params), scope.decimal, MappingProxyType(files), scenario)
 
 
 def _seen_from(folder: Path, path: str) -> str:

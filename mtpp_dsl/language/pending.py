@@ -10,18 +10,8 @@ from mtpp_dsl.text.source import Diagnostic, Span
 __all__ = ["not_lowered"]
 
 _STATEMENTS: dict[type[tree.Tree], str] = {
-    tree.AssertStatement: "an 'assert' statement",
-    tree.ScenarioStatement: "a 'scenario' statement",
     tree.ImportPlan: "'import plan'",
 }
-_LOOPED = (tree.ImportStatement, tree.IncludeStatement, tree.GraphBlock, tree.GraphFile, tree.GraphGenerator)
-_WITH_CLAUSES: tuple[type[tree.Tree], ...] = (
-    *_LOOPED,
-    tree.DeviceStatement,
-    tree.InterconnectStatement,
-    tree.TimesFile,
-    tree.LabelledConstraint,
-)
 
 
 def not_lowered(statement: tree.Statement) -> Iterator[Diagnostic]:
@@ -30,10 +20,6 @@ def not_lowered(statement: tree.Statement) -> Iterator[Diagnostic]:
     for part in (statement, *items):
         if part.__class__ in _STATEMENTS:
             yield _refusal(_STATEMENTS[part.__class__], part.span)
-    if isinstance(statement, _WITH_CLAUSES):
-        clauses: tree.Clauses | None = getattr(statement, "clauses", None)
-        if clauses is not None:
-            yield _refusal("'for' or 'if' after this statement", clauses.span)
 
 
 def _refusal(what: str, span: Span) -> Diagnostic:

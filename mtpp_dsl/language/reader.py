@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtpp_dsl.base.files import read_text
@@ -13,8 +13,10 @@ from mtpp_dsl.base.units import NONE, RATE, SIZE, TIME, Dimension
 from mtpp_dsl.errors import SpecError, UsageError, did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, compare
+from mtpp_dsl.language.choosing import Group, Placed
 from mtpp_dsl.language.data_tables import read_table, table_of_records
 from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.mentions import mentions, ordered
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.outside import from_python, records_of
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
@@ -57,6 +59,7 @@ class Read:
         broken: what does not parse.
         own: the statements of the text itself that parse, its includes among them.
         sources: the texts, in the order in which they were read.
+        included: the files that are included whatever the params.
     """
 
     statements: list[tuple[tree.Statement, Path]]
@@ -64,6 +67,7 @@ class Read:
     broken: list[Broken]
     own: tuple[tree.Statement, ...]
     sources: list[Source]
+    included: frozenset[Path] = frozenset()
 
 
 def read_statements(
@@ -78,7 +82,7 @@ def read_statements(
     extra = [Path(entry) for entry in os.environ.get("MTPP_PATH", "").split(os.pathsep) if entry]
     reader = _Reader([*search, *extra], texts or {})
     statements = reader.read(source, folder, ())
-    return Read(statements, reader.diagnostics, reader.broken, reader.own, reader.sources)
+    return Read(statements, reader.diagnostics, reader.broken, reader.own, reader.sources, frozenset(reader.done))
 
 
 class _Reader:
@@ -111,11 +115,31 @@ class _Reader:
             self.own = parsed.statements
         found: list[tuple[tree.Statement, Path]] = []
         for statement in parsed.statements:
-            if isinstance(statement, tree.IncludeStatement) and statement.clauses is None:
-                found += self.include(statement, folder, chain)
-            else:
-                found.append((statement, folder))
+            found += self.placed(statement, folder, chain)
         return found
+
+    def placed(self, statement: tree.Statement, folder: Path, chain: tuple[Path, ...]) -> list[Placed]:
+        """Return a statement with its folder; in place of an include the statements of the file."""
+        if isinstance(statement, tree.ScenarioStatement):
+            inner = [one for each in statement.statements for one in self.aside(each, folder, chain)]
+            group = Group(span=statement.span, scenario=statement.name, clauses=None, path=None, inner=tuple(inner))
+            return [(group, folder)]
+        if not isinstance(statement, tree.IncludeStatement):
+            return [(statement, folder)]
+        if statement.clauses is None:
+            return self.include(statement, folder, chain)
+        read = self.aside(replace(statement, clauses=None), folder, chain)
+        path = self.find(statement.path.value, folder)
+        group = Group(span=statement.span, scenario=None, clauses=statement.clauses, path=path, inner=tuple(read))
+        return [(group, folder)]
+
+    def aside(self, statement: tree.Statement, folder: Path, chain: tuple[Path, ...]) -> list[Placed]:
+        """Return what :meth:`placed` does; files that it includes may be included once more elsewhere."""
+        done = set(self.done)
+        try:
+            return self.placed(statement, folder, chain)
+        finally:
+            self.done = done
 
     def include(
         self, statement: tree.IncludeStatement, folder: Path, chain: tuple[Path, ...]
@@ -204,7 +228,8 @@ def bind_params(
         Diagnostic(f"-D {name}: there is no param {name!r}{did_you_mean(name, last)}", code="MTPP-E707")
         for name in unknown
     ]
-    for name, (statement, folder) in last.items():
+    for name in _in_order({name: statement for name, (statement, _) in last.items()}, scope, wrong):
+        statement, folder = last[name]
         try:
             if name in RESERVED:
                 message = f"{name!r} is a word of the language; choose another name"
@@ -215,7 +240,34 @@ def bind_params(
         except Complaint as complaint:
             scope.unsettled.add(name)
             wrong.append(complaint.diagnostic)
+    for name in last:  # in the order in which they are declared, whatever the order in which they get their values
+        if name in scope.params:
+            scope.params[name] = scope.params.pop(name)
     return wrong
+
+
+def _in_order(params: Mapping[str, tree.ParamStatement], scope: Scope, wrong: list[Diagnostic]) -> list[str]:
+    """Return the params in an order in which each comes after those that its default and its domain need.
+
+    Lets and functions may stand between them. Params of a cycle get no value; *wrong* takes the complaint.
+    """
+    needs = {name: mentions(let.value) for name, let in scope.lets.items()}
+    needs |= {name: mentions(function.value) for name, function in scope.defs.items()}
+    for name, statement in params.items():
+        path = {statement.table.value} if statement.table is not None and statement.table.is_name else set()
+        needs[name] = mentions(statement.default) | mentions(statement.domain) | path
+    order, cycles = ordered(needs)
+    circular: set[str] = set()
+    for chain in cycles:
+        first = next((name for name in chain if name in params), None)
+        circular |= set(chain) & set(params)
+        if first is not None:
+            at = chain.index(first)
+            shown = " -> ".join([*chain[at:-1], *chain[:at], first])
+            message = f"param {first!r} is defined by itself: {shown}"
+            wrong.append(Diagnostic(message, params[first].name.span, code="MTPP-E712"))
+    scope.unsettled |= circular
+    return [name for name in order if name in params and name not in circular]
 
 
 def _value(statement: tree.ParamStatement, folder: Path, given: Mapping[str, object], scope: Scope) -> Value:

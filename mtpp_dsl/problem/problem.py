@@ -56,6 +56,7 @@ class Origin(Short, Picklable):
         params: their values: numbers, or text as ``-D`` takes it.
         decimal: whether its sizes are written in kB, MB and GB, rather than in KiB, MiB and GiB.
         files: the SHA-256 of every other file that was read, by its path from the folder of the spec.
+        scenario: the name of the scenario that was chosen; None for none.
     """
 
     path: str | None = None
@@ -63,6 +64,7 @@ class Origin(Short, Picklable):
     params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     decimal: bool = False
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    scenario: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

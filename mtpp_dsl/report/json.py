@@ -84,6 +84,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
             "path": problem.origin.path,
             "sha256": problem.origin.sha256,
             "params": dict(problem.origin.params),
+            "scenario": problem.origin.scenario,
             "files": dict(problem.origin.files),
         },
         "versions": versions(),

@@ -69,4 +69,18 @@ FILES: tuple[Code, ...] = (
         "Correct the file: docs/language.md says what the columns are.",
         files={"times.csv": "node,device,batch,time\nstart,gpu[0],1\n"},
     ),
+    Code(
+        "MTPP-E711",
+        "An assertion does not hold",
+        "The condition of an assert statement is false with the values that the params have now.",
+        'param k: int = 9\nassert k <= 8, "the rack has 8 places"',
+        "Change the values as the message says, or the assertion.",
+    ),
+    Code(
+        "MTPP-E712",
+        "A param is defined by itself",
+        "The default or the domain of a param needs its own value, by itself or through other params and lets.",
+        "param k: int = half\nlet half = k / 2",
+        "Give one of them a value that needs none of the others.",
+    ),
 )

@@ -141,4 +141,11 @@ VALUES: tuple[Code, ...] = (
         "let x = 1 / 0",
         "Change the numbers, or guard the case with a condition: if b > 0 then a / b else 0.",
     ),
+    Code(
+        "MTPP-W204",
+        "A set has no members",
+        "The statement speaks of the nodes or devices of a set, which is empty, so it says nothing.",
+        "constraint colocate { v in nodes if work(v) > 1 h }",
+        "Correct the condition of the set, or leave the statement out.",
+    ),
 )
