@@ -149,13 +149,20 @@ class Stages:
 
     # helpers
 
-    def counted(self, found: Sequence[tuple[S, Path]], what: str) -> list[tuple[S, Path]]:
-        """Return the statements whose condition is true, of which only one counts."""
-        return [
-            (statement, folder)
-            for statement, folder in found
-            if self.findings.attempt(unrepeated, getattr(statement, "clauses", None), what, self.scope)
-        ]
+    def counted(self, found: Sequence[tuple[S, Path]], what: str, *unsettled: str) -> list[tuple[S, Path]]:
+        """Return the statements whose condition is true, of which only one counts.
+
+        Where a condition is wrong, what the statement would say is *unsettled*.
+        """
+        kept = []
+        for statement, folder in found:
+            clauses = getattr(statement, "clauses", None)
+            counts = self.findings.attempt(unrepeated, clauses, what, self.scope)
+            if counts is None:
+                self.scope.unsettled.update(unsettled)
+            elif counts:
+                kept.append((statement, folder))
+        return kept
 
     def of(self, kind: type[S]) -> list[tuple[S, Path]]:
         """Return the statements of a kind, each with the folder its paths start from."""
@@ -219,20 +226,22 @@ class Stages:
 
     def workload(self) -> Workload:
         """Return the graph that counts, with the devices and interconnect that an import brought."""
-        imported = self.last(self.counted(self.of(tree.ImportStatement), "an import"), "an import")
+        imported = self.last(
+            self.counted(self.of(tree.ImportStatement), "an import", "nodes", "devices", "interconnect"), "an import"
+        )
         graphs = [
             (s, folder)
             for s, folder in self.statements
             if isinstance(s, (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator))
         ]
-        graph = self.last(self.counted(graphs, "the graph"), "the graph")
+        graph = self.last(self.counted(graphs, "the graph", "nodes"), "the graph")
         brought = Workload(Graph.create([], []))
         if imported is not None:
             read = self.findings.attempt(self.read_import, *imported)
             if read is None:
                 self.scope.unsettled |= {"devices", "options", "interconnect"}
             brought = read or brought
-        elif graph is None and self.replaced is None:
+        elif graph is None and self.replaced is None and "nodes" not in self.scope.unsettled:
             self.lack("graph", "graph { node a (work = 1 ms) }")
         if self.replaced is not None:
             return Workload(self.replaced, brought.devices, brought.interconnect, brought.warnings)
@@ -290,7 +299,7 @@ class Stages:
         """Read what joins the devices, and with it whether times are in seconds."""
         before = self.findings.failed
         self.scope.unsettled.add("time unit")
-        given = self.counted(self.of(tree.InterconnectStatement), "the interconnect")
+        given = self.counted(self.of(tree.InterconnectStatement), "the interconnect", "interconnect")
         found = self.last(given, "the interconnect")
         links = [statement for statement, _ in self.of(tree.LinkStatement)]
         if found is not None:

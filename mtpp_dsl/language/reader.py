@@ -259,7 +259,7 @@ def _in_order(params: Mapping[str, tree.ParamStatement], scope: Scope, wrong: li
     order, cycles = ordered(needs)
     circular: set[str] = set()
     for chain in cycles:
-        first = next((name for name in chain if name in params), None)
+        first = next((name for name in params if name in chain), None)
         circular |= set(chain) & set(params)
         if first is not None:
             at = chain.index(first)

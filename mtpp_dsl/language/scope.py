@@ -221,12 +221,12 @@ class Scope:
             found.append(self._families["node"][name])
         elif name in self.blocks:
             found.append(Sequence(tuple(NodeRef(v) for v in self.blocks[name]), "set"))
-        elif name in self.empty:
-            found.append(Sequence((), "set"))
         if name in self._devices:
             found.append(DeviceRef(self._devices[name]))
         elif name in self._families["device"]:
             found.append(self._families["device"][name])
+        if not found and name in self.empty:
+            return Sequence((), "set")
         if len(found) > 1:
             raise Complaint(f"{name!r} is both a node and a device; rename one", span, code="MTPP-E104")
         return found[0] if found else self._part_of_family(name)

@@ -135,7 +135,7 @@ def loaded(spec: Path, params: tuple[tuple[str, object], ...]) -> Problem | Mtpp
         return error
 
 
-def read(spec: Path, _: object, __: object, recorded: dict[str, Recorded]) -> Problem:
+def read(spec: Path, _: object, __: object, recorded: dict[str, Recorded], ___: object = None) -> Problem:
     problem = loaded(spec, tuple((name, param.value) for name, param in recorded.items()))
     if isinstance(problem, MtppError):
         raise problem
@@ -241,8 +241,8 @@ def told(path: Path_, data: dict[str, Any], value: Any) -> bool:
         return True
     if name.startswith("bound.certificate"):
         return True  # evidence, not a claim: without it the bound is only claimed, else the checker has accepted it
-    if name == "spec.files" and value is REMOVED:
-        return True  # an answer of an earlier version: its files are named as not checked
+    if name in ("spec.files", "spec.scenario") and value is REMOVED:
+        return True  # an answer of an earlier version: its files are named as not checked, and it had no scenarios
     if name == "bound.value" and data["plan"] is None:  # less is claimed than is proved
         sign = 1 if data["objective"]["sense"] == "minimize" else -1
         return (number and sign * (value - data["bound"]["value"]) <= 0) or (value is None and sign < 0)

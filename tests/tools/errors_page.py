@@ -49,7 +49,7 @@ def messages(code: Code) -> tuple[Diagnostic, ...]:
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for name, text in {NAME: completed(code), **code.files}.items():
             Path(name).write_text(text, encoding="utf-8")
-        found = analyse(NAME, code.given).diagnostics
+        found = analyse(NAME, code.given, scenario=code.scenario).diagnostics
     errors = tuple(message for message in found if message.severity == "error")
     return errors or found
 
@@ -77,6 +77,8 @@ def _area(area: str) -> Iterator[str]:
             yield f"with the file `{name}`:\n\n```text\n{text.rstrip()}\n```\n"
         if code.given:
             yield f"called with `{' '.join(f'-D {name}={value}' for name, value in code.given.items())}`:\n"
+        if code.scenario:
+            yield f"called with `--scenario {code.scenario}`:\n"
         said = next((str(message) for message in messages(code) if message.code == code.code), "")
         yield f"```text\n{said.replace(os.sep, '/')}\n```\n"
         yield f"{code.remedy}\n"

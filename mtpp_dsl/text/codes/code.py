@@ -20,6 +20,7 @@ class Code:
         given: params given from outside, as ``-D`` gives them.
         files: further files that the example includes or reads, by name.
         whole: whether nothing is added to the example.
+        scenario: the one that is chosen.
     """
 
     code: str
@@ -30,3 +31,4 @@ class Code:
     given: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     whole: bool = False
+    scenario: str | None = None

@@ -70,6 +70,14 @@ FILES: tuple[Code, ...] = (
         files={"times.csv": "node,device,batch,time\nstart,gpu[0],1\n"},
     ),
     Code(
+        "MTPP-E710",
+        "There is no such scenario",
+        "A scenario was chosen, with --scenario or from Python, that the spec does not have.",
+        "param k: int = 2\nscenario night { param k = 4 }",
+        "Use the name of a scenario of the spec; the message lists them.",
+        scenario="nigth",
+    ),
+    Code(
         "MTPP-E711",
         "An assertion does not hold",
         "The condition of an assert statement is false with the values that the params have now.",
