@@ -153,5 +153,5 @@ def unrepeated(clauses: tree.Clauses | None, what: str, scope: Scope) -> bool:
     if clauses is None:
         return True
     if clauses.binders:
-        raise Complaint(f"'for' would repeat {what}, of which one counts; write 'if'", clauses.span)
+        raise Complaint(f"'for' would repeat {what}, of which one counts; write 'if'", clauses.span, code="MTPP-E713")
     return any(True for _ in iterate(clauses, scope))

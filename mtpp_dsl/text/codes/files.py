@@ -91,4 +91,11 @@ FILES: tuple[Code, ...] = (
         "param k: int = half\nlet half = k / 2",
         "Give one of them a value that needs none of the others.",
     ),
+    Code(
+        "MTPP-E713",
+        "A statement of which one counts is repeated",
+        "A graph, an import, an include and an interconnect are given once, so a loop after them means nothing.",
+        "interconnect shared (bandwidth = 8 GiB/s) for i in 0..3",
+        "Write if and a condition, or nothing.",
+    ),
 )
