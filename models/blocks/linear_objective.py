@@ -6,13 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Decision, Used
+from mtpp_dsl.constraints import Decision, Penalties, Used
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.components import constrain
-from mtpp_dsl.models.facts.linear_cost import Measure, expanded, named_decisions, soft_size, unit_of
+from mtpp_dsl.models.facts.linear_cost import (
+    Measure,
+    expanded,
+    margin_of,
+    measure_of,
+    named_decisions,
+    soft_size,
+    unit_of,
+)
+from mtpp_dsl.models.facts.scaling import Scale
 from mtpp_dsl.problem import Problem
 
-__all__ = ["linear_objective", "penalties", "used_devices"]
+__all__ = ["add_costs", "linear_objective", "penalties", "used_devices"]
 
 DROPPED = 1e-9
 """Shares of the largest coefficient of a row that solvers drop."""
@@ -61,8 +70,10 @@ def penalties(model: Any, problem: Problem, value: Value, most: Value, unit: flo
     part.rows = pyo.ConstraintList()
     total: Any = 0.0
     for row in problem.soft_rows:
-        terms = {x: a * unit_of(x, unit) for x, a in expanded(row.terms, problem.k).items()}
-        size = soft_size(row, problem.k, unit)
+        if not row.penalty:
+            continue
+        terms = {x: a * unit_of(x, unit) for x, a in expanded(problem, row.terms).items()}
+        size = soft_size(problem, row, unit)
         s = part.s.add()
         for sign, other in ((1.0, ">="), (-1.0, "<=")):
             if row.sense == other:
@@ -71,7 +82,6 @@ def penalties(model: Any, problem: Problem, value: Value, most: Value, unit: flo
             small = [x for x, a in left.items() if abs(a) < DROPPED]  # they may only lower the violation
             lost = sum(min(left.pop(x), 0.0) * most(x) for x in small)
             part.rows.add(s >= sum(a * value(x) for x, a in left.items()) + lost - sign * row.rhs / size)
-        assert row.penalty is not None
         total += row.penalty * size * s
     return total
 
@@ -84,6 +94,30 @@ def linear_objective(model: Any, problem: Problem, value: Value, measure: Measur
     Exact where what the objective pushes up is exact in the model.
     """
     sign = -1.0 if problem.objective.maximized else 1.0
-    terms = {x: sign * a * unit_of(x, unit) for x, a in expanded(problem.objective.terms, problem.k).items()}
+    terms = {x: sign * a * unit_of(x, unit) for x, a in expanded(problem, problem.objective.terms).items()}
     total = sum(a / measure.scale * value(x) for x, a in terms.items())
     model.objective = pyo.Objective(expr=total + (measure.base + paid) / measure.scale)
+
+
+def add_costs(model: Any, problem: Problem, value: Value, limit: Callable[[Decision], float], scale: Scale) -> None:
+    """Add a linear objective, and to any objective what soft rows cost; that is ``model.paid`` for rows on it.
+
+    Args:
+        model: to add to, with its ``cost_margin`` for a time, and with an objective where that is not linear.
+        problem: what is asked.
+        value: of a decision in the model, times in its unit.
+        limit: an upper bound of the same.
+        scale: of the times in the model.
+    """
+    objective = problem.objective
+    if problem.soft_rows and (objective.penalised or Penalties() in named_decisions(problem)):
+        model.paid = pyo.Expression(expr=penalties(model, problem, value, limit, scale.unit))
+    paid = model.paid if problem.soft_rows and objective.penalised else 0.0
+    if objective.is_linear:
+        measure = measure_of(problem, scale, model.cost_margin)
+        model.cost_scale, model.cost_margin = measure.scale, measure.margin
+        model.cost_step = measure.step
+        linear_objective(model, problem, value, measure, paid, scale.unit)
+    elif problem.soft_rows and objective.penalised:
+        model.cost_margin = max(model.cost_margin, margin_of(problem, scale, model.cost_margin))
+        model.objective.expr += paid / scale.unit

@@ -69,6 +69,7 @@ def transfer(
     def carried(e: int) -> Any:
         return sum(float(times.carry[e, d, f]) * part.z[e, d, f] for d, f in routes.get(e, ()) if times.carry[e, d, f])
 
+    part.total = pyo.Expression(expr=sum(carried(e) for e in routes))
     own = set(sent)
     low, high = times.on_the_way
     part.r = pyo.Var(list(sent), bounds=lambda _, e: (float(low[tails[e]]), float(high[heads[e]])))

@@ -78,7 +78,7 @@ def lags(problem: Problem, value: Callable[[Decision], float]) -> list[Lag]:
         value: of ``on``, ``load`` and ``bottleneck``, and for ``finish(v)`` the duration of v.
     """
     found = []
-    for side in (side for constraint in problem.of(Linear) for side in sides(constraint)):
+    for side in (side for constraint in problem.hard_rows for side in sides(constraint)):
         late = next((v for v, a in side.times.items() if a < 0), None)
         if late is not None:
             before = next((v for v, a in side.times.items() if a > 0), None)
@@ -97,7 +97,7 @@ def longest_lags(problem: Problem) -> float:
         return sum(abs(a) * (times[x.node] if isinstance(x, Finish) else sizes.get(type(x), 0.0)) for x, a in decisions)
 
     total = 0.0
-    for side in (side for constraint in problem.of(Linear) for side in sides(constraint)):
+    for side in (side for constraint in problem.hard_rows for side in sides(constraint)):
         late = [a for a in side.times.values() if a < 0]
         total += sum((abs(side.high) + most(side.rest)) / -a for a in late)
     return total

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, isnan, lcm
 
-from mtpp_dsl.constraints import Bottleneck, Decision, Latency, Linear, Load, On, Penalties, Used
+from mtpp_dsl.constraints import (
+    Bottleneck,
+    Decision,
+    Finish,
+    Latency,
+    Linear,
+    Load,
+    Makespan,
+    On,
+    Penalties,
+    Start,
+    Used,
+)
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, TARGET, Scale
 from mtpp_dsl.problem import Problem
 
@@ -16,6 +28,7 @@ __all__ = [
     "LOADS",
     "Measure",
     "expanded",
+    "gains_from_delay",
     "margin_of",
     "measure_of",
     "named_decisions",
@@ -27,6 +40,9 @@ __all__ = [
 BINARY = (On, Used)
 """Decisions that are 0 or 1; all others but penalties are times."""
 
+TIMES = (Start, Finish, Makespan)
+"""Decisions of plans with a schedule alone."""
+
 LOADS = (Load, Bottleneck, Latency)
 """Decisions that are made of loads."""
 
@@ -34,11 +50,12 @@ MAX_DENOMINATOR = 10**6
 """Coefficients that are no fractions with smaller denominators have no step in common."""
 
 
-def expanded(terms: Iterable[tuple[Decision, float]], k: int) -> dict[Decision, float]:
-    """Return terms with every latency as the sum of the loads of *k* devices; without the terms that cancel."""
+def expanded(problem: Problem, terms: Iterable[tuple[Decision, float]]) -> dict[Decision, float]:
+    """Return terms without those that cancel; of plans without a schedule with every latency as the sum of loads."""
     total: dict[Decision, float] = {}
     for decision, a in terms:
-        for one in [Load(d) for d in range(k)] if isinstance(decision, Latency) else [decision]:
+        loads = isinstance(decision, Latency) and not problem.timed
+        for one in [Load(d) for d in range(problem.k)] if loads else [decision]:
             total[one] = total.get(one, 0.0) + a
     return {decision: a for decision, a in total.items() if a}
 
@@ -50,9 +67,9 @@ def named_decisions(problem: Problem) -> set[Decision]:
     return {decision for terms in (objective, *rows) for decision, _ in terms}
 
 
-def soft_size(row: Linear, k: int, unit: float) -> float:
+def soft_size(problem: Problem, row: Linear, unit: float) -> float:
     """Return the largest coefficient of a soft row, times in the model's *unit*: what its violation is measured in."""
-    return max((abs(a) * unit_of(x, unit) for x, a in expanded(row.terms, k).items()), default=0.0) or 1.0
+    return max((abs(a) * unit_of(x, unit) for x, a in expanded(problem, row.terms).items()), default=0.0) or 1.0
 
 
 def unit_of(decision: Decision, unit: float) -> float:
@@ -78,22 +95,23 @@ class Measure:
     base: float
 
 
-def measure_of(problem: Problem, scale: Scale) -> Measure:
+def measure_of(problem: Problem, scale: Scale, margin: float) -> Measure:
     """Return how the linear cost of *problem* is measured: its largest term becomes :data:`TARGET`.
 
     Args:
         problem: with a linear objective.
         scale: of the times in the model.
+        margin: what to take off a solver's bound on a time, in the model's unit.
     """
     unit, floor = scale.unit, scale.floor
-    terms = expanded(problem.objective.terms, problem.k)
+    terms = expanded(problem, problem.objective.terms)
     steps = {x: abs(a) for x, a in terms.items() if isinstance(x, BINARY)}
-    times = {x: abs(a) for x, a in terms.items() if x not in steps}
+    times = {x: abs(a) * (problem.k if isinstance(x, Latency) else 1) for x, a in terms.items() if x not in steps}
     largest = max([*steps.values(), *(a * (floor or unit * TARGET) for a in times.values())], default=0.0)
     soft = problem.soft_rows if problem.objective.penalised else ()
-    paid = [(row.penalty or 0.0) * soft_size(row, problem.k, unit) for row in soft]
+    paid = [(row.penalty or 0.0) * soft_size(problem, row, unit) for row in soft]
     measured = (largest or max(paid, default=0.0)) / TARGET or 1.0
-    loose = scale.margin / FEASIBILITY  # of times, where there is less to measure by
+    loose = margin / FEASIBILITY  # of times, where there is less to measure by
     moves = [*steps.values(), loose * unit * sum(times.values()), *(loose * one for one in paid)]
     sign = -1.0 if problem.objective.maximized else 1.0
     return Measure(
@@ -104,10 +122,10 @@ def measure_of(problem: Problem, scale: Scale) -> Measure:
     )
 
 
-def margin_of(problem: Problem, scale: Scale) -> float:
+def margin_of(problem: Problem, scale: Scale, margin: float) -> float:
     """Return what to take off a solver's bound for soft rows, beside an objective that is a time, in its unit."""
-    paid = [(row.penalty or 0.0) * soft_size(row, problem.k, scale.unit) for row in problem.soft_rows]
-    return scale.margin * max(paid, default=0.0) / scale.unit
+    paid = [(row.penalty or 0.0) * soft_size(problem, row, scale.unit) for row in problem.soft_rows]
+    return margin * max(paid, default=0.0) / scale.unit
 
 
 def unmeasured(name: str, problem: Problem) -> str | None:
@@ -117,6 +135,31 @@ def unmeasured(name: str, problem: Problem) -> str | None:
         if any(isinstance(x, Penalties) for x, _ in row.terms) and row.sense in (wrong, "=="):
             return f"{name} does not support constraint {row}, which asks for penalties that are large"
     return None
+
+
+def gains_from_delay(problem: Problem) -> str | None:
+    """Return why a schedule in which everything is as early as it can be may not be the best one, or None.
+
+    It is where the cost grows with every time, and what soft rows cost does so as well.
+    """
+    objective = problem.objective
+    for decision, a in objective.terms if objective.is_linear else ():
+        if isinstance(decision, TIMES) and (a > 0) == objective.maximized:
+            return f"the objective gains from a late {_named(problem, decision)}, and schedules are as early as can be"
+    for row in problem.soft_rows:
+        for decision, a in row.terms:
+            if isinstance(decision, TIMES) and (row.sense == "==" or (a > 0) == (row.sense == ">=")):
+                late = _named(problem, decision)
+                return (
+                    f"constraint {row} has a penalty and may gain from a late {late}; schedules are as early as can be"
+                )
+    return None
+
+
+def _named(problem: Problem, decision: Decision) -> str:
+    node = getattr(decision, "node", None)
+    word = type(decision).__name__.lower()
+    return word if node is None else f"{word}({problem.graph.names[node]})"
 
 
 def _steps_of(rows: Iterable[Linear]) -> Iterable[float]:

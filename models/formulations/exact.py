@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -15,7 +15,6 @@ from mtpp_dsl.constraints import (
     BreakSymmetry,
     Colocate,
     Contiguous,
-    Decision,
     Forbid,
     Latency,
     Linear,
@@ -42,7 +41,7 @@ from mtpp_dsl.models.blocks.bottleneck import (
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.graph import graph_data
-from mtpp_dsl.models.blocks.linear_objective import linear_objective, penalties, used_devices
+from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
@@ -52,7 +51,7 @@ from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.extract import relabel
-from mtpp_dsl.models.facts.linear_cost import margin_of, measure_of, named_decisions, unmeasured
+from mtpp_dsl.models.facts.linear_cost import named_decisions, unmeasured
 from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
@@ -132,29 +131,11 @@ class Exact(Scoped, CutoffFormulation):
             exactly(model, load, float(most.max()))
         value = linear.values_of(model, lambda v, d: on(layout.home[v], d), load)
         used_devices(model, problem, on, linear.limited(problem, load, scale.unit))
-        self._add_costs(model, problem, value, scale, most)
+        add_costs(model, problem, value, linear.limits_of(problem, scale.unit, most), scale)
         if any(problem.of(Linear)):
             linear.linear(model, problem, value, scale.unit, most)
         custom_rows(model, problem)
         return model
-
-    def _add_costs(
-        self, model: Any, problem: Problem, value: Callable[[Decision], Any], scale: Scale, most: Floats
-    ) -> None:
-        """Add a linear objective, and to any objective what soft rows cost."""
-        objective = problem.objective
-        if problem.soft_rows and (objective.penalised or Penalties() in named_decisions(problem)):
-            limit = linear.limits_of(problem, scale.unit, most)
-            model.paid = pyo.Expression(expr=penalties(model, problem, value, limit, scale.unit))
-        paid = model.paid if problem.soft_rows and objective.penalised else 0.0
-        if objective.is_linear:
-            measure = measure_of(problem, scale)
-            model.cost_scale, model.cost_margin = measure.scale, measure.margin
-            model.cost_step = measure.step
-            linear_objective(model, problem, value, measure, paid, scale.unit)
-        elif problem.soft_rows and objective.penalised:
-            model.cost_margin = max(model.cost_margin, margin_of(problem, scale))
-            model.objective.expr += paid / scale.unit
 
     def _ceiling(self, problem: Problem) -> float | None:
         """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""

@@ -16,14 +16,17 @@ from mtpp_dsl.constraints import (
     ExclusiveLinks,
     Finish,
     Forbid,
+    Latency,
     Linear,
     Load,
     Makespan,
     Memory,
     On,
+    Penalties,
     Pin,
     Separate,
     Start,
+    Used,
 )
 from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
@@ -31,16 +34,18 @@ from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom, work_of
 from mtpp_dsl.models.blocks.disjunction import disjunction
+from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.schedule import schedule
 from mtpp_dsl.models.blocks.symmetry import devices_in_order, does_nodes
-from mtpp_dsl.models.blocks.timed_rows import timed_rows, unreadable_times
+from mtpp_dsl.models.blocks.timed_rows import limits_of, timed_rows, timed_values, unreadable_times
 from mtpp_dsl.models.blocks.transfer import ends, routed_edges, transfer
 from mtpp_dsl.models.extract.retiming import Solution, retimed
 from mtpp_dsl.models.facts.clashes import clashes, node_items, transfer_items
 from mtpp_dsl.models.facts.lags import without_horizon
+from mtpp_dsl.models.facts.linear_cost import gains_from_delay, unmeasured
 from mtpp_dsl.models.facts.reach import reach
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.models.facts.times import Times, horizon, times_of
@@ -75,11 +80,12 @@ class Moirai(Scoped, CutoffFormulation):
     floor = "the longest path, or all work shared, each node where it is fastest"
     scopes = (
         Scope(
-            objectives=("makespan",),
+            objectives=("makespan", "timed linear"),
             interconnects=("links",),
             constraints=KEPT,
             families=(CustomConstraint,),
-            decisions=(On, Load, Bottleneck, Start, Finish, Makespan),
+            decisions=(On, Load, Bottleneck, Start, Finish, Makespan, Used, Latency, Penalties),
+            soft=True,
         ),
     )
 
@@ -88,7 +94,10 @@ class Moirai(Scoped, CutoffFormulation):
         reason = too_many_pairs(self.name, problem) or custom_refusal(self.name, problem)
         if reason is not None:
             return reason
-        for constraint in problem.of(Linear):
+        reason = unmeasured(self.name, problem) or gains_from_delay(problem)
+        if reason is not None:
+            return reason
+        for constraint in problem.hard_rows:
             reason = without_horizon(constraint)
             if reason is not None:
                 return f"constraint {constraint} {reason}"
@@ -104,7 +113,8 @@ class Moirai(Scoped, CutoffFormulation):
         :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
         view = hypergraph(problem)
-        scale = scale_of(problem, view, self.cost, free=not extended(self, problem))
+        cost = None if problem.objective.is_linear else self.cost  # of a plan, and so no less than its makespan
+        scale = scale_of(problem, view, cost, free=not extended(self, problem))
         times = times_of(problem, view, scale.ceiling, scale.unit)
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
@@ -128,8 +138,13 @@ class Moirai(Scoped, CutoffFormulation):
             devices_in_order(model, problem, does_nodes(times.time, home, on))
         for number, (tails, heads) in enumerate(ordered_edges(problem)):
             device_order(model, f"order_{number}", view.edges(tails, heads), on, [(d,) for d in range(problem.k)])
+        used_devices(model, problem, on, {})
+        value = timed_values(model, problem, lambda v, d: on(int(home[v]), d), times.most, scale.unit)
+        if problem.objective.is_linear:
+            model.del_component("objective")
+        add_costs(model, problem, value, limits_of(problem, times.most, scale.unit), scale)
         if any(problem.of(Linear)):
-            timed_rows(model, problem, lambda v, d: on(int(home[v]), d), times.most, scale.unit)
+            timed_rows(model, problem, value, times.most, scale.unit)
         custom_rows(model, problem)
         return model
 

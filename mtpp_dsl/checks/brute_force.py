@@ -11,7 +11,7 @@ import numpy as np
 from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import ExclusiveLinks, PinChunks
+from mtpp_dsl.constraints import ExclusiveLinks, Finish, Makespan, PinChunks, Start
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.batches import Batches
 from mtpp_dsl.plans.plan import Plan
@@ -27,9 +27,11 @@ def plans(problem: Problem) -> Iterator[Plan]:
     """Yield every plan that satisfies every constraint, with every choice of replicas.
 
     For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
-    earlier in its place: without labelled constraints on times, no schedule is shorter. Likewise, on ``host`` and
-    ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to spread chunks over devices,
-    those of the first node in one order only, unless chunks are pinned or a plug-in's constraint tells them apart.
+    earlier in its place: without labelled constraints on times, no schedule is shorter. For a linear objective, and
+    with penalties on times, the plan of every such schedule: one of them is the best if the cost grows with every time.
+    Likewise, on ``host`` and ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to
+    spread chunks over devices, those of the first node in one order only, unless chunks are pinned or a plug-in's
+    constraint tells them apart.
     """
     if problem.objective.batch is not None:
         yield from _batch_plans(problem)
@@ -37,8 +39,7 @@ def plans(problem: Problem) -> Iterator[Plan]:
     for assignment in product(range(problem.k), repeat=problem.graph.n):
         if problem.timed:
             if isinstance(problem.interconnect, Links):
-                found = _shortest(problem, assignment)
-                yield from [found] if found is not None and not verify(problem, found) else []
+                yield from (plan for plan in _schedules(problem, assignment) if not verify(problem, plan))
             else:
                 yield from _by_subgraphs(problem, assignment)
             continue
@@ -48,15 +49,21 @@ def plans(problem: Problem) -> Iterator[Plan]:
                 yield plan
 
 
-def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
-    """Return the plan with the shortest schedule of an assignment, by trying every order of nodes and transfers."""
+def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
+    """Yield the plan with the shortest schedule of an assignment, by trying every order of nodes and transfers.
+
+    Where the cost is not the makespan alone, yield the plan of every order, with all as early as it can be.
+    """
+    every = problem.objective.is_linear or any(
+        isinstance(decision, (Start, Finish, Makespan)) for row in problem.soft_rows for decision, _ in row.terms
+    )
     graph = problem.graph
     edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
     takes = [float(problem.time[v, d]) for v, d in enumerate(assignment)]
     carry = [0.0 if assignment[u] == assignment[v] else travel(problem, e, assignment[u], assignment[v])
              for e, (u, v) in enumerate(edges)]  # fmt: skip
     if inf in takes or inf in carry:
-        return None
+        return
     exclusive = any(problem.of(ExclusiveLinks))
     uses = [[("runs", d)] if takes[v] > 0 else [] for v, d in enumerate(assignment)]  # of each node, then of each edge
     uses += [
@@ -66,7 +73,7 @@ def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
     needs = [{graph.n + e for e, (_, head) in enumerate(edges) if head == v} for v in range(graph.n)]
     needs += [{u} for u, _ in edges]
     time = takes + carry
-    best: tuple[float, dict[int, float]] = (inf, {})
+    best: tuple[float, list[dict[int, float]]] = (inf, [])
     seen: set[tuple[tuple[int, float], ...]] = set()
 
     def extend(ends: dict[int, float], free: dict[tuple[str, int], float]) -> None:
@@ -76,7 +83,7 @@ def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
             return
         seen.add(key)
         if len(ends) == len(time):
-            best = max(ends.values(), default=0.0), ends
+            best = (inf, [*best[1], ends]) if every else (max(ends.values(), default=0.0), [ends])
             return
         for item in range(len(time)):
             if item not in ends and needs[item] <= ends.keys():
@@ -87,16 +94,17 @@ def _shortest(problem: Problem, assignment: Sequence[int]) -> Plan | None:
                     return
 
     extend({}, {})
-    ends = [best[1][item] for item in range(len(time))]
     moved = [assignment[u] != assignment[v] for u, v in edges]
-    schedule = Schedule.create(
-        graph,
-        [end - takes[v] for v, end in enumerate(ends[: graph.n])],
-        ends[: graph.n],
-        [ends[graph.n + e] - carry[e] if moved[e] else nan for e in range(graph.m)],
-        [ends[graph.n + e] if moved[e] else nan for e in range(graph.m)],
-    )
-    return Plan.create(problem, assignment, schedule=schedule)
+    for found in best[1]:
+        ends = [found[item] for item in range(len(time))]
+        schedule = Schedule.create(
+            graph,
+            [end - takes[v] for v, end in enumerate(ends[: graph.n])],
+            ends[: graph.n],
+            [ends[graph.n + e] - carry[e] if moved[e] else nan for e in range(graph.m)],
+            [ends[graph.n + e] if moved[e] else nan for e in range(graph.m)],
+        )
+        yield Plan.create(problem, assignment, schedule=schedule)
 
 
 def _batch_plans(problem: Problem) -> Iterator[Plan]:

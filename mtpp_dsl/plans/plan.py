@@ -156,6 +156,7 @@ class Plan(Picklable):
                 "replicas": None,
                 "schedule": self.batches.to_json(problem),
                 "transfers": self.batches.transfers_to_json(problem),
+                "stages": None,
             }
         return {
             "assignment": {name: names[d] for name, d in zip(problem.graph.names, self.assignment, strict=True)},
@@ -163,7 +164,25 @@ class Plan(Picklable):
             "replicas": {names[d]: [names[e] for e in members] for d, members in self.replicas.items()} or None,
             "schedule": None if self.schedule is None else self.schedule.to_json(problem, self.assignment),
             "transfers": None if self.schedule is None else self.schedule.transfers_to_json(problem, self.assignment),
+            "stages": self._stages(problem),
         }
+
+    def _stages(self, problem: Problem) -> list[dict[str, Any]]:
+        """Return the nodes of every device that runs some, in the order in which data flow, or else of the devices.
+
+        Replicas are one stage, and each has its share of the inputs.
+        """
+        names, devices = problem.graph.names, [device.name for device in problem.devices]
+        held: dict[int, list[str]] = {}
+        for v, d in enumerate(self.assignment.tolist()):
+            held.setdefault(d, []).append(names[v])
+        found = []
+        for d in range(problem.k) if self.order is None else self.order:
+            if d in held:
+                members = [devices[member] for member in self.replicas.get(d, (d,))]
+                share = dict.fromkeys(members, 1.0 / len(members))
+                found.append({"devices": members, "nodes": held[d], "share": share})
+        return found
 
     @classmethod
     def from_json(cls, problem: Problem, data: object) -> Plan:

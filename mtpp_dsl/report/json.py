@@ -9,12 +9,11 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
-from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Reached, Result
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.text.visible import escaped
 
-__all__ = ["SCHEMA_VERSION", "dumps", "families", "result_to_json", "schema", "stages_of"]
+__all__ = ["SCHEMA_VERSION", "dumps", "families", "result_to_json", "schema"]
 
 SCHEMA_VERSION = 2
 
@@ -76,7 +75,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "solver": result.solver,
         "seed": result.seed,
         "time": {phase: float(seconds) for phase, seconds in result.time.items()},
-        "plan": None if result.plan is None else _plan(problem, result.plan),
+        "plan": None if result.plan is None else result.plan.to_json(problem),
         "devices": _devices(problem, result),
         "verified": result.verified,
         "notes": list(result.notes),
@@ -164,35 +163,6 @@ def _bound(objective: Objective, bound: Bound | None) -> dict[str, Any] | None:
 
 def _without_certificate(bound: dict[str, Any] | None) -> dict[str, Any] | None:
     return bound and {name: value for name, value in bound.items() if name != "certificate"}
-
-
-def _plan(problem: Problem, plan: Plan) -> dict[str, Any]:
-    """Return the plan, with the stages of one whose nodes are each on one device."""
-    return {**plan.to_json(problem), "stages": None if plan.batches is not None else stages_of(problem, plan)}
-
-
-def stages_of(problem: Problem, plan: Plan) -> list[dict[str, Any]]:
-    """Return the nodes of every device that runs some, in the order in which data flow, or else of the devices.
-
-    Replicas are one stage, and each has its share of the inputs.
-    """
-    names, devices = problem.graph.names, problem.devices
-    held: dict[int, list[str]] = {}
-    for v, d in enumerate(plan.assignment.tolist()):
-        held.setdefault(d, []).append(names[v])
-    order = [d for d in (range(problem.k) if plan.order is None else plan.order) if d in held]
-    found = []
-    for d in order:
-        members = plan.replicas.get(d, (d,))
-        share = 1.0 / len(members)
-        found.append(
-            {
-                "devices": [devices[member].name for member in members],
-                "nodes": held[d],
-                "share": {devices[member].name: share for member in members},
-            }
-        )
-    return found
 
 
 def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
