@@ -104,7 +104,10 @@ for methods in ("solvers.methods", "solvers.methods.mip", "solvers.methods.auto"
 MAY: dict[str, set[str]] = {**CORE, **MODELS, **SOLVERS, "grammars": set()}
 """What each package may import beside itself; one of the core that is a single file stands as a package."""
 LIBRARIES = {"mtpp_dsl.base.lazy", "mtpp_dsl.solvers.backends.mip.lazy_highs"}
-CP_SAT = {f"mtpp_dsl.solvers.backends.cpsat.{module}" for module in ("batch_model", "sample_model", "cpsat_worker")}
+CP_SAT = {
+    f"mtpp_dsl.solvers.backends.cpsat.{module}"
+    for module in ("batch_model", "sample_model", "split_model", "cpsat_worker")
+}
 SOLVER_PACKAGES = {"highspy", "pyscipopt", "gurobipy", "ortools", "cplex", "xpress"}
 
 

@@ -1,19 +1,34 @@
-"""Schedules of one sample, and of batches, each by one CP-SAT model of the whole problem."""
+"""Splits, schedules of one sample, and of batches, each by one CP-SAT model of the whole problem."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
 
-from mtpp_dsl.constraints import Acyclic, Bottleneck, Contiguous, Finish, Linear, Load, Makespan, On, Start, Used
+from mtpp_dsl.constraints import (
+    Acyclic,
+    Bottleneck,
+    Contiguous,
+    Finish,
+    Latency,
+    Linear,
+    Load,
+    Makespan,
+    On,
+    Start,
+    Used,
+)
 from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped, outside
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE
 
-__all__ = ["BatchScheduling", "Scheduling"]
+__all__ = ["BatchScheduling", "Scheduling", "Splitting"]
+
+MAX_ENTRIES = 2_000_000
+"""Supernodes at nets, times devices, of larger splits are no work for one model."""
 
 
 class _Modelled(Scoped, MethodBase):
@@ -67,6 +82,43 @@ class Scheduling(_Modelled):
 
         _ready(self.accepts(problem), limits)
         return Run(self.name, problem, limits, progress, lower, known).solve()
+
+
+class Splitting(_Modelled):
+    """Solve what formulation *name* formulates by literals alone: a supernode on a device, a net that a device cuts."""
+
+    summary = "optimal split, by CP-SAT"
+    scopes = (
+        replace(
+            BY_MOVES,
+            constraints=(*BY_MOVES.constraints, Linear),
+            decisions=(On, Load, Bottleneck, Used, Latency),
+            streams=False,
+        ),
+    )
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* cannot be modelled, or None."""
+        reason = super().accepts(problem)
+        entries = (problem.graph.n + problem.graph.m) * problem.k
+        if reason is None and entries > MAX_ENTRIES:
+            return f"the model of cp-sat for {self.name} is for up to {MAX_ENTRIES:,} nodes and edges times devices"
+        return reason
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best plan found and the best bound.
+
+        Raises:
+            Refused: the model cannot honour the problem, or a model is to be written.
+            SolverError: ortools is missing, or its process died.
+            UsageError: an option that CP-SAT does not have.
+        """
+        from mtpp_dsl.solvers.backends.cpsat.call import Run
+        from mtpp_dsl.solvers.backends.cpsat.first_plans import known
+        from mtpp_dsl.solvers.backends.cpsat.split_problem import lower_split
+
+        _ready(self.accepts(problem), limits)
+        return Run(self.name, problem, limits, progress, lower_split, known).solve()
 
 
 class BatchScheduling(_Modelled):

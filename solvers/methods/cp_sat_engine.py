@@ -1,4 +1,4 @@
-"""``--solver cp-sat``: models of its own for the formulations that schedule."""
+"""``--solver cp-sat``: models of its own for some formulations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 from mtpp_dsl.contracts import Availability, Feature, Method
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling
+from mtpp_dsl.solvers.methods.cp_sat import BatchScheduling, Scheduling, Splitting
 
 __all__ = ["CpSat"]
 
@@ -19,7 +19,7 @@ class CpSat:
     features: ClassVar[frozenset[Feature]] = frozenset(
         {"time_limit", "gap", "threads", "seed", "log", "warm_start", "bound_at_limit", "incumbents"}
     )
-    formulations: ClassVar[tuple[str, ...]] = ("moirai", "batched", "batched-printed")
+    formulations: ClassVar[tuple[str, ...]] = ("exact", "moirai", "batched", "batched-printed")
 
     def available(self) -> Availability:
         """Return whether ortools is installed, without importing it."""
@@ -36,6 +36,8 @@ class CpSat:
             raise Refused(
                 f"solver {self.name!r} has no model for {formulation!r}, only for {known}; use --solver highs"
             )
+        if formulation == "exact":
+            return Splitting(formulation)
         if formulation == "moirai":
             return Scheduling(formulation)
         return BatchScheduling(formulation, barrier=formulation == "batched-printed")

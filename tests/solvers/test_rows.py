@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -12,31 +10,16 @@ import pytest
 
 from mtpp_dsl.api import find_method, method_names, solve
 from mtpp_dsl.base.compiling import Kernel
-from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import (
-    Acyclic,
-    Bottleneck,
-    Colocate,
-    Constraint,
-    Contiguous,
-    Decision,
-    ExclusiveLinks,
-    Finish,
     Latency,
     Linear,
-    Load,
-    Makespan,
-    Memory,
-    On,
-    Start,
     Used,
 )
 from mtpp_dsl.contracts import Limits, Progress, method_traits, why_not
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
+from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.colocation import together
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.mending import Mender, linear_in_places
@@ -47,69 +30,11 @@ from mtpp_dsl.solvers.partition.annealing.split_state import state_of
 from mtpp_dsl.solvers.partition.annealing.whole_nets import instance_of
 from mtpp_dsl.solvers.schedule.search import sample_annealing
 from mtpp_dsl.views.rows import rows_of
+from tests.row_problems import best_cost, larger_problem, small_problem
 
 FEW, MANY = 12, 120
 """Problems of each kind; a quarter of the methods answers each."""
 SECONDS = 0.3
-
-
-def rows(rng: Random, n: int, k: int, makespan: bool) -> list[Constraint]:
-    """Return random rows: some count, some limit loads, some are of no particular form."""
-    found: list[Constraint] = []
-    for number in range(rng.randint(1, 2)):
-        some = rng.sample(range(n), rng.randint(2, n))
-        sense, form = rng.choice(["<=", "<=", ">=", "=="]), rng.randint(0, 5)
-        terms: list[dict[Decision, float]]
-        if form == 0:
-            terms, sense, rhs = [{On(v, d): 1.0 for v in some} for d in range(k)], "<=", float(rng.randint(1, 2))
-        elif form == 1:
-            terms, rhs = [{On(v, rng.randrange(k)): float(rng.choice([1, 2, -1])) for v in some}], rng.randint(0, 2)
-        elif form == 2:
-            d = rng.randrange(k)
-            terms, sense, rhs = [{Load(d): 1.0}], rng.choice(["<=", ">="]), rng.randint(2, 3 * n)
-        elif form == 3:
-            terms, rhs = [{On(some[0], d): 1.0, On(some[1], d): -1.0} for d in range(k - 1)], 0.0
-            sense = rng.choice(["==", "<="])
-        elif form == 4 and k > 1:
-            terms, sense, rhs = [{Load(0): 1.0, Load(1): -1.0, On(some[0], 0): 2.0}], "<=", float(rng.randint(-1, 3))
-        else:
-            whole: Decision = Makespan() if makespan else Bottleneck()
-            senses = ["<="] if makespan else ["<=", ">="]  # brute force tries the shortest schedules alone
-            terms, sense, rhs = [{whole: 1.0}], rng.choice(senses), float(rng.randint(2, 3 * n))
-        found += [
-            Linear(label=f"r{number}[{i}]", terms=tuple(one.items()), sense=sense, rhs=float(rhs))  # type: ignore[arg-type]
-            for i, one in enumerate(terms)
-        ]
-    return found
-
-
-def problem(seed: int, kind: str) -> Problem:
-    rng = Random(f"{kind} {seed}")
-    n, k = rng.randint(3, 5), rng.randint(2, 3)
-    edges = [(u, v) for u in range(n) for v in range(u + 1, n) if rng.random() < 0.4]
-    work = [float(rng.randint(0, 5)) for _ in range(n)]
-    graph = Graph.create([f"n{v}" for v in range(n)], edges, work=work, output=[float(rng.randint(0, 2))] * n)
-    speeds = [1.0] * k if rng.random() < 0.5 else [float(rng.randint(1, 2)) for _ in range(k)]
-    devices = [Device(f"d{d}", speed=speed, memory=6.0) for d, speed in enumerate(speeds)]
-    constraints = rows(rng, n, k, kind == "makespan")
-    if rng.random() < 0.3:
-        constraints.append(Colocate(nodes=tuple(sorted(rng.sample(range(n), 2)))))
-    if rng.random() < 0.2:
-        constraints.append(Memory())
-    if kind == "makespan":
-        constraints += [ExclusiveLinks()] if rng.random() < 0.3 else []
-        return Problem.create(
-            graph, devices, Links(np.full((k, k), 2.0), np.zeros((k, k))), Objective("makespan"), constraints
-        )
-    constraints += [Acyclic()] if rng.random() < 0.5 else []
-    constraints += [Contiguous()] if rng.random() < 0.2 else []
-    return Problem.create(graph, devices, Shared(2.0), Objective("bottleneck"), constraints)
-
-
-@cache
-def optimum(seed: int, kind: str) -> float | None:
-    given = problem(seed, kind)
-    return min((evaluate(given, plan).cost for plan in plans(given)), default=None)
 
 
 def taking_rows(kind: str) -> list[str]:
@@ -131,7 +56,7 @@ def test_every_method_that_takes_rows_keeps_them(kind: str, seeds: range) -> Non
     assert len(names) > 10
     answers = dict.fromkeys(names, 0)
     for seed in seeds:
-        given, best = problem(seed, kind), optimum(seed, kind)
+        given, best = small_problem(seed, kind), best_cost(seed, kind)
         for name in names[seed % 4 :: 4]:
             if why_not(find_method(name), given) is not None:
                 continue
@@ -152,30 +77,6 @@ def test_every_method_that_takes_rows_keeps_them(kind: str, seeds: range) -> Non
     assert sum(answers[name] > 0 for name in gives) > len(gives) / 2, answers
 
 
-def rows_problem(seed: int, kind: str) -> Problem:
-    """Return 24 nodes on 3 devices with rows over every decision that the moves of annealing keep track of."""
-    rng = Random(seed)
-    n, k = 24, 3
-    edges = [(u, v) for u in range(n) for v in range(u + 1, min(n, u + 6)) if rng.random() < 0.3]
-    work = [rng.uniform(1.0, 3.0) for _ in range(n)]
-    graph = Graph.create([f"n{v}" for v in range(n)], edges, work=work, output=[rng.uniform(0.1, 0.5)] * n)
-    some = rng.sample(range(n), 8)
-    found: list[Constraint] = [
-        Linear(label=f"few[{d}]", terms=tuple((On(v, d), 1.0 + v % 2) for v in some), sense="<=", rhs=6.0)
-        for d in range(k)
-    ]
-    found.append(Linear(label="more", terms=((Load(0), 1.0), (Load(1), -1.0)), sense=">=", rhs=-2.0))
-    found.append(Linear(label="used", terms=((Used(0), 1.0), (On(some[0], 1), 1.0)), sense="<=", rhs=1.0))
-    devices = [Device(f"d{d}") for d in range(k)]
-    if kind == "makespan":
-        found.append(Linear(label="soon", terms=((Finish(some[1]), 1.0), (Start(0), -1.0)), sense="<=", rhs=15.0))
-        links = Links(np.full((k, k), 2.0), np.zeros((k, k)))
-        return Problem.create(graph, devices, links, Objective("makespan"), found)
-    found.append(Linear(label="even", terms=((Load(2), 1.0), (Bottleneck(), -0.3)), sense=">=", rhs=0.0))
-    order = [Acyclic()] if kind == "ordered" else []
-    return Problem.create(graph, devices, Shared(2.0), constraints=[*found, *order])
-
-
 @pytest.mark.parametrize("kind", ["free", "ordered", "makespan"])
 def test_annealing_compiled_and_plain_walk_the_same_way_under_rows(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same numbers lead to the same plan, which keeps the rows and is better than what it started from."""
@@ -185,7 +86,7 @@ def test_annealing_compiled_and_plain_walk_the_same_way_under_rows(kind: str, mo
         "makespan": (sample_annealing, "SEARCH"),
     }[kind]
     plain = getattr(module, name).plain
-    given = rows_problem(3, kind)
+    given = larger_problem(3, kind)
     costs = []
     for threshold in (0.0, float("inf")):
         monkeypatch.setattr(module, name, Kernel(plain, threshold))
@@ -199,7 +100,7 @@ def test_annealing_compiled_and_plain_walk_the_same_way_under_rows(kind: str, mo
 @pytest.mark.parametrize("kind", ["free", "ordered"])
 def test_rows_are_what_they_say_after_many_moves(kind: str) -> None:
     """What the arrays count of a state is what the rows are of its plan."""
-    given = rows_problem(5, kind)
+    given = larger_problem(5, kind)
     group = together(given)
     instance = instance_of(given)
     rows = rows_of(given, group, instance.unit)
@@ -229,7 +130,7 @@ def test_cp_sat_reads_rows_over_used_devices_and_refuses_what_it_cannot_read() -
 
 def test_a_plan_is_mended() -> None:
     """Few nodes move until the rows hold, and none where they do."""
-    given = rows_problem(1, "free")
+    given = larger_problem(1, "free")
     everything = Plan.create(given, np.zeros(given.graph.n, np.int64))
     mended = Mender(given).mended(everything, 5.0)
     assert mended is not None

@@ -17,6 +17,8 @@ from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
 from mtpp_dsl.solvers.backends.cpsat.request import Effort, Reply, Request, Status
 from mtpp_dsl.solvers.backends.cpsat.sample_model import Model
+from mtpp_dsl.solvers.backends.cpsat.split_model import SplitModel
+from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest
 from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
 from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
@@ -32,7 +34,8 @@ STATUS: dict[int, Status] = {
     cp_model.FEASIBLE: "feasible",
     cp_model.INFEASIBLE: "infeasible",
 }
-Question: TypeAlias = Request | BatchRequest
+Question: TypeAlias = Request | BatchRequest | SplitRequest
+AnyModel: TypeAlias = Model | BatchModel | SplitModel
 
 
 class _Worker:
@@ -110,13 +113,13 @@ class _Worker:
             raise RuntimeError(f"CP-SAT calls the model invalid: {model.model.validate()}")
         return _read(solver, status, model, monotonic() - began)
 
-    def found(self, number: int, model: Model | BatchModel, value: int, callback: Any) -> None:
+    def found(self, number: int, model: AnyModel, value: int, callback: Any) -> None:
         """Send a solution to the process that asked."""
         self._tell("plan", number, value, model.read(callback.value))
 
 
 class _Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
-    def __init__(self, worker: _Worker, number: int, model: Model | BatchModel) -> None:
+    def __init__(self, worker: _Worker, number: int, model: AnyModel) -> None:
         super().__init__()
         self._worker, self._number, self._model = worker, number, model
 
@@ -128,11 +131,13 @@ class _Unknown(Exception):
     """A parameter that CP-SAT does not have, or does not take."""
 
 
-def _model(request: Question) -> Model | BatchModel | None:
+def _model(request: Question) -> AnyModel | None:
     """Return the model of a request; None if no solution ends within its cutoff."""
     if isinstance(request, BatchRequest):
         batches = narrowed_batches(request)
         return None if batches is None else BatchModel(batches)
+    if isinstance(request, SplitRequest):
+        return SplitModel(request) if request.possible else None
     tasks = narrowed(request)
     return None if tasks is None else Model(tasks)
 
@@ -165,7 +170,7 @@ def _forms(value: object) -> tuple[str, str]:
     return text, f'"{text}"'
 
 
-def _read(solver: Any, status: int, model: Model | BatchModel, seconds: float) -> Reply[Any]:
+def _read(solver: Any, status: int, model: AnyModel, seconds: float) -> Reply[Any]:
     word = STATUS.get(status, "unknown")
     cutoff, at_least = model.request.cutoff, model.request.at_least
     if word == "infeasible":

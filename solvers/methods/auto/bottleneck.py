@@ -8,6 +8,8 @@ from dataclasses import replace
 from mtpp_dsl.constraints import Colocate, Linear
 from mtpp_dsl.contracts import CustomConstraint, Method
 from mtpp_dsl.plans.result import Result
+from mtpp_dsl.registry import built_in
+from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.lanes import lanes
 from mtpp_dsl.solvers.methods.auto.sizes import NEAR, Sized, formulation, mip
@@ -40,6 +42,8 @@ LEAST_SECONDS = 0.5
 QUICK_PATIENCE = 4
 SMALL_SHARE, LARGE_SHARE = 0.25, 0.7
 """Of the time left, what searches and bounds get before the exact model, in small graphs and in large ones."""
+WHOLE_SHARE, WHOLE_NODES, WHOLE_DEVICES = 0.7, 60, 16
+"""Of the time left, what one model of CP-SAT gets under labelled rows, in graphs of so few nodes on so few devices."""
 MODEL_SHARE = 0.1
 """The same under a constraint of a plug-in: no search finds plans there, and the bounds do not use it."""
 LAST_SECONDS = 5.0
@@ -80,6 +84,7 @@ class Run(Sized):
         self.plan()
         if short and not small:
             self.quick(QUICK)
+        self.whole()
         self.race()
         self.relax()
         self.exact()
@@ -161,6 +166,24 @@ class Run(Sized):
             self.limits.within(seconds, start=start),
             self.reduced.listener(None if valid_anyway else problem, lambda: self.closed),
         )
+
+    def whole(self) -> None:
+        """Solve a small problem under labelled rows by CP-SAT: it gets further there than anything else."""
+        problem = self.reduced.problem
+        if self.closed or not problem.hard_rows or self.too_many or not availability().ok:
+            return
+        method: Method = built_in("mtpp_dsl.solvers.methods.cp_sat:Splitting")("exact")
+        if method.accepts(problem) is not None or self.tells(method.name):
+            return
+        self.progress.say("solving everything as one model")
+        limits = self.limits.within(WHOLE_SHARE * self.limits.remaining, start=self.reduced.best_plan)
+        self.take(attempt(method, problem, replace(limits, solver="cp-sat"), self.reduced.listener()))
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are too many nodes on too many devices for one model of CP-SAT, or another solver is asked."""
+        asked = self.limits.solver not in ("highs", "cp-sat")
+        return asked or self.problem.graph.n > WHOLE_NODES or self.problem.k > WHOLE_DEVICES
 
     def race(self) -> None:
         """Search and bound at the same time, until plan and bound meet or neither gets better."""

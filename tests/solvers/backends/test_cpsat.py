@@ -302,11 +302,11 @@ def test_without_ortools_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_solver_has_models_for_some_formulations() -> None:
-    """``--solver cp-sat`` is a method for moirai, and refused with a word for everything else."""
+    """``--solver cp-sat`` is a method for exact and moirai, and refused with a word for everything else."""
     assert isinstance(CpSat(), EngineContract)
     assert isinstance(find_method("moirai", "cp-sat"), Method)
-    with pytest.raises(Refused, match="only for moirai"):
-        find_method("exact", "cp-sat")
+    with pytest.raises(Refused, match="only for exact and moirai"):
+        find_method("fig3", "cp-sat")
     with pytest.raises(Refused, match="cp-sat"):
         solve(large(), "auto", solver="cp-sat")
     with pytest.raises(Refused, match="not a bottleneck"):
