@@ -58,13 +58,16 @@ def cost_of_value(objective: Objective, value: float | None) -> float:
     return inf if value is None else -value if objective.maximized else value
 
 
-def false_claims(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+def false_claims(
+    problem: Problem, data: Mapping[str, Any], plan: Plan | None, *, in_front: bool = False
+) -> Iterator[str]:
     """Yield what an answer says that is not so.
 
     Args:
         problem: what is asked.
         data: the answer, of the right shape.
         plan: its plan; None without one.
+        in_front: whether it is a point of a front, each of whose objectives is held to the other one.
     """
     costs = [None] * len(problem.objectives) if plan is None else costs_of(problem, plan)
     objective, cost = problem.objective, costs[0]
@@ -75,7 +78,7 @@ def false_claims(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -
         return
     size = 0.0 if plan is None else size_of(problem, plan)
     yield from _bounded(objective, "bound", data["bound"], cost, size)
-    gaps = yield from _objectives(problem, data, plan, costs)
+    gaps = yield from _objectives(problem, data, plan, costs, in_front=in_front)
     yield from _status(data, cost, bound, size, gaps)
     yield from _log(problem, data, cost, bound, size)
     yield from _penalties(problem, data, plan)
@@ -121,7 +124,12 @@ def _objective(
 
 
 def _objectives(
-    problem: Problem, data: Mapping[str, Any], plan: Plan | None, costs: Sequence[float | None]
+    problem: Problem,
+    data: Mapping[str, Any],
+    plan: Plan | None,
+    costs: Sequence[float | None],
+    *,
+    in_front: bool,
 ) -> Generator[str, None, list[float | None]]:
     """Yield what an answer says of several objectives that is not so; return the gap that each of them leaves."""
     rows = data.get("objectives")
@@ -148,7 +156,7 @@ def _objectives(
         gaps.append(gap)
         if (gap is None) != (row["gap"] is None) or not _same_gap(gap, row["gap"], loose=bool(size) and not last):
             yield f"{place}.gap: the answer says {row['gap']!r}, best and bound leave {gap!r}"
-        if (row["under"] is None) != (number == 0 or best is None):
+        if not in_front and (row["under"] is None) != (number == 0 or best is None):
             yield f"{place}.under: the answer says {row['under']!r} of what holds it to the objectives before it"
     known = data["bound"] and {name: value for name, value in data["bound"].items() if name != "certificate"}
     if rows[0]["bound"] != known:

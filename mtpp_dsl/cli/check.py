@@ -17,7 +17,8 @@ from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.mending import Made, mend
 from mtpp_dsl.cli.messages import print_messages
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
-from mtpp_dsl.contracts import method_traits, refusal
+from mtpp_dsl.contracts import Method, method_traits, refusal
+from mtpp_dsl.drivers.lexicographic import stages
 from mtpp_dsl.errors import MtppError, SpecError
 from mtpp_dsl.language.analysis import Analysis
 from mtpp_dsl.language.lower import analyse
@@ -95,7 +96,7 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
     listed = ", ".join(f"{name} ×{count:,}" if count > 1 else name for name, count in constraints.items())
     params = ", ".join(f"{name} = {value}" for name, value in problem.origin.params.items())
     found = [
-        ("objective", str(problem.objective)),
+        ("objective" if not problem.later else "objectives", ", then ".join(map(str, problem.objectives))),
         ("graph", f"{counted(problem.graph.n, 'node')}, {counted(problem.graph.m, 'edge')}"),
         ("devices", f"{problem.k:,}: {fold_names([device.name for device in problem.devices])}"),
         ("interconnect", problem.interconnect.keyword + _groups(problem)),
@@ -152,8 +153,12 @@ def _methods(problem: Problem) -> list[tuple[str, str]]:
     Only these few are imported: asking all takes twice as long.
     """
     auto = find_method("auto")
-    reason = auto.accepts(problem)
-    steps: tuple[str, ...] = auto.outline(problem) if reason is None else ()  # type: ignore[attr-defined]
+    reason = _refusal(auto, problem)
+    asked = stages(problem)
+    steps: tuple[str, ...] = ()
+    if reason is None:
+        outlines = [auto.outline(one) for one in asked]  # type: ignore[attr-defined]
+        steps = tuple(dict.fromkeys(name for outline in outlines for name in outline))
     turns = f"{_in_words(steps)} in turn, until plan and bound meet" if steps[1:] else "".join(steps)
     first = f"tries {turns}" if steps else f"cannot: {reason}"
     can, _ = _sorted(problem, (*steps, *(name for name in BOUNDS if name not in steps)))
@@ -182,7 +187,7 @@ def _sorted(problem: Problem, names: Iterable[str]) -> tuple[dict[str, list[str]
         try:
             method = find_method(name)
             kind = COMPARE if method_traits(method).baseline else KINDS[method.gives]
-            reason = refusal(method, problem)
+            reason = _refusal(method, problem)
         except MtppError as error:
             reason = str(error)
         if reason is None:
@@ -190,6 +195,11 @@ def _sorted(problem: Problem, names: Iterable[str]) -> tuple[dict[str, list[str]
         else:
             cannot.append((name, reason))
     return can, cannot
+
+
+def _refusal(method: Method, problem: Problem) -> str | None:
+    """Return why a method cannot solve *problem*, or one of its several objectives under rows on those before it."""
+    return next((reason for one in stages(problem) if (reason := refusal(method, one)) is not None), None)
 
 
 def _together(cannot: list[tuple[str, str]]) -> list[tuple[list[str], str]]:

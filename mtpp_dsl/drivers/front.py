@@ -205,6 +205,7 @@ class _Search:
             bound=ordered[0].bound,
             objectives=ordered,
             notes=tuple(dict.fromkeys((*found.notes, *last.notes))),
+            log=found.log if which == FIRST else last.log,
             time={"total": found.time.get("total", 0.0) + last.time.get("total", 0.0)},
             verified=True,
         )

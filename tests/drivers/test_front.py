@@ -124,6 +124,31 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--checkpoint" in capsys.readouterr().err
 
 
+def test_fronts_are_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every point is checked as an answer is; false values and points that another one dominates are found."""
+    spec, answer = tmp_path / "two.mtpp", tmp_path / "front.json"
+    spec.write_text(SPEC)
+    assert (
+        run(["solve", str(spec), "--pareto", "cost,bottleneck", "--method", "exact", "-q", "--json", str(answer)]) == 0
+    )
+    assert run(["verify", str(spec), str(answer)]) == 0
+    assert "5 points; every constraint holds at each" in capsys.readouterr().out
+    for change, message in [
+        (lambda points: points[1]["objectives"][0].update(value=0.5), "point 2: objectives[0].value"),
+        (lambda points: points[1]["plan"]["assignment"].update(a="gpu[1]", b="cpu"), "point 2: "),
+        (list.reverse, "out of order"),
+        (lambda points: points[2].update(gap=0.25), "point 3: gap"),
+    ]:
+        data = json.loads(answer.read_text())
+        change(data["front"])
+        (tmp_path / "false.json").write_text(json.dumps(data))
+        assert run(["verify", str(spec), str(tmp_path / "false.json")]) == 7
+        assert message in capsys.readouterr().out
+    data = json.loads(answer.read_text())
+    (tmp_path / "false.json").write_text(json.dumps({"schema": 2, "front": data["front"]}))
+    assert run(["verify", str(spec), str(tmp_path / "false.json")]) == 2
+
+
 def test_command_without_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A front of a problem that has no plan is infeasible: exit code 3."""
     spec = tmp_path / "none.mtpp"

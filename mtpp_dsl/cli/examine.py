@@ -1,0 +1,144 @@
+"""What ``mtpp verify`` finds of one answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mtpp_dsl.answers.claims import false_claims, false_source
+from mtpp_dsl.answers.plans import false_devices, false_order, false_rows, false_stages
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.cli.arguments import key_values
+from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasible
+from mtpp_dsl.cli.screen import say
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import UsageError, VerificationError
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+
+__all__ = ["Examined", "examine", "print_wrong", "recorded_params"]
+
+MAX_SHOWN = 20
+"""Faults of one answer that are told."""
+
+
+@dataclass
+class Examined:
+    """What was found of an answer, or of a plan alone.
+
+    Attributes:
+        plan: that it has; None without one.
+        broken: constraints that the plan breaks.
+        wrong: what the answer says that is not so.
+        findings: what could be proved again.
+    """
+
+    plan: Plan | None = None
+    broken: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def examine(
+    problem: Problem,
+    data: Any,
+    answer: Mapping[str, Any] | None,
+    spec: Path,
+    define: list[str],
+    limits: Limits,
+    *,
+    in_front: bool = False,
+) -> Examined:
+    """Check an answer, or a plan alone, against a problem.
+
+    Args:
+        problem: what is asked, with the params of the answer.
+        data: the JSON that the plan is read from.
+        answer: the same, if it is an answer, of the right shape.
+        spec: the file of the problem.
+        define: values of params as given.
+        limits: of the time that certificates may take.
+        in_front: whether it is a point of a front.
+
+    Raises:
+        UsageError: it holds no plan that can be read, and nothing else is wrong with it.
+    """
+    found = Examined()
+    if answer is not None:
+        found.wrong += [*_contradicted(problem, answer, define, spec), *false_source(problem, answer["spec"])]
+    try:
+        found.plan = None if answer is not None and answer["plan"] is None else Plan.from_json(problem, data)
+    except UsageError as error:
+        if not found.wrong:
+            raise
+        found.wrong.append(str(error))
+        return found
+    found.broken = [] if found.plan is None else [str(violation) for violation in verify(problem, found.plan)]
+    if answer is not None:
+        found.wrong += false_claims(problem, answer, found.plan, in_front=in_front)
+        found.wrong += _false_plan(problem, found.plan, answer) if not found.broken else ()
+    if not found.broken and not found.wrong and answer is not None:
+        try:
+            found.findings += _proofs(problem, answer, limits)
+        except VerificationError as error:
+            found.wrong.append(str(error))
+    return found
+
+
+def recorded_params(source: Mapping[str, Any], spec: Path) -> dict[str, object]:
+    """Return the params of an answer; paths among them lie beside the spec as they lay beside the answer's."""
+    from mtpp_dsl.language.reader import Recorded
+
+    return {name: Recorded(value, _path_of(value, source["path"], spec)) for name, value in source["params"].items()}
+
+
+def _path_of(value: object, old: str | None, spec: Path) -> Path | None:
+    """Return where a file lies now that lay at *value* when the spec was at *old*; None if that cannot be told."""
+    if not isinstance(value, str) or not value or not old or "\0" in value + old:
+        return None
+    if Path(value).is_absolute() != Path(old).is_absolute():
+        return Path(value)
+    return spec.parent / os.path.relpath(value, Path(old).parent)
+
+
+def _contradicted(problem: Problem, answer: Mapping[str, Any], define: list[str], spec: Path) -> Iterator[str]:
+    """Yield the params that ``-D`` gives another value than the answer has."""
+    here = problem.origin.params
+    for name in key_values(define, "-D"):
+        said = answer["spec"]["params"].get(name)
+        same = said == here[name] and isinstance(said, bool) == isinstance(here[name], bool)
+        where = _path_of(said, answer["spec"]["path"], spec)
+        if not same and where is not None and where.exists():
+            same = where.resolve() == Path(str(here[name])).resolve()
+        if not same:
+            yield f"spec.params: {name} is {said!r} in the answer, and -D says {here[name]!r}"
+
+
+def _false_plan(problem: Problem, plan: Plan | None, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an answer says of its plan, which breaks nothing, that is not so."""
+    if plan is None:
+        if answer["devices"]:
+            yield "devices: the answer lists what devices do, but has no plan"
+        return
+    yield from false_order(problem, plan, answer["plan"]["order"])
+    yield from false_rows(problem, plan, answer["plan"])
+    if "stages" in answer["plan"]:
+        yield from false_stages(problem, plan, answer["plan"])
+    yield from false_devices(problem, plan, answer["devices"])
+
+
+def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:
+    """Yield what could be proved again of the bound, or of there being no plan."""
+    claim = Claim.of(problem, answer)
+    if claim is not None:
+        yield check_bound(problem, claim, limits)
+    if answer["infeasible"] is not None:
+        yield check_infeasible(problem, answer["infeasible"]["clash"])
+
+
+def print_wrong(head: str, wrong: list[str]) -> None:
+    more = [f"… and {len(wrong) - MAX_SHOWN} more"] if len(wrong) > MAX_SHOWN else []
+    say("\n".join([head, *(f"  {message}" for message in [*wrong[:MAX_SHOWN], *more])]))

@@ -1,0 +1,99 @@
+"""``mtpp verify`` of a front: every point is an answer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from mtpp_dsl.answers.shape import check_shape
+from mtpp_dsl.base.units import counted
+from mtpp_dsl.checks.verification import costs_of
+from mtpp_dsl.cli.arguments import read_problem
+from mtpp_dsl.cli.examine import Examined, examine, print_wrong, recorded_params
+from mtpp_dsl.cli.screen import say
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import UsageError, VerificationError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.pair import with_objectives
+
+__all__ = ["is_front", "verify_front"]
+
+
+def is_front(data: Any) -> bool:
+    """Return whether JSON is a front, and no answer and no plan."""
+    return isinstance(data, Mapping) and isinstance(data.get("front"), list) and "schema" in data
+
+
+def verify_front(
+    spec: Path,
+    front_file: Path,
+    data: Mapping[str, Any],
+    define: list[str],
+    include: list[Path],
+    time_limit: float | None,
+    *,
+    quiet: bool,
+    scenario: str | None = None,
+) -> int:
+    """Check every answer of a front, and that no point is as good as another in both; return the exit code."""
+    answers = _answers(data, str(front_file))
+    end = None if time_limit is None else monotonic() + time_limit
+    wrong: list[str] = []
+    proved = 0
+    costs: list[tuple[float, ...] | None] = []
+    names: list[str] = []
+    for number, answer in enumerate(answers, 1):
+        found_names = [str(one["name"]) for one in answer["objectives"]]
+        names = names or found_names
+        if found_names != names:
+            wrong.append(f"point {number}: it is of {' and '.join(found_names)}, the first of {' and '.join(names)}")
+            continue
+        chosen = answer["spec"].get("scenario") if scenario is None else scenario
+        asked = read_problem(spec, define, include, recorded_params(answer["spec"], spec), chosen)
+        problem = with_objectives(asked, names)
+        left = Limits(time=None if end is None else max(0.0, end - monotonic()))
+        found = examine(problem, answer, answer, spec, define, left, in_front=True)
+        wrong += (f"point {number}: {message}" for message in (*found.broken, *found.wrong))
+        wrong += [f"point {number}: there is no plan"] if found.plan is None and not found.wrong else []
+        proved += bool(found.findings) and all(finding.proved for finding in found.findings)
+        costs.append(_costs(problem, found))
+    wrong += _dominated(costs)
+    if wrong:
+        print_wrong(f"{front_file}: no front for {spec}", wrong)
+        return VerificationError.exit_code
+    if not quiet:
+        of = f" of {' and '.join(names)}" if names else ""
+        say(f"{front_file}: a front{of} for {spec}, {counted(len(answers), 'point')}; every constraint holds at each")
+        if answers:
+            say(f"bounds of the first objective proved again here: at {proved} of {counted(len(answers), 'point')}")
+            say("that the front is complete is only claimed" if data["complete"] else "the front is not complete")
+    return 0
+
+
+def _answers(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the answers of a front, checked for their shape.
+
+    Raises:
+        UsageError: it is none, or an answer of it is none.
+    """
+    if set(data) != {"schema", "front", "complete"} or data["schema"] != 2 or not isinstance(data["complete"], bool):
+        raise UsageError(f"{name} is no front of mtpp: it has schema (2), front (a list) and complete (true or false)")
+    for number, answer in enumerate(data["front"], 1):
+        check_shape(answer, f"point {number} of {name}")
+    return list(data["front"])
+
+
+def _costs(problem: Problem, found: Examined) -> tuple[float, ...] | None:
+    return None if found.plan is None or found.broken else tuple(costs_of(problem, found.plan))
+
+
+def _dominated(costs: Sequence[tuple[float, ...] | None]) -> list[str]:
+    """Return which points are no better in both objectives than the one before them."""
+    wrong = []
+    for number, (one, other) in enumerate(pairwise(costs), 2):
+        if one is not None and other is not None and (other[0] <= one[0] or other[1] >= one[1]):
+            wrong.append(f"point {number}: it is out of order, or no better than point {number - 1} in both objectives")
+    return wrong
