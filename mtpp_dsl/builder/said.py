@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from mtpp_dsl.base.shown import short
@@ -35,7 +37,8 @@ class Call:
     def __str__(self) -> str:
         shown = [short(each) for each in self.given] + [f"{name}={short(each)}" for name, each in self.options.items()]
         more = ", …" if len(shown) > MAX_ARGUMENTS else ""
-        place = f" at {self.file}:{self.line}" if self.file else ""
+        near = os.path.relpath(self.file)
+        place = f" at {near if not near.startswith('..') else Path(near).name}:{self.line}"
         return f"{self.method}({', '.join(shown[:MAX_ARGUMENTS])}{more}){place}"
 
 
