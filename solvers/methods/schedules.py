@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.constraints import Linear
 from mtpp_dsl.contracts import Availability, Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, ONE_SAMPLE, checking
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, MOVED, ONE_SAMPLE, checking
 
 __all__ = ["BranchAndBound", "Ea", "Lns"]
 
@@ -98,7 +101,7 @@ class Lns(Scoped, MethodBase):
     gives: Gives = "plan"
     uses_solver = True
     engines = ("cp-sat",)
-    scopes = (checking(ONE_SAMPLE), BATCH)
+    scopes = (replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Linear), decisions=MOVED), BATCH)
 
     def available(self) -> Availability:
         """Return whether ortools is installed."""
@@ -106,7 +109,6 @@ class Lns(Scoped, MethodBase):
 
         return availability()
 
-    @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best schedule found.
 

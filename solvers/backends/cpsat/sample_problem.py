@@ -34,6 +34,7 @@ class Whole:
         request: for CP-SAT.
         complete: whether a plan within the request's cutoff exists wherever the problem has a plan at all.
         delayed: whether labelled constraints may keep something from starting as early as it could.
+        labelled: the first so many rows of the request are labelled constraints; others break symmetries.
     """
 
     instance: Instance
@@ -41,6 +42,7 @@ class Whole:
     request: Request
     complete: bool
     delayed: bool
+    labelled: int = 0
 
     def plans(self, solution: Solution) -> list[Plan]:
         """Return the plans that *solution* stands for in exact times: by its order and, if rows delay, at its times."""
@@ -112,7 +114,7 @@ def lower(
         convex=tuple(Convex(*part) for part in convex_edges(problem).values()),
         hint=None if plan is None else _hint(units, ordered(problem, plan)),
     )
-    return Whole(instance, units, asked, complete=complete, delayed=delayed)
+    return Whole(instance, units, asked, complete=complete, delayed=delayed, labelled=len(rows))
 
 
 def moves(instance: Instance) -> tuple[Ints, Floats]:

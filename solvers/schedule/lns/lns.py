@@ -103,6 +103,7 @@ def _first(problem: Problem, limits: Limits, progress: Progress, incumbent: Incu
             if answer.status != "infeasible":
                 break
         else:
-            return None, True
+            if whole.complete:
+                return None, True
     incumbent.note("no first plan was found to improve on")
     return None, False

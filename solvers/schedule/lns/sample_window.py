@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from mtpp_dsl.problem.graph import Bools, Ints
-from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Request, Solution, request
+from mtpp_dsl.solvers.backends.cpsat.request import INF, Busy, Request, Row, Solution, Term, request
 from mtpp_dsl.solvers.backends.cpsat.sample_problem import Whole
 from mtpp_dsl.solvers.schedule.lns.sample_timeline import Timeline
 
@@ -21,7 +23,8 @@ class Window:
     with the end; and the nodes at the other ends of transfers that may change are tasks too, which stay where they are.
 
     Args:
-        whole: the problem, without labelled constraints.
+        whole: the problem. Labelled constraints that speak of anything but placements are left out here: the plan
+            that comes of a part is checked.
         line: a schedule.
         first, last: the nodes are ``line.order[first:last]``.
         may: [n, k] where these nodes may go.
@@ -74,6 +77,7 @@ class Window:
             head=head,
             tail=tail,
             latest=np.where(before, line.start[nodes], INF),
+            rows=tuple(self._rows()),
             busy=tuple(self._busy(duration, head, tail)) if asked.exclusive else (),
             hint=Solution(line.device[nodes], line.start[nodes], line.sent[self._kept]) if hint else None,
         )
@@ -156,6 +160,22 @@ class Window:
         used = np.zeros(asked.k, np.int64)
         np.add.at(used, self._line.device[outside], asked.size[outside])
         return np.where(asked.capacity < INF, asked.capacity - used, INF)
+
+    def _rows(self) -> Iterator[Row]:
+        """Yield what labelled constraints on placements ask of the nodes inside, all others being where they are."""
+        for row in self._asked.rows[: self._whole.labelled]:
+            if any(term[0] != "on" for term, _ in row.terms):
+                continue
+            inside: list[tuple[Term, int]] = []
+            rest = 0
+            for (_, v, d), a in row.terms:
+                if self._side[v] == 0:
+                    inside.append((("on", int(self._number[v]), d), a))
+                else:
+                    rest += a * int(self._line.device[v] == d)
+            if inside:
+                low, high = (None if limit is None else limit - rest for limit in (row.lower, row.upper))
+                yield Row(tuple(inside), low, high)
 
     def _busy(self, duration: Ints, head: Ints, tail: Ints) -> list[Busy]:
         """Return when ports carry what does not change, as far as that is neither before nor after everything else."""

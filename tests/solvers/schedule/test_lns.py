@@ -9,9 +9,10 @@ import pytest
 
 from mtpp_dsl.api import solve
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Colocate, Constraint, Memory, Separate
+from mtpp_dsl.constraints import Colocate, Constraint, Finish, Linear, Load, Memory, On, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.problem import Device, Links, Objective, Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.timing import timed
@@ -73,6 +74,35 @@ def test_a_window_holds_the_schedule_and_what_is_better(cpsat: Engine, exclusive
         changed = found.assignment != plan.assignment
         assert not changed[np.setdiff1d(np.arange(14), window.inside)].any()
         assert may[np.flatnonzero(changed), found.assignment[changed]].all()
+
+
+def test_a_window_keeps_rows_on_placements(cpsat: Engine) -> None:
+    """Whatever is inside and outside, a plan with an answer put in keeps the rows; at their limits, too."""
+    moved = 0
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        bare = linked(seed, 14, 3)
+        plan = timed(Instance.of(bare), random.integers(0, 3, 14), random.random(14), random.random(bare.graph.m))
+        some = random.choice(14, 8, replace=False).tolist()
+        counts = np.bincount(plan.assignment[some], minlength=3).tolist()
+        loads = evaluate(bare, plan).load.tolist()
+        rules = [
+            Linear(label=f"few[{d}]", terms=tuple((On(v, d), 1.0) for v in some), sense="<=", rhs=float(counts[d] + 1))
+            for d in range(2)
+        ]
+        rules.append(Linear(label="most", terms=((Load(2), 1.0),), sense="<=", rhs=loads[2]))
+        rules.append(Linear(label="soon", terms=((Finish(3), 1.0),), sense="<=", rhs=1e6))
+        problem = bare.with_constraints([*bare.constraints, *rules])
+        whole = lower(problem, plan, strict=True)
+        line = Timeline.of(whole, plan)
+        first = int(random.integers(0, 8))
+        window = Window(whole, line, first, int(random.integers(first + 3, 15)), np.ones((14, 3), np.bool_))
+        answer = cpsat.solve(window.request(line.makespan, hint=True), Effort(options={"max_deterministic_time": 0.05}))
+        assert answer.solution is not None, seed
+        found = timetable(whole.instance, whole.request, window.schedule(answer.solution, answer.value))
+        assert not verify(problem, found), seed
+        moved += bool((found.assignment != plan.assignment).any())
+    assert moved > 6
 
 
 def test_rests_are_what_is_left() -> None:
