@@ -182,7 +182,7 @@ def _text(doc: str) -> Iterator[str]:
     for block in _blocks(doc.splitlines()):
         first = block[0]
         if first.startswith(">>>"):
-            yield from ["```pycon", *block, "```", ""]
+            yield from ["```text", *block, "```", ""]
         elif first.rstrip(":") in SECTIONS and first.endswith(":"):
             yield from [f"**{first.rstrip(':')}**", "", *_entries(block[1:]), ""]
         elif first.startswith(("    ", "==")) or "::" in first:
