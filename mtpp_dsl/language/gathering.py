@@ -46,7 +46,20 @@ def _counted(items: list[Value], kind: str, span: Span, scope: Scope) -> Sequenc
             f"this has more than {MAX_STEPS:,} members, with those of the lists in it", span, code="MTPP-E901"
         )
     scope.spend(value.weight, span)
-    return value if kind == "list" else Sequence(tuple(dict.fromkeys(items)), "set")
+    return value if kind == "list" else _once_each(items, span)
+
+
+def _once_each(items: list[Value], span: Span) -> Sequence:
+    """Return a set of items.
+
+    Raises:
+        Complaint: one is made of decisions, of which nobody knows whether two are equal.
+    """
+    try:
+        return Sequence(tuple(dict.fromkeys(items)), "set")
+    except TypeError:
+        what = "a set holds no expressions over decisions; write them in a list, […]"
+        raise Complaint(what, span, code="MTPP-E204") from None
 
 
 @evaluates(tree.MapOf)

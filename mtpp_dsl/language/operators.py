@@ -12,6 +12,7 @@ from mtpp_dsl.language.evaluating import Locals, evaluate, evaluates, placed, tr
 from mtpp_dsl.language.joining import join
 from mtpp_dsl.language.linear import general_remedy, is_not_linear, mismatch_code
 from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.selecting import has_key
 from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import (
     Affine,
@@ -167,7 +168,7 @@ def _compare(node: tree.Compare, scope: Scope, local: Locals) -> bool:
 
 def _contains(node: tree.Compare, member: Value, holder: Value, scope: Scope) -> bool:
     if isinstance(holder, MapValue):
-        return member in holder.entries
+        return has_key(holder, member, scope)
     if isinstance(holder, str) and isinstance(member, str):
         return member in holder
     if not isinstance(holder, Sequence):
@@ -178,7 +179,10 @@ def _contains(node: tree.Compare, member: Value, holder: Value, scope: Scope) ->
         scope.spend(holder.weight, node.span)
     if isinstance(member, Sequence):
         scope.spend(member.weight, node.span)
-    return member in holder
+    try:
+        return member in holder
+    except TypeError:
+        raise Complaint("'in' does not look for expressions over decisions", node.span, code="MTPP-E204") from None
 
 
 @evaluates(tree.Logic)

@@ -24,7 +24,7 @@ from mtpp_dsl.language.values import (
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Span
 
-__all__ = ["key_of", "select"]
+__all__ = ["has_key", "key_of", "select"]
 
 
 @evaluates(tree.Select)
@@ -132,6 +132,11 @@ def _looked_up(found: MapValue, key: Value, span: Span, scope: Scope) -> Value:
         if name in found.entries:
             return found.entries[name]
     raise _missing("the map", found.entries, key, span, scope)
+
+
+def has_key(found: MapValue, key: Value, scope: Scope) -> bool:
+    """Return whether a look-up by *key* finds an entry."""
+    return any(name in found.entries for name in _names(key, scope))
 
 
 def _row(table: Table, key: Value, span: Span, scope: Scope) -> int:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["Said", "conditions", "numbers", "sequences"]
+from mtpp_dsl.language.functions import AGGREGATES, FUNCTIONS
+
+__all__ = ["Said", "conditions", "numbers", "sequences", "wild"]
 
 UNITS = {
     "": (Fraction(1), (0, 0)),
@@ -193,3 +196,49 @@ def conditions(draw: st.DrawFn, depth: int = 2) -> Said:
         two = one
     operator = draw(st.sampled_from(sorted(COMPARED)))
     return Said(f"{one.inner} {operator} {two.inner}", COMPARED[operator](one.value, two.value))
+
+
+WORDS = [
+    *(
+        "1",
+        "0",
+        "2.5",
+        "1e300",
+        "1e-300",
+        "10%",
+        "inf",
+        "true",
+        "false",
+        "a",
+        "b",
+        "b[1]",
+        "h",
+        "h[0]",
+        "gpu",
+        "gpu[1]",
+    ),
+    *("cpu", "nodes", "devices", "edges", "names", "pair", "third", "k", "x", "i", "nope", "bottleneck", "latency"),
+    *("makespan", "on(a, cpu)", "load(cpu)", "[]", "{}", "t", "h[0..1, 2]", "b[0..<2]", "100000000000000000000"),
+    *('"a"', '"cpu"', "3 ms", "4 GiB", "5 USD"),
+]
+FORMS = [
+    *("({0} + {1})", "({0} - {1})", "({0} * {1})", "({0} / {1})", "-({0})", "({0} < {1})", "({0} == {1})"),
+    *("({0} in {1})", "({0} not in {1})", "({0} and {1})", "({0} or {1})", "(not {0})", "[{0}, {1}]", "{{{0}, {1}}}"),
+    *("[{0} for x in {1}]", "{{{0} for x in {1}, i in 0..3 if {2}}}", "{{x in {0} if {1}}}", "({0}).source"),
+    *("{{({0}): {1}, cpu: {2}}}", "{{({0}): {1} for x in {2}}}", "(if {0} then {1} else {2})", "({0})[{1}]"),
+    *("({0}..{1})", "({0}..<{1})", "b[{0}]", "h[{0}, {1}]", "names[{0}]", "pair[{0}]", "k[{0}]"),
+]
+
+
+def wild(draw: Random, depth: int = 4) -> str:
+    """Return a random expression that need not make any sense, over the names of the spec of the tests."""
+    if depth == 0 or draw.random() < 0.15:
+        return draw.choice(WORDS)
+    form = draw.choice([*FORMS, "f1", "f2", "many"])
+    parts = [wild(draw, depth - 1) for _ in range(3)]
+    if form == "many":
+        return f"{draw.choice([*AGGREGATES])}({parts[0]} for x in {parts[1]})"
+    if form in ("f1", "f2"):
+        name = draw.choice([*FUNCTIONS, *AGGREGATES, "double", "cost", "most", "nothing"])
+        return f"{name}({', '.join(parts[: int(form[1])])})"
+    return form.format(*parts)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from random import Random
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from mtpp_dsl.constraints import On
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.language import evaluating, tree
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.language.parser import parse_expression
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Affine, Quantity
 from mtpp_dsl.text.source import Source
+from tests.language.reference import wild
 
 SPEC = """
 param k: int = 3
@@ -85,7 +91,8 @@ TRUE = [
     # maps
     'names["cpu"] == 3 ms and names[cpu] == 3 ms and names[gpu[0]] == 1 ms and names[gpu[1]] == 2 ms',
     'names["a b"] == 4 ms and names[7] == 5 ms and names["gpu[1]"] == 2 ms',
-    '"cpu" in names and "tpu" not in names and count(names) == 5 and length(names) == 5',
+    'gpu[0] in names and a not in names and "cpu" in names and "tpu" not in names',
+    "count(names) == 5 and length(names) == 5",
     "{v: work(v) for v in b}[b[1]] == 3 ms and {i: i * i for i in 0..3}[2] == 4",
     '{(k): 1}[3] == 1 and {k: 1}["k"] == 1 and {b[k - 2]: 1}[b[1]] == 1',
     'keys({x: 1, y: 2}) == ["x", "y"] and values({x: 1, y: 2}) == [1, 2]',
@@ -182,6 +189,8 @@ WRONG = [
     ("all(on(a, cpu))", "all of decisions is not linear"),
     ("[x for x in 3]", "'x' must run over a set, a list or a range"),
     ("[1 for inf in 0..1]", "'inf' is a word of the language"),
+    ("{on(a, cpu), 1}", "a set holds no expressions over decisions; write them in a list, […]"),
+    ("on(a, cpu) in {1}", "'in' does not look for expressions over decisions"),
     ("length(3)", "a number without a unit has no length"),
     ("keys([1])", "keys needs a map, not a list"),
 ]
@@ -228,3 +237,20 @@ def test_moved_counts_nodes_that_leave_their_old_devices() -> None:
     old = replace(scope(), old_places={0: 2, 1: None})
     found = [evaluate(parse_expression(Source("expression", f"moved({v})")), old) for v in ("a", "b[0]", "b[1]")]
     assert found == [Affine({On(0, 2): -1}, 1), Quantity(1), Quantity(0)]
+
+
+@given(st.integers(0, 10**9))
+def test_nonsense_is_refused_and_never_crashes(seed: int) -> None:
+    """An expression has a value, or a complaint with a place."""
+    text = wild(Random(seed))
+    try:
+        value(text)
+    except (Complaint, SpecError) as error:
+        for found in error.diagnostics if isinstance(error, SpecError) else [error.diagnostic]:
+            assert found.span is not None, text
+            assert str(found)
+
+
+def test_every_form_of_expression_is_evaluated() -> None:
+    """Each class of the syntax tree has its function."""
+    assert set(tree.Expression.__subclasses__()) == set(evaluating._RULES)
