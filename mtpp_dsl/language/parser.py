@@ -10,13 +10,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, cast
+from typing import cast
 
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.explain import explain
 from mtpp_dsl.language.grammar import MAX_WORDS, Word, run, words
-from mtpp_dsl.language.pieces import beginnings_of_items, pieces
+from mtpp_dsl.language.pieces import Parsed, beginnings_of_items, items_before, pieces
 from mtpp_dsl.language.rules import custom_rules, unknown_rule
 from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.language.tables import Failure
@@ -26,6 +26,7 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_ERRORS",
     "MAX_WORDS",
+    "Unparsed",
     "begins_with_statement",
     "parse",
     "parse_counted",
@@ -38,9 +39,21 @@ MAX_DEPTH = 100
 MAX_ERRORS = 20
 """Syntax errors reported in one run."""
 
+
+class Unparsed(SpecError):
+    """A text that does not parse.
+
+    Attributes:
+        failure: the first one.
+        parsed: what has been parsed of it.
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], failure: Failure, parsed: Parsed) -> None:
+        super().__init__(diagnostics)
+        self.failure, self.parsed = failure, parsed
+
+
 _BRACKETS = re.compile(r'"(?:\\.|[^"\\\n])*+"|#[^\n]*+|[()\[\]{}]')
-_RECOVERED = 300_000
-"""Words behind the first error among which further ones are looked for."""
 
 
 def parse(source: Source) -> tuple[tree.Statement, ...]:
@@ -64,9 +77,11 @@ def parse_counted(source: Source, most: int) -> tuple[tuple[tree.Statement, ...]
         notes = ('a large graph is better read from a file: graph from "graph.json"',)
         raise SpecError([Diagnostic(message, Span(source, 0, 1), notes=notes, code="MTPP-E901")]) from None
     except Failure as failure:
-        before = run(source, "start", 0, failure.pending)[0]
-        errors = list(islice(chain(_unknown_rules(cast("Any", before)), _recover(source, failure)), MAX_ERRORS))
-        raise SpecError(errors or [explain(source, failure, "start", failure.pending, len(source.text))]) from None
+        parsed = Parsed(source)
+        complete = [*wrong, *_unknown_rules(failure.before)]
+        errors = list(islice(chain(complete, _recover(failure, parsed)), MAX_ERRORS))
+        errors = errors or [explain(source, failure, "start", failure.pending, len(source.text))]
+        raise Unparsed(errors, failure, parsed) from None
     statements = cast("tuple[tree.Statement, ...]", found)
     wrong = list(islice(chain(wrong, _unknown_rules(statements)), MAX_ERRORS))
     if wrong:
@@ -111,35 +126,59 @@ def _refuse_deep_nesting(source: Source) -> None:
             raise SpecError([Diagnostic(message, Span(source, match.start(), match.end()), code="MTPP-E901")])
 
 
-def _recover(source: Source, failure: Failure) -> Iterator[Diagnostic]:
+def _recover(failure: Failure, parsed: Parsed) -> Iterator[Diagnostic]:
     """Yield the first error of every statement that has one, from the one that failed."""
-    found = list(islice(words(source, failure.pending, len(source.text)), _RECOVERED))
-    end = len(source.text) if len(found) < _RECOVERED else found[-1].offset
-    for begin, stop in pieces(source, found, failure.pending, end):
-        yield from _errors(source, begin, stop, found)
+    yield from _errors_of_pieces(parsed, parsed.words(failure.pending), parsed.pieces(failure.pending), failure)
 
 
-def _errors(source: Source, begin: int, stop: int, found: Sequence[Word]) -> Iterator[Diagnostic]:
-    """Yield what is wrong in a piece: the first error of each item of a graph, of each statement of a scenario."""
-    error = _first_error(source, "statement", begin, stop)
-    if error is None:
-        return
+def _errors_of_pieces(
+    parsed: Parsed, found: Sequence[Word], cut: Iterable[tuple[int, int]], failure: Failure | None = None
+) -> Iterator[Diagnostic]:
+    """Yield the errors of the pieces of the words *found*, of which one may be known to have a failure."""
     offsets = [word.offset for word in found]
-    inside = found[bisect_left(offsets, begin) : bisect_left(offsets, stop)]
-    closing = source.text.rfind("}", begin, stop)
+    for start, stop in cut:
+        known = failure if failure is not None and start <= failure.at < stop else None
+        inside = found[bisect_left(offsets, start) : bisect_left(offsets, stop)]
+        if known is not None and inside and inside[0].text in ("graph", "block"):
+            yield from _errors(parsed, start, stop, inside, known)
+            continue
+        error = _first_error(parsed, "statement", start, stop)
+        if error is not None:
+            yield from _errors(parsed, start, stop, inside, error)
+
+
+def _errors(
+    parsed: Parsed, begin: int, stop: int, inside: Sequence[Word], error: Diagnostic | Failure
+) -> Iterator[Diagnostic]:
+    """Yield what is wrong in a piece: the first error of each item of a graph, of each statement of a scenario.
+
+    Args:
+        parsed: what has been parsed of the source.
+        begin: offset of the piece.
+        stop: offset of its end.
+        inside: its words.
+        error: its first one, which is told where its parts have none.
+    """
+    closing = parsed.source.text.rfind("}", begin, stop)
     last = closing if closing >= 0 else stop
     errors: list[Diagnostic] = []
     kind = inside[0].text if inside else ""
     if kind in ("graph", "block"):
-        starts = [inside[number].offset for number in beginnings_of_items(inside)]
+        done = items_before(error) if isinstance(error, Failure) else []
+        sound = done[-1].span.stop if done else 0
+        starts = [at for number in beginnings_of_items(inside) if (at := inside[number].offset) >= sound]
         start = "item" if kind == "graph" else "block_item"
         pairs = zip(starts, [*starts[1:], max([last, *starts[-1:]])][: len(starts)], strict=True)
-        errors = [item for a, b in pairs if (item := _first_error(source, start, a, b)) is not None]
+        found = (item for a, b in pairs if (item := _first_error(parsed, start, a, b)) is not None)
+        errors = list(islice(found, MAX_ERRORS))
     elif kind == "scenario" and inside[2:3] and inside[2].text == "{":
         inner = [word for word in inside[3:] if word.offset < last]
-        parts = pieces(source, inner, inner[0].offset, last) if inner else ()
-        errors = [wrong for a, b in parts for wrong in _errors(source, a, b, inner)]
-    yield from errors or [error]
+        cut = pieces(parsed.source, inner, inner[0].offset, last) if inner else ()
+        errors = list(islice(_errors_of_pieces(parsed, inner, cut), MAX_ERRORS))
+    if not errors:
+        whole = _first_error(parsed, "statement", begin, stop) if isinstance(error, Failure) else error
+        errors = [whole] if whole is not None else []
+    yield from errors
 
 
 def _unknown_rules(statements: Iterable[object]) -> Iterator[Diagnostic]:
@@ -150,22 +189,13 @@ def _unknown_rules(statements: Iterable[object]) -> Iterator[Diagnostic]:
             yield unknown_rule(rule.span)
 
 
-def _first_error(source: Source, start: str, begin: int, end: int) -> Diagnostic | None:
+def _first_error(parsed: Parsed, start: str, begin: int, end: int) -> Diagnostic | None:
     """Return the first error of a piece; there may be several statements in one."""
-    wrong: list[Diagnostic] = []
     several = "start" if start == "statement" else start
-    try:
-        found = run(source, several, begin, end, MAX_WORDS, wrong)[0]
-        statements = found if isinstance(found, tuple) else (found,)
-        return next(chain(wrong, _unknown_rules(statements)), None)
-    except Failure as failure:
-        if several == start:
-            return explain(source, failure, start, begin, end)
-        begin = failure.pending
-    except OverflowError:
-        return None
-    try:
-        run(source, start, begin, end)
-    except Failure as failure:
-        return explain(source, failure, start, begin, end)
-    return None
+    found = parsed.run(several, begin, end)
+    if not isinstance(found, Failure):
+        statements = found.value if isinstance(found.value, tuple) else (found.value,)
+        return next(chain(found.wrong, _unknown_rules(statements)), None)
+    if several != start:
+        found = parsed.run(start, found.pending, end)
+    return explain(parsed.source, found, start, begin, end) if isinstance(found, Failure) else None

@@ -2,21 +2,72 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import islice
+from typing import Any, NamedTuple
 
-from mtpp_dsl.language.grammar import Word
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.grammar import MAX_WORDS, Word, run, words
 from mtpp_dsl.language.syntax_errors import ITEMS, STATEMENTS
-from mtpp_dsl.text.source import Source
+from mtpp_dsl.language.tables import Failure, Token
+from mtpp_dsl.text.source import Diagnostic, Source
 
-__all__ = ["CLOSING", "OPENING", "beginnings_of_items", "meant", "pieces"]
+__all__ = ["CLOSING", "OPENING", "Made", "Parsed", "beginnings_of_items", "items_before", "meant", "pieces"]
 
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
 _OFTEN_NAMES = ("time", "times", "device", "graph", "link", "import", "block", "use", "assert", "scenario", "def")
 """Keywords that may be a name or a label within a line."""
 _INNER = ("for", "if", "and", "or", "not", "in", "then", "else", "on", "at", "by", "to", "from", "as")
+MAX_RECOVERED = 300_000
+"""Words behind the first error among which further ones are looked for."""
 _GUESSED = 2_000
 """Words that begin a line that are held against the words that begin a statement, where a text does not parse."""
+
+
+class Made(NamedTuple):
+    """What a piece parses to, and what was noted as wrong in it."""
+
+    value: Any
+    wrong: list[Diagnostic]
+
+
+class Parsed:
+    """The pieces of a source that have been parsed, each once."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._known: dict[tuple[str, int, int], Made | Failure] = {}
+        self._words: dict[int, list[Word]] = {}
+        self._pieces: dict[int, list[tuple[int, int]]] = {}
+
+    def words(self, begin: int) -> list[Word]:
+        """Return the words from an offset on, :data:`MAX_RECOVERED` of them at most."""
+        if begin not in self._words:
+            self._words[begin] = list(islice(words(self.source, begin, len(self.source.text)), MAX_RECOVERED))
+        return self._words[begin]
+
+    def pieces(self, begin: int) -> list[tuple[int, int]]:
+        """Return the offsets of the statements among these words: see :func:`pieces`."""
+        if begin not in self._pieces:
+            found = self.words(begin)
+            end = len(self.source.text) if len(found) < MAX_RECOVERED else found[-1].offset
+            self._pieces[begin] = list(pieces(self.source, found, begin, end))
+        return self._pieces[begin]
+
+    def run(self, rule: str, begin: int, end: int) -> Made | Failure:
+        """Parse a piece by a rule, unless that was done before; return its value, or why there is none."""
+        key = rule, begin, end
+        if key not in self._known:
+            wrong: list[Diagnostic] = []
+            try:
+                self._known[key] = Made(run(self.source, rule, begin, end, MAX_WORDS, wrong)[0], wrong)
+            except Failure as failure:
+                self._known[key] = failure
+            except OverflowError:
+                self._known[key] = Made((), wrong)
+        return self._known[key]
 
 
 def pieces(source: Source, found: Sequence[Word], begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -76,6 +127,15 @@ def beginnings_of_items(inside: Sequence[Word]) -> list[int]:
             depth = 1
             starts.append(number)
     return starts
+
+
+def items_before(failure: Failure | None) -> list[tree.Item]:
+    """Return the items of a graph or block that are complete before the one in which it fails."""
+    made = failure.made if failure is not None else ()
+    for brace, items in itertools.pairwise(made):
+        if isinstance(brace, Token) and brace.text == "{" and isinstance(items, list):
+            return [item for item in items if isinstance(item, tree.Item)]
+    return []
 
 
 def _begins_item(before: Word, word: Word) -> bool:

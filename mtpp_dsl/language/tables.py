@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ class Failure(Exception):
         state: of the parser, by which messages are found.
         expected: the terminals that could come instead.
         pending: offset of the statement in which it failed.
+        made: the values of what was parsed before, from the outermost rule inwards.
     """
 
     at: int
@@ -111,6 +112,15 @@ class Failure(Exception):
     state: int
     expected: frozenset[str]
     pending: int
+    made: tuple[Any, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        return f"no word that may stand at {self.at}"
+
+    @property
+    def before(self) -> tuple[Any, ...]:
+        """The statements, or the parts of another repetition, that are complete before the one that failed."""
+        return tuple(self.made[0]) if self.made and isinstance(self.made[0], list) else ()
 
 
 class Tables:
@@ -229,13 +239,14 @@ class Tables:
             )
         ignored = re.compile(_IGNORED).match(text, at, end)
         bad = ignored.end() if ignored is not None else at
-        return Failure(bad, None, states[-1], frozenset(), _pending(values, begins, bad))
+        return Failure(bad, None, states[-1], frozenset(), _pending(values, begins, bad), tuple(values))
 
     def _failed_at(self, token: Token, states: list[int], values: list[Any], begins: list[int]) -> Failure:
         if token.kind == _NAME:
             token = token._replace(kind=self.every.keywords.get(token.text, _NAME))
         expected = frozenset(kind for kind in self.actions[states[-1]] if kind.isupper() and self._takes(states, kind))
-        return Failure(token.start, token, states[-1], expected, _pending(values, begins, token.start))
+        pending = _pending(values, begins, token.start)
+        return Failure(token.start, token, states[-1], expected, pending, tuple(values))
 
     def _takes(self, states: list[int], kind: str) -> bool:
         """Return whether a word of *kind* could come next."""

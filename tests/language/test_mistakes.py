@@ -113,7 +113,7 @@ STATEMENTS = [
     Mistake("let x = work(embed, 3)", "E206", "work(embed, 3)", "work(node) got 2 arguments"),
     Mistake("let x = 1 / 0", "E216", "1 / 0", "division by zero"),
     Mistake("let w = [1, 2]\nlet x = w[2]", "E204", "2", "0 to 1"),
-    Mistake("constraint forbid {} on gpu[0]", "E210", "{}", "there is no node in this set"),
+    Mistake("constraint forbid {} on gpu[0]", "W204", "{}", "there is no node in this set"),
     # constraints
     Mistake("constraint: load(gpu[0]) <= 3 ms", "E002", ":", "a rule or a label"),
     Mistake("constraint c: load(gpu[0]) = 3 ms", "E011", "=", "compare with '=='", "=="),
