@@ -53,6 +53,7 @@ from mtpp_dsl.models.blocks.work import work
 from mtpp_dsl.models.extract import relabel
 from mtpp_dsl.models.facts.linear_cost import named_decisions, unmeasured
 from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
+from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
@@ -130,7 +131,12 @@ class Exact(Scoped, CutoffFormulation):
         if linear.pushed_up(problem).bottleneck:
             exactly(model, load, float(most.max()))
         value = linear.values_of(model, lambda v, d: on(layout.home[v], d), load)
-        used_devices(model, problem, on, linear.limited(problem, load, scale.unit))
+        caps = linear.limited(problem, load, scale.unit)
+        for d in np.flatnonzero(np.isfinite(problem.memory_limit) & (problem.memory_limit > 0)).tolist():
+            shares = view.memory / (float(problem.memory_limit[d]) * (1 + 2 * PASSED))
+            held = np.flatnonzero(shares > NOTHING).tolist()
+            caps.setdefault(d, []).append(sum(float(shares[v]) * on(v, d) for v in held))
+        used_devices(model, problem, on, caps)
         add_costs(model, problem, value, linear.limits_of(problem, scale.unit, most), scale)
         if any(problem.of(Linear)):
             linear.linear(model, problem, value, scale.unit, most)

@@ -13,7 +13,7 @@ from mtpp_dsl.report.columns import Row, table
 
 __all__ = ["list_methods", "list_solvers"]
 
-OBJECTIVES = ("bottleneck", "makespan", "batch")
+OBJECTIVES = ("bottleneck", "makespan", "batch", "linear")
 """What a method is for, by the objectives of its scopes; a sum of bottlenecks goes with the bottleneck."""
 LATENCY = "latency"
 """In place of a makespan where that is none on links, but of subgraphs."""
@@ -60,6 +60,7 @@ def _objectives(plugin: type) -> str:
     """Return the objectives in the scopes of a method or a formulation; "any" where it says none, or all of them."""
     scopes = [(objective, scope) for scope in getattr(plugin, "scopes", ()) for objective in scope.objectives]
     found = {LATENCY if at == "makespan" and "links" not in scope.interconnects else at for at, scope in scopes}
+    found |= {"linear"} if "timed linear" in found else set()
     shown = [objective for objective in (*OBJECTIVES, LATENCY) if objective in found]
     return "any" if not shown or set(OBJECTIVES) <= found else ", ".join(shown)
 

@@ -37,7 +37,8 @@ def settled_objectives(
             there; see :func:`settled_parts`, too.
         ConstraintError: a soft row that the objective does not go with, or a penalty that is negative.
     """
-    several = [given] if isinstance(given, Objective) else list(given or [Objective("bottleneck")])
+    given = Objective("bottleneck") if given is None else given
+    several = [given] if isinstance(given, Objective) else list(given)
     if not several:
         raise UsageError("a problem needs an objective")
     notes: list[str] = []

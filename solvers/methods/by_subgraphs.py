@@ -66,7 +66,7 @@ class PathHull(Scoped, MethodBase):
     name = "path-hull"
     gives: Gives = "bound"
     summary = "bound on a latency by subgraphs: what the subgraphs along a path must hold, read and write"
-    scopes = (replace(SUBGRAPHS, constraints=EVERY, without=(Replicate, BatchSizes)),)
+    scopes = (replace(SUBGRAPHS, constraints=EVERY, without=(Replicate, BatchSizes), soft=True),)
 
     def beyond(self, problem: Problem) -> str | None:
         """Return what the problem leaves open, or None."""

@@ -190,7 +190,7 @@ class SplitBound(Scoped, MethodBase):
     uses_solver = True
     engines = ("cp-sat",)
     options = ("channels",)
-    scopes = (PATHS, BATCH)
+    scopes = (replace(PATHS, soft=False), BATCH)
 
     def __init__(self, channels: int | None = None) -> None:
         self.channels = channels

@@ -101,8 +101,10 @@ LOADS = Scope(
     constraints=EVERY,
     without=(Replicate, BatchSizes),
     groups=True,
+    soft=True,
 )
-"""Bounds on loads, which count every node once, on one device; constraints that take plans away cannot lower them."""
+"""Bounds on loads, which count every node once, on one device; constraints that take plans away cannot lower them, nor
+can penalties, which are added."""
 
 PATHS = replace(LOADS, objectives=("makespan",), interconnects=("links",))
 """Bounds on the makespan of one sample on links, which do so too."""
