@@ -305,7 +305,8 @@ class Builder(Items, Rules):
         """
         inside = Builder()
         yield inside
-        statements = "\n".join(said.text for said in [*inside._head[1:], *inside._block(), *inside._statements])
+        block = inside._items_of_graph() if inside._graph is not None or inside._items else []
+        statements = "\n".join(said.text for said in [*inside._head[1:], *block, *inside._statements])
         self._statements.append(Said(f"scenario {checked_name(name)} {{\n{statements}\n}}", None))
 
     @says
@@ -325,19 +326,16 @@ class Builder(Items, Rules):
         """
         from mtpp_dsl.language.layout import format_spec
 
-        if (
-            self._graph is not None
-            and not self._tables
-            and (self._graph.times or self._graph.device_times or self._graph.batch_times)
-        ):
-            raise UsageError("the graph has tables of times by device: give the whole problem to Builder.of")
-        items = self._block() if self._graph is None else ["graph {", *items_of(self._graph), "}"]
-        text, starts, calls = joined([*self._head, *items, *self._statements])
+        text, starts, calls = joined([*self._head, *self._items_of_graph(), *self._statements])
         with named_calls(text, starts, calls):
             return format_spec(source(text))
 
-    def build(self, **params: object) -> Problem:
+    def build(self, *, scenario: str | None = None, **params: object) -> Problem:
         """Return the problem, with these values of its params.
+
+        Args:
+            scenario: the name of the scenario that counts.
+            params: values by name, as :meth:`mtpp_dsl.Spec.problem` takes them.
 
         Raises:
             SpecError: as for a spec of the same text; each error names the call that said what is wrong.
@@ -346,12 +344,21 @@ class Builder(Items, Rules):
 
         text, starts, calls = joined([*self._head, *(() if self._graph else self._block()), *self._statements])
         with named_calls(text, starts, calls):
-            return read(text).problem(params, graph=self._graph)
+            return read(text).problem(params, graph=self._graph, scenario=scenario)
 
     def take(self, graph: Graph, statements: Iterable[str]) -> None:
         """Use a graph whose tables of times are said by *statements*, and say these."""
         self._graph, self._tables = graph, True
         self._statements += [Said(text, None) for text in statements]
+
+    def _items_of_graph(self) -> list[Said]:
+        """Return the graph as text, a whole one too."""
+        graph = self._graph
+        if graph is None:
+            return self._block()
+        if not self._tables and (graph.times or graph.device_times or graph.batch_times):
+            raise UsageError("the graph has tables of times by device: give the whole problem to Builder.of")
+        return [Said(text, None) for text in ("graph {", *items_of(graph), "}")]
 
     def _block(self) -> list[Said]:
         if self._elsewhere and not self._items:

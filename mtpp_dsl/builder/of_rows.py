@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import groupby
 from math import copysign
 
 from mtpp_dsl import constraints as c
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.language.written import option_list, quantity, quoted
+from mtpp_dsl.language.written import exact, number, option_list, quantity, quoted
 from mtpp_dsl.problem import Objective, Problem
 
 __all__ = ["objective_text", "row_texts"]
@@ -85,6 +86,13 @@ def _term(problem: Problem, decision: c.Decision, factor: float, unit: str) -> s
     return f"{quantity(factor, unit)} / 1 {own} * {word}"
 
 
+def _share(given: float) -> str:
+    """Return a share as a percentage, which no number without a unit is taken for."""
+    known = exact(given)
+    assert isinstance(known, Fraction)
+    return f"{number(100 * known)}%"
+
+
 def _signed(number: float, unit: str) -> str:
     return ("-" if copysign(1.0, number) < 0 and number else "") + quantity(abs(number), unit)
 
@@ -131,7 +139,9 @@ def objective_text(problem: Problem, objective: Objective) -> str:
         options["transfer"] = objective.transfer.replace("-", "_")
     unit = objective.unit(problem.time_unit)
     if objective.within:
-        options["within"] = quantity(objective.within, "" if objective.within_is == "share" else unit)
+        options["within"] = (
+            _share(objective.within) if objective.within_is == "share" else quantity(objective.within, unit)
+        )
     label = f"{objective.label}: " if objective.label else ""
     what = objective.name
     if objective.is_linear and objective.name != "latency":
