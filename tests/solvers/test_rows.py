@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtpp_dsl.api import find_method, method_names, solve
+from mtpp_dsl.api import find_method, load, method_names, solve
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import (
@@ -136,3 +136,43 @@ def test_a_plan_is_mended() -> None:
     without = [row for row in given.hard_rows if linear_in_places(row)]
     assert not verify(given.with_constraints(without), mended)
     assert Mender(given).mended(mended, 5.0) is None
+
+
+MIXTURE = """
+mtpp 1
+graph {{
+  node embed (work = 1.0, output = 2)
+  node attention (work = 4.0, output = 2)
+  node router (work = 0.7, output = 1)
+  node expert[i in 0..4] (work = 2.0 + 0.17 * i, output = 1)
+  node combine (work = 0.8, output = 2)
+  node head (work = 2.5, output = 1)
+  edge embed -> attention -> router
+  edge router -> expert[i] for i in 0..4
+  edge attention -> expert[i] for i in 0..4
+  edge expert[i] -> combine for i in 0..4
+  edge attention -> combine
+  edge combine -> head
+}}
+device gpu[3]
+constraint few:   forall d in devices: sum(on(expert[i], d) for i in 0..4) <= 2
+constraint apart: forall i in 0..1: forall d in devices: on(expert[i], d) + on(expert[i + 1], d) <= 1
+{rest}
+"""
+SHARED = "interconnect shared (bandwidth = 4)\nminimize bottleneck"
+LINKED = (
+    "interconnect links\nlink a -> b (bandwidth = 4) for a in devices for b in devices if a != b\nminimize makespan"
+)
+
+
+@pytest.mark.parametrize("rest", [SHARED, LINKED], ids=["bottleneck", "makespan"])
+def test_auto_closes_a_mixture_of_experts(rest: str) -> None:
+    """With at most so many experts on a device, and some apart, plan and bound meet within one per cent."""
+    problem = load(MIXTURE.format(rest=rest))
+    found = solve(problem, time_limit=60)  # on a busy machine; it ends when it is closed
+    assert found.gap is not None
+    assert found.gap <= 0.01
+    assert found.plan is not None
+    device = dict(zip(problem.graph.names, found.plan.assignment.tolist(), strict=True))
+    assert max(sum(device[f"expert[{i}]"] == d for i in range(5)) for d in range(3)) <= 2
+    assert device["expert[0]"] != device["expert[1]"] != device["expert[2]"]
