@@ -6,6 +6,7 @@ The functions themselves stand in the modules that :mod:`mtpp_dsl.language.expre
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Sequence as SequenceType
 from typing import Any, TypeVar
 
 from mtpp_dsl.base.near_units import unit_hint
@@ -35,11 +36,13 @@ __all__ = [
     "evaluates",
     "iterate",
     "loops",
+    "members_of",
     "number",
     "placed",
     "steps_of",
     "truth",
     "unknown_unit",
+    "warn_of_no_step",
     "whole",
 ]
 
@@ -130,8 +133,18 @@ def iterate(clauses: tree.Clauses | None, scope: Scope, local: Locals | None = N
     for step in loops(clauses, scope, local or {}):
         repeated = True
         yield step
-    if not repeated and clauses.binders and not local:
-        scope.warn("this loop has no step, so the statement says nothing", clauses.span, "MTPP-W202")
+    if not repeated and not local:
+        warn_of_no_step(clauses.binders, clauses.span, scope)
+
+
+def warn_of_no_step(binders: SequenceType[tree.Binder], span: Span, scope: Scope) -> None:
+    """Warn of a statement that its loops repeat not once.
+
+    Ranges are often empty with good reason, as in ``0..<n - 1`` for n = 1: there is no warning where one is gone
+    through.
+    """
+    if binders and not any(isinstance(binder.domain, tree.RangeOf) for binder in binders):
+        scope.warn("this loop has no step, so the statement says nothing", span, "MTPP-W202")
 
 
 def loops(clauses: tree.Clauses, scope: Scope, local: Locals) -> Iterator[Locals]:
@@ -147,6 +160,18 @@ def _steps(
             yield local
         return
     head, rest = binders[0], binders[1:]
+    name, spent = head.name.text, 1 + len(local) // 4
+    for item in members_of(head, scope, local):
+        scope.spend(spent, head.span)
+        yield from _steps(rest, condition, scope, {**local, name: item})
+
+
+def members_of(head: tree.Binder, scope: Scope, local: Locals) -> Iterator[Value]:
+    """Return what the variable of a loop stands for, one after the other.
+
+    Raises:
+        Complaint: there is nothing to go through, loops are nested too deeply, or the variable is a reserved word.
+    """
     name = head.name.text
     if name in RESERVED:
         message = f"{name!r} is a word of the language; choose another name"
@@ -159,10 +184,7 @@ def _steps(
         )
     if len(local) >= MAX_LOOPS:
         raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span, code="MTPP-E901")
-    spent = 1 + len(local) // 4
-    for item in items:
-        scope.spend(spent, head.span)
-        yield from _steps(rest, condition, scope, {**local, name: item})
+    return items
 
 
 def steps_of(value: Value) -> Iterator[Value] | None:

@@ -11,14 +11,27 @@ from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, subtract
 from mtpp_dsl.language.custom import lower_custom
+from mtpp_dsl.language.evaluating import members_of, warn_of_no_step
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
 from mtpp_dsl.language.linear import condition_remedy, is_not_linear, mismatch_code, remedy
 from mtpp_dsl.language.lower_objective import Asked
 from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.penalties import lower_penalty
-from mtpp_dsl.language.scope import MAX_LOOPS, Complaint, Scope
-from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe, shown
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import (
+    Affine,
+    DeviceRef,
+    EdgeRef,
+    NodeRef,
+    Quantity,
+    Row,
+    Sequence,
+    Table,
+    Value,
+    describe,
+    shown,
+)
 from mtpp_dsl.problem import Objective
 from mtpp_dsl.text.source import Fix, Place, Span
 
@@ -69,7 +82,9 @@ def lower_labelled(
         Complaint: not an inequality, not linear, or a decision that the objective does not have.
     """
     label = statement.label.text
+    repeated = False
     for suffix, local in _quantified(statement, scope):
+        repeated = True
         for body in _inequalities(statement.body):
             row = _linear_row(body, statement, scope, local)
             if first is not None:
@@ -89,6 +104,9 @@ def lower_labelled(
                 scope.warn(message, body.span, "MTPP-W203")
             if linear.terms or not _holds(linear):
                 yield linear
+    if not repeated:
+        loops = (*statement.quantifiers, *(() if statement.clauses is None else (statement.clauses,)))
+        warn_of_no_step([binder for loop in loops for binder in loop.binders], statement.label.span, scope)
 
 
 def _quantified(statement: tree.LabelledConstraint, scope: Scope) -> Iterator[tuple[str, Locals]]:
@@ -112,14 +130,7 @@ def _bound(
         if condition is None or truth(condition, scope, local):
             yield from _bound(rest, scope, local, suffix)
         return
-    domain = evaluate(head.domain, scope, local)
-    if not isinstance(domain, Sequence):
-        raise Complaint(
-            f"'forall' runs over a set, a list or a range, not {describe(domain)}", head.span, code="MTPP-E210"
-        )
-    if len(local) >= MAX_LOOPS:
-        raise Complaint(f"loops are nested more than {MAX_LOOPS} deep", head.span, code="MTPP-E901")
-    for item in domain:
+    for item in members_of(head, scope, local):
         scope.spend(1 + len(local) // 4, head.span)
         step = {**local, head.name.text: item}
         if condition is None or truth(condition, scope, step):
@@ -135,8 +146,17 @@ def _shown(value: Value, scope: Scope) -> str:
             return scope.devices[index].name
         case Quantity():
             return shown(value)
+        case EdgeRef(index) if scope.graph is not None:
+            return f"{scope.graph.names[scope.graph.tails[index]]} -> {scope.graph.names[scope.graph.heads[index]]}"
+        case Row(table, index):
+            return _key(table, index)
         case _:
             return str(value)
+
+
+def _key(table: Table, row: int) -> str:
+    """Return what names a row of a table: the text of its first cell, where no other row has it, or its number."""
+    return next((text for text, number in table.rows.items() if number == row), str(row))
 
 
 def _inequalities(body: tree.Expression) -> Iterator[tree.Compare]:

@@ -79,7 +79,7 @@ CASES = [
     ("let x = sqrt(0 - 1)", "sqrt(0 - 1)", "sqrt(-1) is not defined"),
     ("let x = work(v) for", None, "unexpected 'for'"),
     ("constraint c: sum(load(d) for d in 3) <= 1 ms", "d in 3", "'d' must run over a set, a list or a range"),
-    ("constraint c: forall d in gpu[0]: load(d) <= 1 ms", "d in gpu[0]", "'forall' runs over a set"),
+    ("constraint c: forall d in gpu[0]: load(d) <= 1 ms", "d in gpu[0]", "'d' must run over a set"),
     ("let x = { v in nodes if 3 }", "3", "a condition must be true or false; this is a number without a unit"),
     # statements
     ("constraint separate a", "constraint separate a", "'separate' needs at least 2 nodes"),
