@@ -68,6 +68,7 @@ def moved(scope: Scope, node: Value) -> Value:
         Mismatch: no plan was imported.
     """
     v = node_of(scope, node)
+    scope.need("plan")
     if scope.old_places is None:
         raise Mismatch("moved needs an earlier plan: write 'import plan \"old.json\"'")
     if v not in scope.old_places:

@@ -20,12 +20,15 @@ from mtpp_dsl.language.expressions import Locals, iterate
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.values import Quantity
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Place, Span
 
 __all__ = ["NODE_OPTIONS", "GraphItems"]
 
 NODE_OPTIONS = ("work", "params", "output", "memory", "kind", "label", "color", "part")
+
+_ABSENT = {"work": Quantity(0), "params": Quantity(0), "output": Quantity(0)}
 
 MAX_COLOR = 2**53
 """Larger colours are no whole numbers everywhere."""
@@ -209,7 +212,7 @@ class GraphItems:
 
     def attributes(self, name: str, item: tree.NodeItem, local: Locals) -> dict[str, object]:
         """Return what the options of an item say of one node."""
-        options = Options(item.options, NODE_OPTIONS, "a node", self.scope, local)
+        options = Options(item.options, NODE_OPTIONS, "a node", self.scope, local, _ABSENT)
         found: dict[str, object] = {}
         for what, dimensions, keeper in (
             ("work", (TIME, WORK, NONE), self.times),

@@ -200,7 +200,7 @@ def _group(options: Options) -> str | None:
     """Return the name of a group, given as a string or as a whole number."""
     if "group" not in options:
         return None
-    value = evaluate(options.options["group"].value, options.scope, options.local)
+    value = options.value("group")
     name = value if isinstance(value, str) else str(options.whole("group"))
     if not name:
         raise Complaint("a group has a name or a number; this is empty", options.span("group"), code="MTPP-E210")

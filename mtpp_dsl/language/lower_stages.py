@@ -25,8 +25,8 @@ from mtpp_dsl.language.lower_objective import Asked, counting, lower_objective
 from mtpp_dsl.language.lower_times import TimeTables
 from mtpp_dsl.language.lower_transfers import TransferTimes
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
+from mtpp_dsl.language.old_plans import read_old_plan
 from mtpp_dsl.language.partial import Broken
-from mtpp_dsl.language.pending import not_lowered
 from mtpp_dsl.language.reader import bind_params
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective
@@ -117,9 +117,6 @@ class Stages:
         attempt = self.findings.attempt
         self.choose()
         attempt(self.version)
-        for statement, _ in self.statements:
-            for diagnostic in not_lowered(statement):
-                self.findings.add(diagnostic)
         for diagnostic in (
             *define(self.statements, self.scope),
             *bind_params(self.statements, self.given, self.scope),
@@ -129,6 +126,7 @@ class Stages:
         self.read_devices(brought.devices)
         self.read_times()
         attempt(self.interconnect, brought.interconnect)
+        attempt(self.read_old_plan)
         attempt(self.read_objectives)
         for name in self.scope.lets:  # in their order, so that none waits for long chains of others
             attempt(evaluate, tree.Name(span=self.scope.lets[name].name.span, name=name), self.scope)
@@ -330,6 +328,14 @@ class Stages:
     def measured(self, joined: Interconnect) -> Interconnect:
         """Return what joins the devices with the measured times of transfers, if there are any."""
         return joined if self.sent is None else self.sent.result(joined)
+
+    def read_old_plan(self) -> None:
+        """Read the earlier plan, if there is one."""
+        self.scope.unsettled.add("plan")
+        found = self.last(self.counted(self.of(tree.ImportPlan), "an import"), "an earlier plan")
+        if found is not None:
+            self.scope.old_places = read_old_plan(*found, self.scope)
+        self.scope.unsettled.discard("plan")
 
     def read_objectives(self) -> None:
         """Read the objectives that count, in their order."""

@@ -10,15 +10,15 @@ from mtpp_dsl.language import tree
 __all__ = ["mentions", "ordered"]
 
 
-def mentions(expression: tree.Tree | None) -> frozenset[str]:
-    """Return the names that an expression mentions, its own loop variables and functions among them."""
+def mentions(expression: tree.Tree | None, *, calls: bool = True) -> frozenset[str]:
+    """Return the names that an expression mentions, its own loop variables among them; with *calls* functions, too."""
     found: set[str] = set()
     waiting: list[object] = [expression]
     while waiting:
         part = waiting.pop()
         if isinstance(part, tree.Name):
             found.add(part.name)
-        elif isinstance(part, tree.Call):
+        elif isinstance(part, tree.Call) and calls:
             found.add(part.function.text)
         if isinstance(part, tree.Tree):
             waiting += [getattr(part, each.name) for each in fields(part) if each.name != "span"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mtpp_dsl.base.units import UNITS, Dimension
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.evaluating import unknown_unit
 from mtpp_dsl.language.expressions import Locals, evaluate, number, whole
+from mtpp_dsl.language.mentions import mentions
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.syntax_errors import UPGRADE
-from mtpp_dsl.language.values import Quantity, describe, shown
+from mtpp_dsl.language.values import Quantity, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Fix, Span
 
@@ -20,7 +21,19 @@ __all__ = ["Options"]
 
 
 class Options:
-    """The options of one statement, in one step of its comprehension."""
+    """The options of one statement, in one step of its comprehension.
+
+    They may refer to each other in any order, as in ``(params = 3 MiB, memory = 2 * params)``; loop variables, params
+    and lets of that name come first.
+
+    Args:
+        given: the options.
+        known: names that there may be.
+        owner: what has them, for messages.
+        scope: of the spec.
+        local: loop variables.
+        absent: what options are, for others that refer to them, where they are not given.
+    """
 
     def __init__(
         self,
@@ -29,10 +42,12 @@ class Options:
         owner: str,
         scope: Scope,
         local: Locals | None = None,
+        absent: Mapping[str, Value] | None = None,
     ) -> None:
-        self.scope, self.local, self.owner = scope, local or {}, owner
+        self.scope, self.local, self.owner, self.absent = scope, local or {}, owner, absent or {}
+        self.pending: list[str] = []
         self.options: dict[str, tree.Option] = {}
-        known = tuple(known)
+        self.known = known = tuple(known)
         for option in given:
             name = option.name.text
             if name not in known:
@@ -56,6 +71,57 @@ class Options:
         """Return the place of an option's value."""
         return self.options[name].value.span
 
+    def value(self, name: str) -> Value:
+        """Return the value of an option that is given."""
+        return evaluate(self.options[name].value, self.scope, self.local_of(name))
+
+    def local_of(self, name: str) -> Locals:
+        """Return the loop variables for an option, and the values of the options that it refers to.
+
+        Raises:
+            Complaint: it refers to itself, or to one that is not given.
+        """
+        option = self.options[name]
+        if isinstance(option.value, tree.Number):
+            return self.local
+        mentioned = self.scope.mentioned.get(id(option))
+        if mentioned is None:
+            mentioned = self.scope.mentioned[id(option)] = (option, mentions(option.value, calls=False))
+        others = [each for each in mentioned[1] if each in self.known and each != name and each not in self.local]
+        if not others:
+            return self.local
+        found = dict(self.local)
+        self.pending.append(name)
+        try:
+            for other in sorted(others):
+                if other in self.scope.params or other in self.scope.lets:
+                    self.warn_of_hidden(other, option)
+                else:
+                    found[other] = self.referred(other, option)
+        finally:
+            self.pending.pop()
+        return found
+
+    def referred(self, name: str, by: tree.Option) -> Value:
+        """Return the value of an option that another one refers to."""
+        if name in self.pending:
+            chain = " -> ".join([*self.pending[self.pending.index(name) :], name])
+            raise Complaint(f"option {name!r} is defined by itself: {chain}", by.value.span, code="MTPP-E108")
+        if name in self.options:
+            return self.value(name)
+        if name in self.absent:
+            return self.absent[name]
+        raise Complaint(
+            f"{self.owner} has no {name} that {by.name.text} could refer to", by.value.span, code="MTPP-E108"
+        )
+
+    def warn_of_hidden(self, name: str, by: tree.Option) -> None:
+        """Warn that a param or a let is meant where there is an option of that name as well."""
+        if name in self.options:
+            kind = "param" if name in self.scope.params else "let"
+            message = f"{name!r} means the {kind} here, not the option of that name; rename the {kind}"
+            self.scope.warn(message, by.value.span, "MTPP-W103")
+
     def quantity(self, name: str, dimensions: Sequence[Dimension]) -> Quantity | None:
         """Return an option that is a number, zero or more, in one of *dimensions*; a bare 0 always fits."""
         if name not in self.options:
@@ -63,7 +129,7 @@ class Options:
         given = self.options[name].value
         if isinstance(given, tree.Number) and given.unit is not None and given.unit.text not in UNITS:
             raise unknown_unit(given.unit, dimensions)
-        value = number(given, self.scope, self.local, name)
+        value = number(given, self.scope, self.local_of(name), name)
         if value.dimension not in dimensions and not value.bare_zero:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
             raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name), code="MTPP-E213")
@@ -77,13 +143,13 @@ class Options:
         """Return an option that is a whole number."""
         if name not in self.options:
             return None
-        return whole(self.options[name].value, self.scope, self.local, name)
+        return whole(self.options[name].value, self.scope, self.local_of(name), name)
 
     def text(self, name: str) -> str | None:
         """Return an option that is a string."""
         if name not in self.options:
             return None
-        value = evaluate(self.options[name].value, self.scope, self.local)
+        value = self.value(name)
         if not isinstance(value, str):
             raise Complaint(f"{name} must be a string; this is {describe(value)}", self.span(name), code="MTPP-E210")
         return value
@@ -93,7 +159,8 @@ class Options:
         if name not in self.options:
             return None
         value = self.options[name].value
-        bare = isinstance(value, tree.Name) and not value.subscripts and value.name not in self.scope.params
+        known = (*self.scope.params, *self.local)
+        bare = isinstance(value, tree.Name) and not value.subscripts and value.name not in known
         if isinstance(value, tree.Chain):  # such as per-input
             word: str | None = value.span.text
         else:
@@ -112,7 +179,7 @@ class Options:
         """Return an option that is a string or a list of strings; () when absent."""
         if name not in self.options:
             return ()
-        value = evaluate(self.options[name].value, self.scope, self.local)
+        value = self.value(name)
         items = list(value) if isinstance(value, Values) else [value]
         for item in items:
             if not isinstance(item, str):

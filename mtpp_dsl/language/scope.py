@@ -108,6 +108,7 @@ class Scope:
         unsettled: what an earlier error has left unknown: "nodes", "weights" (of nodes, and edges), "devices",
             "options" (of devices), "time unit", or the name of a param or let.
         empty: families without members.
+        mentioned: the names that the values of options mention, by identity of the option, with the option.
         prefix: what the names of nodes begin with in the instance of a block whose items are read.
     """
 
@@ -136,6 +137,7 @@ class Scope:
     _partial: dict[str, dict[str, Sequence]] = field(default_factory=dict)
     prefix: str = ""
     empty: set[str] = field(default_factory=set)
+    mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
     _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})

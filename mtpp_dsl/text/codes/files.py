@@ -98,4 +98,20 @@ FILES: tuple[Code, ...] = (
         "interconnect shared (bandwidth = 8 GiB/s) for i in 0..3",
         "Write if and a condition, or nothing.",
     ),
+    Code(
+        "MTPP-E714",
+        "An earlier plan cannot be taken",
+        "The file of import plan is not there, holds no plan, or one of other nodes.",
+        'import plan "old.json"',
+        "Give an answer that mtpp solve --json wrote for this graph, or an object {node: device}.",
+        files={"old.json": '{"assignment": {"other": "gpu[0]"}}\n'},
+    ),
+    Code(
+        "MTPP-W701",
+        "An earlier plan is not one of this problem",
+        "It has other nodes or other devices than the spec; what moved(v) is then, the message says.",
+        'import plan "old.json"',
+        "Nothing, if the model or the machines have changed since.",
+        files={"old.json": '{"start": "gpu[0]", "other": "gpu[0]"}\n'},
+    ),
 )

@@ -87,4 +87,18 @@ NAMES: tuple[Code, ...] = (
         "let width = 3",
         "Use it, or remove it.",
     ),
+    Code(
+        "MTPP-E108",
+        "An option refers to one that it cannot refer to",
+        "An option needs its own value, by itself or through others, or the value of one that is not given.",
+        "graph { node start (params = memory, memory = 2 * params) }",
+        "Give one of them a value that needs none of the others.",
+    ),
+    Code(
+        "MTPP-W103",
+        "A param or a let is meant in place of an option",
+        "An option refers to a name that both another option and a param or a let of the spec have.",
+        "param params = 1 MiB\ngraph { node start (params = 3 MiB, memory = 2 * params) }",
+        "Rename the param or the let.",
+    ),
 )

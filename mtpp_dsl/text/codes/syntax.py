@@ -118,11 +118,4 @@ SYNTAX: tuple[Code, ...] = (
         "constraint limit: load(gpu[0]) = 3 ms",
         "Write the other one.",
     ),
-    Code(
-        "MTPP-E023",
-        "A form of the language is not supported yet",
-        "The grammar has it, and this version of mtpp does not know what it means.",
-        'import plan "old.json"',
-        "Say it in another way, or use a newer mtpp.",
-    ),
 )
