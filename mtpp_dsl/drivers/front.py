@@ -24,8 +24,8 @@ __all__ = ["front"]
 
 STEP = 1e-5
 """By which share of the largest number a limit is below a point: rows may be missed by a tenth of it."""
-LEAST_SHARE = 0.05
-"""Of the whole time, what a solve may take at least."""
+LEAST_SHARE, END_SHARE = 0.05, 0.15
+"""Of the whole time, what a solve may take at least, and each of those that find the ends."""
 FIRST, SECOND = 0, 1
 
 
@@ -132,6 +132,8 @@ class _Search:
     def _ends(self) -> None:
         """Find the best plans in one objective that are then the best in the other one."""
         first = self._solve(FIRST, None, self._start)
+        if first.plan is None and first.infeasibility is None and not self._over:
+            first = self._solve(FIRST, None, self._start, share=1.0)
         if first.plan is None:
             self._failed = first
             return
@@ -210,18 +212,22 @@ class _Search:
             verified=True,
         )
 
-    def _solve(self, which: int, limit: float | None, start: Plan | None) -> Result:
-        """Optimise objective number *which* where the other one costs at most *limit*, if there is one."""
+    def _solve(self, which: int, limit: float | None, start: Plan | None, share: float = LEAST_SHARE) -> Result:
+        """Optimise objective number *which* where the other one costs at most *limit*, if there is one.
+
+        It may take *share* of the whole time at least, if so much is left.
+        """
+        share = max(share, END_SHARE) if len(self._points) < 2 and not self._gaps else share
         objective, other = self._pair.objectives[which], self._pair.objectives[1 - which]
-        rows = [] if limit is None else [keeping(other, limit)]
+        rows = [] if limit is None else [keeping(self._pair, other, limit)]
         asked = self._pair.asking(objective, [*self._pair.constraints, *rows])
         heading = f"point {len(self._points) + 1}: {objective.shown}"
-        return self._once(asked, self._time(), start, Stage(self._progress, objective, heading))
+        return self._once(asked, self._time(share), start, Stage(self._progress, objective, heading))
 
-    def _time(self) -> float | None:
-        """Return what a solve may take: as much as each of those that are left to do, and not too little."""
+    def _time(self, share: float) -> float | None:
+        """Return what a solve may take: as much as each of those that are left to do, or *share* of the whole time."""
         if self._end is None or self._limit is None:
             return None
         left = max(0.0, self._end - monotonic())
         solves = max(1, 2 * (self._most - len(self._points)))
-        return min(left, max(left / solves, LEAST_SHARE * self._limit))
+        return min(left, max(left / solves, share * self._limit))

@@ -54,7 +54,7 @@ def stages(problem: Problem) -> list[Problem]:
     for number, objective in enumerate(problem.objectives):
         found.append(problem.asking(objective, [*problem.constraints, *rows]))
         if number < len(problem.later):
-            rows.append(keeping(objective, _far(problem, objective)))
+            rows.append(keeping(problem, objective, _far(problem, objective)))
     return found
 
 
@@ -114,7 +114,7 @@ class _Run:
         """Hold later objectives to what one has reached."""
         objective = self.problem.objectives[number]
         most = objective.allowed_cost(cost)
-        self.rows.append(keeping(objective, most))
+        self.rows.append(keeping(self.problem, objective, most))
         self.words.append(worded(self.problem, objective, most))
         if not self.reached[number].proved:
             self.notes.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import fsum
 
-from mtpp_dsl.constraints import Linear
+from mtpp_dsl.constraints import Linear, Penalties
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.objective import Objective
 
@@ -14,13 +14,17 @@ ROUNDING = 1e-9
 """Relative: what a row leaves to the rounding of sums, so that it never excludes the plan whose cost it is made of."""
 
 
-def keeping(objective: Objective, cost: float) -> Linear:
+def keeping(problem: Problem, objective: Objective, cost: float) -> Linear:
     """Return the row ``cost of objective <= cost``, with room for the rounding of sums.
+
+    What soft rows cost is in it where *problem* has any.
 
     Raises:
         UsageError: no row can speak of this objective.
     """
     terms, constant = objective.cost_terms
+    if not problem.soft_rows:
+        terms = tuple(term for term in terms if not isinstance(term[0], Penalties))
     room = ROUNDING * max(abs(cost), abs(constant), abs(cost - constant))
     return Linear(label=f"keep {objective.shown}", terms=terms, sense="<=", rhs=fsum((cost, -constant, room)))
 

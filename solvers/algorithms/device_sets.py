@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mtpp_dsl.constraints import Bottleneck, Load, Used
+from mtpp_dsl.constraints import Bottleneck, Load, Makespan, Used
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 
@@ -55,7 +55,7 @@ def _largest_loads(problem: Problem) -> Floats:
         if len(row.terms) == 1 and row.sense == "<=" and row.terms[0][1] > 0:
             decision, a = row.terms[0]
             limit = row.rhs / a
-            if isinstance(decision, Bottleneck):
+            if isinstance(decision, (Bottleneck, Makespan)):
                 most = np.minimum(most, limit)
             elif isinstance(decision, Load):
                 most[decision.device] = min(most[decision.device], limit)

@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scop
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, MOVED, ONE_SAMPLE, PLACED, WEIGHTED
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, MOVED, ONE_SAMPLE, PLACED, TIMED_WEIGHTED, WEIGHTED
 
 __all__ = ["Annealing"]
 
@@ -52,6 +52,7 @@ class Annealing(Scoped, MethodBase):
         replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Linear), decisions=MOVED),
         BATCH,
         WEIGHTED,
+        TIMED_WEIGHTED,
     )
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
@@ -73,8 +74,11 @@ class Annealing(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
         from mtpp_dsl.solvers.partition.weighted.weighted_annealing import anneal_weighted
         from mtpp_dsl.solvers.schedule.search.batch_annealing import anneal_batches
+        from mtpp_dsl.solvers.schedule.search.placed_annealing import anneal_placed
         from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 
+        if problem.objective.is_linear and problem.timed:
+            return anneal_placed(problem, limits, progress, self.patience)
         if _weighted(problem):
             return anneal_weighted(problem, limits, progress, self.patience, self.moves)
         if problem.objective.batch is not None:

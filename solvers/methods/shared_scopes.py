@@ -43,6 +43,7 @@ __all__ = [
     "PLACED",
     "SLICES",
     "SUBGRAPHS",
+    "TIMED_WEIGHTED",
     "WEIGHTED",
     "checking",
 ]
@@ -118,6 +119,12 @@ TIMED = (*PLACED, Start, Finish, Makespan)
 
 MOVED = (On, Load, Used, Start, Finish, Makespan)
 """What rows may speak of that moves of nodes in a schedule can keep track of."""
+
+
+TIMED_WEIGHTED = replace(
+    ONE_SAMPLE, objectives=("timed linear",), constraints=(*ONE_SAMPLE.constraints, Linear), decisions=None, soft=True
+)
+"""Weighted sums of decisions over schedules."""
 
 
 def checking(scope: Scope) -> Scope:

@@ -73,7 +73,7 @@ def test_rows_keep_the_plan_they_are_made_of(seed: int) -> None:
     problem = random_problem(seed, objectives=2)
     asked = problem.asking(problem.objective)
     for costs in all_costs(problem)[:5]:
-        row = keeping(problem.objective, costs[0])
+        row = keeping(problem, problem.objective, costs[0])
         left = [one[0] for one in all_costs(asked.with_constraints([*asked.constraints, row]))]
         assert max(left) <= costs[0] + 1e-4
         assert any(one == costs[0] for one in left)

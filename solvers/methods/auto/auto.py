@@ -91,6 +91,10 @@ def _run_of(problem: Problem) -> type[Steps]:
         from mtpp_dsl.solvers.methods.auto.bottleneck import Run
 
         return Run
+    if isinstance(problem.interconnect, Links) and problem.objective.is_linear:
+        from mtpp_dsl.solvers.methods.auto.timed_weighted import TimedWeightedRun
+
+        return TimedWeightedRun
     if isinstance(problem.interconnect, Links):
         from mtpp_dsl.solvers.methods.auto.makespan import ScheduleRun
 
