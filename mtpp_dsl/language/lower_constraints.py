@@ -210,7 +210,8 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
     except Mismatch as error:
         message = str(error).replace("add", "compare")
         places = [
-            Place(side.span, f"this is {describe(value)}") for side, value in ((body.left, left), (body.right, right))
+            Place(side.span, f"this is {value.dimension if isinstance(value, Affine) else describe(value)}")
+            for side, value in ((body.left, left), (body.right, right))
         ]
         raise Complaint(message, body.span, code=mismatch_code(message), places=places) from None
     return row if isinstance(row, Affine) else Affine({}, row.value, row.dimension)

@@ -1,4 +1,4 @@
-"""Messages about a spec as JSON, for editors and other programs (docs/checking.md describes it)."""
+"""Messages about a spec as JSON, for editors and other programs (``diagnostics.json`` beside it is the schema)."""
 
 from __future__ import annotations
 

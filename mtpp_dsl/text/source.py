@@ -188,8 +188,19 @@ class Diagnostic:
         head = f"{self.span.source.name}:{line}:{columns}: {severity}: {shortened(self.message)}"
         return "\n".join([head, self.span.excerpt(), *self._trailer()])
 
+    def _under(self, place: Place) -> str:
+        """Return a line that underlines a further place in the excerpt above it; "" where that is another line."""
+        if self.span is None or place.span.source is not self.span.source:
+            return ""
+        line, column = place.span.source.position(place.span.start)
+        text = self.span.source.line(line)
+        if line != self.span.source.position(self.span.start)[0] or len(text) > MAX_EXCERPT:
+            return ""
+        width = max(1, min(place.span.stop - place.span.start, len(text) - column + 1))
+        return f"{' ' * 6}| {' ' * (column - 1)}{'-' * width} {shortened(place.says)}"
+
     def _trailer(self) -> list[str]:
-        lines = [str(place) for place in self.places]
+        lines = [self._under(place) or str(place) for place in self.places]
         lines += [f"  = {shortened(note)}" for note in self.notes]
         if self.fix is not None and not any(edit.text and repr(edit.text) in self.message for edit in self.fix.edits):
             lines.append(f"  = help: {shortened(self.fix.title)}")

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.language.lower import analyse
+from tests.tree import ROOT
 
 SPEC = """# a spec
 graph {
@@ -28,7 +30,9 @@ def told(path: Path, capsys: pytest.CaptureFixture[str], *options: str, code: in
     assert run(["check", str(path), "--json", *options]) == code
     out, err = capsys.readouterr()
     assert err == ""
-    return json.loads(out)
+    data = json.loads(out)
+    jsonschema.validate(data, json.loads((ROOT / "mtpp_dsl" / "report" / "diagnostics.json").read_text()))
+    return data
 
 
 def test_a_sound_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

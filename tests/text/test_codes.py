@@ -83,3 +83,16 @@ def test_a_fix_that_the_message_says_is_not_said_twice() -> None:
     span = Span(source, 0, 6)
     message = Diagnostic("no 'acylic'; did you mean 'acyclic'?", span, fix=Fix.replace(span, "acyclic"))
     assert "help" not in str(message)
+
+
+def test_places_of_one_line() -> None:
+    """They are underlined below the excerpt."""
+    source = Source("x.mtpp", "let x = 3 ms + 4 MiB")
+    places = (Place(Span(source, 8, 12), "a time"), Place(Span(source, 15, 20), "a size"))
+    assert str(Diagnostic("no sum", Span(source, 8, 20), places=places)).splitlines() == [
+        "x.mtpp:1:9-20: error: no sum",
+        "    1 | let x = 3 ms + 4 MiB",
+        "      |         ^^^^^^^^^^^^",
+        "      |         ---- a time",
+        "      |                ----- a size",
+    ]

@@ -30,9 +30,9 @@ REST = {
 HEAD = """# Errors and warnings
 
 Each message of `mtpp` about a spec has a code, and each code has a section here, with an example that causes it and
-what to do. `mtpp check --json` gives the codes to programs. Codes that begin with `MTPP-W` are warnings: the spec is
-read and solved, and may not say what you mean. Where an example lacks a graph, devices, an interconnect or an
-objective, add any.
+what to do. [`mtpp check --json`](checking.md) gives the codes to programs. Codes that begin with `MTPP-W` are warnings:
+the spec is read and solved, and may not say what you mean. Where an example lacks a graph, devices, an interconnect or
+an objective, add any.
 """
 
 
