@@ -174,6 +174,8 @@ def test_short_texts(problem: mtpp_dsl.Problem, result: mtpp_dsl.Result) -> None
     shown = [result, result.plan, result.bound, result.evaluation, problem, problem.graph, problem.interconnect]
     shown += [large, large.devices[0], large.interconnect, timed, timed.plan, timed.plan.schedule, timed.evaluation]
     shown += [mtpp_dsl.Limits(), mtpp_dsl.Progress(), problem.objective, problem.origin, mtpp_dsl.Builder()]
+    wrong = mtpp_dsl.analyse("graph { node a (wrk = 3) }\n" + 99 * "# more\n")
+    shown += [mtpp_dsl.read(QUICK.read_text()), wrong, wrong.source, wrong.diagnostics[0], wrong.diagnostics[0].span]
     for each in shown:
         assert len(repr(each)) <= 160, repr(each)
         assert " object at " not in repr(each)
@@ -207,6 +209,9 @@ def test_copies(how: Callable[[Any], Any], problem: mtpp_dsl.Problem, result: mt
     with pytest.raises(SpecError) as caught:
         mtpp_dsl.load("graph { node a (wrk = 3) }\n")
     assert str(how(caught.value)) == str(caught.value)
+    analysis = mtpp_dsl.analyse(QUICK)
+    assert repr(how(analysis)) == repr(analysis)
+    assert how(mtpp_dsl.read(QUICK)).problem(k=4).k == 4
     assert how(caught.value).diagnostics[0].message == caught.value.diagnostics[0].message
 
 

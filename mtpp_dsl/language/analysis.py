@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.scope import Scope
@@ -16,6 +17,8 @@ __all__ = ["Analysis"]
 @dataclass(frozen=True, eq=False)
 class Analysis:
     """All that one reading of a spec finds, broken or not.
+
+    It cannot be changed, so that a deep copy is itself. One that is pickled goes without its scope.
 
     Attributes:
         source: the text.
@@ -31,6 +34,12 @@ class Analysis:
     scope: Scope
     diagnostics: tuple[Diagnostic, ...]
     problem: Problem | None
+
+    def __deepcopy__(self, memo: object) -> Analysis:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "scope": Scope()}
 
     def __repr__(self) -> str:
         found = f"{len(self.errors)} errors, {len(self.warnings)} warnings"

@@ -34,6 +34,9 @@ class Source:
     included_from: Span | None = None
     path: Path | None = None
 
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, {len(self.text)} characters)"
+
     @cached_property
     def _starts(self) -> list[int]:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
@@ -61,6 +64,9 @@ class Span:
     source: Source
     start: int
     stop: int
+
+    def __repr__(self) -> str:
+        return f"Span({self}, {self.stop - self.start} characters)"
 
     def __str__(self) -> str:
         line, column = self.source.position(self.start)
@@ -177,6 +183,10 @@ class Diagnostic:
     code: str = ""
     places: tuple[Place, ...] = ()
     fix: Fix | None = None
+
+    def __repr__(self) -> str:
+        place = "" if self.span is None else f"{self.span}: "
+        return f"Diagnostic({place}{self.severity}: {shortened(self.message, 200)})"
 
     def __str__(self) -> str:
         severity = f"{self.severity}[{self.code}]" if self.code else self.severity
