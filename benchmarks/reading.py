@@ -1,8 +1,8 @@
-"""Reading of specs, in seconds of processor time: ten thousand lines, a loop of 100,000 nodes and edges, 8,000 pins.
+"""Reading of specs, in seconds of processor time: 10,000 lines, 100,000 nodes and edges by loops and by blocks, pins.
 
     python benchmarks/reading.py
 
-Each is read by a process of its own; the second column is the parser alone, the third the whole of ``load``.
+Each is read by a process of its own; the columns are the parser alone, the whole of ``load``, and the peak of memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 REST = "device gpu[4] (memory = 16 GiB)\ninterconnect shared (bandwidth = 8 GiB/s)\nminimize bottleneck\n"
 MEASURE = """
-import sys
+import resource, sys
 from time import process_time
 from mtpp_dsl.language.lower import load
 from mtpp_dsl.language.parser import parse
@@ -24,7 +24,8 @@ began = process_time()
 parse(Source("spec", text))
 parsed = process_time()
 load(text)
-print(f"{parsed - began:8.2f} s {process_time() - parsed:8.2f} s")
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f"{parsed - began:8.2f} s {process_time() - parsed:8.2f} s {peak:6.0f} MiB")
 """
 
 
@@ -46,6 +47,23 @@ def loop(number: int) -> str:
 {REST}"""
 
 
+def blocks(number: int) -> str:
+    """Return a spec of a chain of blocks of ten nodes each, *number* nodes in all."""
+    return f"""block layer(i) {{
+  node norm (work = 1 ms, output = 1 MiB)
+  node head[h in 0..<8] (work = (1 + mod(i + h, 7)) * 1 ms, output = 1 MiB, memory = 2 * output)
+  node out (work = 2 ms, output = 1 MiB)
+  edge norm -> head -> out
+  input in = norm
+  output out_port = out
+}}
+graph {{
+  use layer[i in 0..<{number // 10}]
+  edge layer[i].out_port -> layer[i + 1].in for i in 0..<{number // 10 - 1}
+}}
+{REST}"""
+
+
 def pins(number: int) -> str:
     """Return a spec with *number* constraints."""
     return loop(number) + "".join(f"constraint pin a[{i}] on gpu[{i % 4}]\n" for i in range(number))
@@ -53,11 +71,12 @@ def pins(number: int) -> str:
 
 def main() -> None:
     """Print a line per spec."""
-    print(f"{'what':36} {'parse':>10} {'load':>10}")
+    print(f"{'what':36} {'parse':>10} {'load':>10} {'peak':>10}")
     for what, text in (
         ("10,000 lines", lines(10_000)),
         ("a loop of 100,000 nodes and edges", loop(100_000)),
-        ("8,000 pins", pins(8_000)),
+        ("100,000 nodes of blocks", blocks(100_000)),
+        *((f"{number:,} pins", pins(number)) for number in (2_000, 4_000, 8_000)),
     ):
         done = subprocess.run([sys.executable, "-c", MEASURE], input=text, capture_output=True, text=True, check=True)
         print(f"{what:36} {done.stdout.rstrip()}", flush=True)

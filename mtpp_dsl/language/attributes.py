@@ -129,7 +129,19 @@ def _size(scope: Scope, value: Value) -> Value:
     return Quantity(from_float(float(graph.sizes[value.index])), DIMENSIONS[graph.size_unit])
 
 
+def _check_edges(scope: Scope) -> None:
+    """Refuse to speak of edges before all of them are known.
+
+    Raises:
+        Mismatch: the graph is being read.
+    """
+    scope.need("edges")
+    if scope.drawing:
+        raise Mismatch("the edges are not known here: the graph is still being read")
+
+
 def _successors(scope: Scope, value: Value) -> Value:
+    _check_edges(scope)
     v = node_of(scope, value)
     graph = _graph(scope)
     first, last = np.searchsorted(graph.tails, [v, v + 1])
@@ -137,6 +149,7 @@ def _successors(scope: Scope, value: Value) -> Value:
 
 
 def _predecessors(scope: Scope, value: Value) -> Value:
+    _check_edges(scope)
     v = node_of(scope, value)
     graph = _graph(scope)
     if scope.readers is None:

@@ -78,8 +78,10 @@ class GraphItems:
         self.scope.set_graph(nodes)
         self.ends = Ends(self.scope, nodes.index, top)
         self.scope.blocks = self.ends.paths
+        self.scope.drawing = True
         for instance in self.instances:
             self.draw(instance)
+        self.scope.drawing = False
         if self.findings.failed > before:
             return nodes
         if not self.nodes:

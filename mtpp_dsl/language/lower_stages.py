@@ -216,7 +216,7 @@ class Stages:
         place = read[-1][0].span if read else None
         self.warnings += [Diagnostic(said, place, "warning", code="MTPP-W302") for said in found.warnings]
         if self.findings.failed > before:
-            self.scope.unsettled |= {"weights", "time unit"}
+            self.scope.unsettled |= {"edges", "weights", "time unit"}
             if not found.graph.n:
                 self.scope.unsettled.add("nodes")
         self.scope.set_graph(self.graph)

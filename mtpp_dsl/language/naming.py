@@ -117,7 +117,7 @@ def _builtin(name: str, span: Span, scope: Scope) -> Value | None:
         return Quantity(inf)
     if name == "nodes" and graph is not None:
         return Sequence(tuple(NodeRef(v) for v in range(graph.n)), "set")
-    if name == "edges" and graph is not None:
+    if name == "edges" and graph is not None and not scope.drawing:
         return Sequence(tuple(EdgeRef(e) for e in range(graph.m)), "set")
     if name == "devices" and devices is not None:
         return Sequence(tuple(DeviceRef(d) for d in range(len(devices))), "set")

@@ -105,10 +105,11 @@ class Scope:
         old_places: device of each node in an imported plan, None for one that is gone; None where none was imported.
         readers: edges by their heads, once they have been asked for.
         warnings: what the spec says to no effect, or may not mean.
-        unsettled: what an earlier error has left unknown: "nodes", "weights" (of nodes, and edges), "devices",
+        unsettled: what an earlier error has left unknown: "nodes", "edges", "weights" (of these), "devices",
             "options" (of devices), "time unit", or the name of a param or let.
         empty: families without members.
         mentioned: the names that the values of options mention, by identity of the option, with the option.
+        drawing: whether the edges are being read, so that they are not known yet.
         prefix: what the names of nodes begin with in the instance of a block whose items are read.
     """
 
@@ -136,6 +137,7 @@ class Scope:
     _warned: set[tuple[int, int, str]] = field(default_factory=set)
     _partial: dict[str, dict[str, Sequence]] = field(default_factory=dict)
     prefix: str = ""
+    drawing: bool = False
     empty: set[str] = field(default_factory=set)
     mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)

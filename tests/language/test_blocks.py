@@ -208,6 +208,15 @@ def test_names_of_a_block_are_its_own() -> None:
     ]
 
 
+def test_edges_are_not_known_in_the_graph() -> None:
+    """What speaks of edges is refused where they are being drawn, and not taken for an empty set; nodes are known."""
+    for condition in ("count(edges) > 0", "count(successors(x)) > 0"):
+        (found,) = errors(f"node x node y edge x -> y if {condition}", "")
+        assert found.message.startswith("the edges are not known here")
+    problem = read("node x (work = 1) node y edge x -> v for v in nodes if work(v) == 0", blocks="")
+    assert edges(problem) == {("x", "y")}
+
+
 def test_blocks_are_defined_once() -> None:
     """Two blocks of one name in a file, and two params or ports of one name, are errors."""
     found = errors("use a", "block a(i, i) { node x input in = x output in = x }\nblock a { node y }")
