@@ -211,12 +211,14 @@ def format_value(value: float) -> str:
 def format_gap(gap: float) -> str:
     """Return the relative gap between a plan and a bound for people, as a percentage.
 
-    >>> format_gap(0.0125), format_gap(3.3e-16), format_gap(2e-8)
-    ('1.2 %', '0 %', 'below 0.0001 %')
+    >>> format_gap(0.0125), format_gap(3.3e-16), format_gap(2e-8), format_gap(2.5)
+    ('1.2 %', '0 %', 'below 0.0001 %', '250 %')
     """
     if gap <= _ROUNDING:
         return "0 %"
-    return "below 0.0001 %" if gap < _LEAST_GAP else f"{100 * gap:.2g} %"
+    if gap < _LEAST_GAP:
+        return "below 0.0001 %"
+    return f"{100 * gap:.2g} %" if gap < 0.995 else f"{100 * gap:,.0f} %"
 
 
 def counted(number: int, what: str) -> str:

@@ -49,6 +49,8 @@ def settled_objectives(
         _check_terms(objective, graph.n, k)
         settled.append(objective if len(several) == 1 else replace(objective, penalised=number == 0))
     _check_together(settled)
+    if settled[-1].within:
+        notes.append(f"within changes nothing of '{settled[-1]}': no objective comes after it")
     _check_soft(settled[0], constraints)
     linear = any(objective.is_linear for objective in settled)
     timed = any(objective.timed for objective in settled)
