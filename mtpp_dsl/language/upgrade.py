@@ -55,9 +55,8 @@ def _with_units_in_place(text: str) -> Iterator[str]:
         between = "".join(piece for _, piece in pieces[first + 1 : second])
         if pieces[first][0] == "number" and "\n" in between and pieces[second][1] in UNITS:
             moved[first] = second
-    gone = {
-        place for unit in moved.values() for place in (unit - 1, unit) if place == unit or _ends_line(pieces, place)
-    }
+    alone = {unit - 1 for number, unit in moved.items() if unit == number + 2}  # nothing but a space between
+    gone = {*moved.values(), *alone}
     for i, (kind, piece) in enumerate(pieces):
         if i in gone:
             continue
@@ -66,12 +65,6 @@ def _with_units_in_place(text: str) -> Iterator[str]:
             yield f" {pieces[moved[i]][1]}"
         elif kind == "number" and i + 1 < len(pieces) and pieces[i + 1][1] in _ATTACHED:
             yield " "
-
-
-def _ends_line(pieces: list[tuple[str | None, str]], place: int) -> bool:
-    """Return whether a space has nothing but the next word, which goes, before another line."""
-    after = pieces[place + 2 : place + 3]
-    return pieces[place][0] == "space" and bool(after) and after[0][1].lstrip(" \t").startswith("\n")
 
 
 def _divisors(parts: object, text: str) -> dict[int, tuple[int, str]]:

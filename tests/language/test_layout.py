@@ -13,6 +13,7 @@ from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.parser import parse
 from mtpp_dsl.text.source import Source
+from tests.tree import ROOT
 
 UGLY = """mtpp 1   # v
 param k:int=4 in [ 1,2 ]  param j: time = -3ms
@@ -161,6 +162,21 @@ def test_golden_of_every_form() -> None:
     """The one layout of blocks, scenarios, maps, parts, options behind names."""
     assert format_spec(Source("x", NEW)) == NEW_NEAT
     assert format_spec(Source("x", NEW_NEAT)) == NEW_NEAT
+
+
+SPECS = sorted(path for path in Path(ROOT, "examples").rglob("*.mtpp"))
+SPECS += sorted(Path(ROOT, "tests").rglob("*.mtpp"))
+
+
+def test_every_spec_of_the_suite() -> None:
+    """parse(fmt(x)) = parse(x), fmt(fmt(x)) = fmt(x), and every comment is kept."""
+    assert len(SPECS) > 50
+    for path in SPECS:
+        source = Source(path.name, path.read_text(encoding="utf-8"))
+        formatted = format_spec(source)
+        assert parse(Source("x", formatted)) == parse(source)
+        assert format_spec(Source("x", formatted)) == formatted
+        assert formatted.count("#") == source.text.count("#")
 
 
 def test_acceptance_specs_are_stable(specs: Path) -> None:

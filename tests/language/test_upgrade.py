@@ -24,6 +24,7 @@ OLD = [
     (BASE + "maximize throughput (batch = 4, transfer = per-input)\n", "transfer = per_input"),
     (BASE + 'maximize throughput (batch = 4, transfer = # c\n "per-batch")\n', 'transfer = # c\n "per_batch"'),
     (LATER + "let x = 5\n  ms\nconstraint c: load(gpu[0]) <= x\n", "let x = 5 ms\nconstraint c"),
+    (LATER + "let x = max(5\n  ms, 6 ms)\n", "let x = max(5 ms, 6 ms)\n"),
     (LATER + "let x = 8 # about\n MiB\n", "let x = 8 MiB # about\n"),
     (LATER + "let x = sum(1 for i in 0..1if true)\n", "0..1 if true"),
     (LATER + "let x = 1/2 ms\n", "1/(2 ms)"),
