@@ -100,25 +100,31 @@ class _Search:
         self._end = None if limit is None else monotonic() + limit
         self._points: list[Result] = []
         self._gaps: list[_Gap] = []
+        self._unproved: list[tuple[Result, Result, float]] = []
         self._proved = True
         self._failed: Result | None = None
 
     def front(self) -> Front:
         """Search, and return the front."""
         self._ends()
-        while self._gaps and len(self._points) < self._most and not self._over:
-            self._divide(max(self._gaps, key=self._area))
+        while not self._over and (self._unproved or (self._gaps and len(self._points) < self._most)):
+            if self._gaps and len(self._points) < self._most:
+                self._divide(max(self._gaps, key=self._area))
+            elif self._gaps:
+                break  # it is not the whole front in any case
+            else:
+                self._prove()
         ended: Termination = "complete"
         if self._progress.stopped:
             ended = "interrupted"
-        elif self._over and (self._gaps or not self._points):
+        elif self._over and (self._gaps or self._unproved or not self._points):
             ended = "time_limit"
         points = without_dominated(self._points)
         proved = all(point.status == "optimal" for point in points)
         return Front(
             self._pair,
             tuple(point.of(self._pair) for point in points),
-            complete=bool(points) and self._proved and proved and not self._gaps,
+            complete=bool(points) and self._proved and proved and not self._gaps and not self._unproved,
             termination=ended,
             infeasibility=None if self._failed is None else self._failed.infeasibility,
             notes=() if points or self._failed is None else self._failed.notes,
@@ -156,18 +162,39 @@ class _Search:
         worst = costs_of(gap.left)[1]
         room = STEP * max(abs(worst), abs(costs_of(gap.right)[1]))
         if found.cost is None or found.cost >= worst - room:
-            self._proved &= found.bound is not None and found.bound.cost >= worst - 2 * room
+            if found.bound is None or found.bound.cost < worst - 2 * room:
+                self._unproved.append((gap.left, gap.right, limit))
             gap.low, gap.tried = limit, True
             if limit == high:
                 self._gaps.remove(gap)
             return
         point = self._then(found, SECOND, limit)
-        self._proved &= found.gap is not None and found.gap <= 2 * STEP
         self._points.append(point)
         self._gaps.remove(gap)
         self._gaps.append(_Gap(gap.left, point, gap.low))
         if limit < high:
             self._gaps.append(_Gap(point, gap.right, limit))
+
+    def _prove(self) -> None:
+        """Take a limit again below which no better plan was found, without a proof, for its share of the time left."""
+        left, right, limit = self._unproved.pop(0)
+        share = self._left_share / (len(self._unproved) + 1)
+        found = self._solve(SECOND, limit, left.plan, share)
+        worst = costs_of(left)[1]
+        room = STEP * max(abs(worst), abs(costs_of(right)[1]))
+        if found.cost is not None and found.cost < worst - room and len(self._points) < self._most:
+            point = self._then(found, SECOND, limit)
+            self._points.append(point)
+            self._gaps += [_Gap(left, point, costs_of(left)[0]), _Gap(point, right, limit)]
+        elif found.bound is None or found.bound.cost < worst - 2 * room:
+            self._proved = False
+
+    @property
+    def _left_share(self) -> float:
+        """The share of the whole time that is left."""
+        if self._end is None or not self._limit:
+            return 1.0
+        return max(0.0, self._end - monotonic()) / self._limit
 
     def _area(self, gap: _Gap) -> float:
         """Return how much of both ranges a gap takes."""

@@ -18,11 +18,7 @@ from mtpp_dsl.text.visible import visible
 
 __all__ = ["draw_front", "front_table", "front_to_json", "show"]
 
-_ENDED = {
-    "complete": "all points that were asked for",
-    "time_limit": "stopped at the time limit",
-    "interrupted": "interrupted",
-}
+_ENDED = {"time_limit": "stopped at the time limit; ", "interrupted": "interrupted; "}
 
 
 def front_to_json(front: Front) -> dict[str, Any]:
@@ -62,7 +58,7 @@ def front_table(front: Front, width: int | None = None) -> list[Text]:
     if front.complete:
         said = f"{found}: every plan is no better in both than one of them"
     else:
-        said = f"{found}: {_ENDED.get(front.termination, front.termination)}; there may be others between them"
+        said = f"{found}: {_ENDED.get(front.termination, '')}there may be others between them"
     notes = [line for note in front.notes for line in wrapped(Text(note), width)]
     return [*lines, Text(""), *wrapped(Text(said), width), *notes]
 

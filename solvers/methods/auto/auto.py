@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mtpp_dsl.constraints import Latency, Linear, Penalties, Used
 from mtpp_dsl.contracts import Backend, Gives, Limits, MethodBase, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
@@ -83,7 +84,7 @@ def _run_of(problem: Problem) -> type[Steps]:
         from mtpp_dsl.solvers.methods.auto.throughput import BatchRun
 
         return BatchRun
-    if problem.objective.is_linear and not problem.timed:
+    if not problem.timed and _weighted(problem):
         from mtpp_dsl.solvers.methods.auto.weighted import WeightedRun
 
         return WeightedRun
@@ -102,3 +103,13 @@ def _run_of(problem: Problem) -> type[Steps]:
     from mtpp_dsl.solvers.methods.auto.latency import LatencyRun
 
     return LatencyRun
+
+
+def _weighted(problem: Problem) -> bool:
+    """Return whether the cost of a split, or a row, is made of more than loads and places: of used devices, penalties.
+
+    No search or bound for bottlenecks alone knows of these.
+    """
+    if problem.objective.is_linear or problem.soft_rows:
+        return True
+    return any(isinstance(one, (Used, Latency, Penalties)) for row in problem.of(Linear) for one, _ in row.terms)

@@ -1,4 +1,4 @@
-"""One run of method ``auto`` for a linear objective over splits."""
+"""One run of method ``auto`` for a linear objective over splits, or a bottleneck under rows on more than loads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FEW_ROUNDS = 4
 
 
 class WeightedRun(Steps):
-    """One call for a linear objective, such as a price, an energy, or a latency.
+    """One call for a linear objective, such as a price, an energy, or a latency, or for a bottleneck with penalties.
 
     1. a small problem by the exact model;
     2. the bound with nodes that may be divided between devices;
