@@ -19,9 +19,9 @@ from mtpp_dsl.base.units import format_gap, format_quantity
 from mtpp_dsl.checks.verification import check_result, settled
 from mtpp_dsl.contracts import Method, Progress
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.plans.result import Bound, Result, relative_gap
+from mtpp_dsl.plans.result import Bound, Reached, Result, relative_gap
 from mtpp_dsl.problem import Problem
 
 __all__ = ["Running", "solve_async", "start"]
@@ -139,9 +139,20 @@ class Running:
             seed=self._arguments.get("seed", 0),
             time={"total": self.progress.elapsed},
             log=tuple(self.progress.log),
+            objectives=self._reached(evaluation, bound),
         )
         check_result(self.problem, result)
         return replace(result, verified=plan is not None).of(self.problem)
+
+    def _reached(self, evaluation: Evaluation | None, bound: Bound | None) -> tuple[Reached, ...]:
+        """Return the costs of several objectives, none of them proved yet; () where there is one."""
+        if not self.problem.later:
+            return ()
+        costs = (None,) * len(self.problem.objectives) if evaluation is None else evaluation.costs
+        first, *later = (
+            Reached(objective, cost) for objective, cost in zip(self.problem.objectives, costs, strict=True)
+        )
+        return (replace(first, bound=bound), *later)
 
     def __repr__(self) -> str:
         if self._future.done():

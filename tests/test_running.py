@@ -86,6 +86,29 @@ def test_started(problem: mtpp_dsl.Problem) -> None:
     assert repr(running).startswith("Running(ended: Result(feasible: bottleneck 38 ms")
 
 
+def test_several_objectives() -> None:
+    """Until the end, nothing is proved of the later ones of several objectives; then all of them are shown."""
+    text = QUICK.read_text().replace(
+        "minimize bottleneck", "minimize cost: sum(used(d) for d in devices)\nminimize latency"
+    )
+    problem = mtpp_dsl.load(text.replace("256 MiB", "1 GiB"))
+    known: list[mtpp_dsl.Result] = []
+
+    def listen(*_: object) -> None:
+        if asked and asked[0].plan is not None:
+            known.append(asked[0].best())
+
+    asked: list[mtpp_dsl.Running] = []
+    asked.append(mtpp_dsl.start(problem, "exact", time_limit="60s", progress=mtpp_dsl.Progress(listen)))
+    result = asked[0].result()
+    assert result.status == "optimal"
+    assert repr(result).startswith("Result(optimal: cost 1, latency 38 ms, bound 1, gap 0 %, by exact in ")
+    assert known
+    assert {each.status for each in known} <= {"feasible", "optimal"}
+    assert known[0].status == "feasible"
+    assert known[0].verified
+
+
 def test_block_ends_the_search(problem: mtpp_dsl.Problem) -> None:
     """At the end of a with block the search has ended, whatever happened in the block."""
     method = Slow()

@@ -267,7 +267,8 @@ class Result(Picklable):
         parts = [] if self.infeasibility is None else [f"infeasible: {self.infeasibility.reason:.200}"]
         if self.cost is not None:
             name = "cost" if self.problem is None else self.problem.objective.shown
-            parts.append(f"{self.status}: {name} {self._shown(self.value)}")
+            later = "".join(f", {self._reached(one)}" for one in self.objectives[1:] if one.cost is not None)
+            parts.append(f"{self.status}: {name} {self._shown(self.value)}{later}")
         if self.bound is not None:
             parts.append(f"bound {self._shown(self.bound_value)}")
         if self.gap is not None:
@@ -277,6 +278,11 @@ class Result(Picklable):
         took = f" in {self.time['total']:.1f} s" if "total" in self.time else ""
         parts.append(f"by {self.method or 'no method'}{took}")
         return f"Result({', '.join(parts)})"
+
+    def _reached(self, one: Reached) -> str:
+        assert one.cost is not None
+        unit = one.objective.unit("" if self.problem is None else self.problem.time_unit)
+        return f"{one.objective.shown} {format_quantity(one.objective.value(one.cost), unit)}"
 
     def _shown(self, value: float | None) -> str:
         assert value is not None
