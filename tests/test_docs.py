@@ -3,8 +3,9 @@
 Words after the language of a fenced block say what the block is:
 
 * a file name: the block is the content of that file, which the blocks after it use;
-* ``mtpp``: a whole spec, which checks and is formatted; ``fragment``: statements, which parse and are formatted;
-  ``wrong``: neither, it shows a mistake;
+* ``mtpp``: a whole spec, which checks and is formatted; ``part``: statements that do so with the graph, devices,
+  interconnect and objective of the first spec of the page, as far as they have none; ``fragment``: statements, which
+  parse and are formatted; ``wrong``: none of these, it shows a mistake;
 * ``console``: after each ``$ mtpp …``, lines that it prints, in this order (others may stand between them, and seconds
   and versions may differ); it ends with code 0 unless ``$ echo $?`` shows another;
 * ``python``: runs; a ``text output`` block after it shows lines that it prints;
@@ -85,6 +86,23 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(language, tuple(rest), match[2], page, text[: match.start()].count("\n") + 1)
 
 
+SPARE = {
+    r"^(graph|import) ": "graph {",
+    r"^(device|import) ": "device ",
+    r"^(interconnect|link|import) ": "interconnect ",
+    r"^(minimize|maximize) ": "minimize ",
+}
+"""What a spec needs, by what shows that it is there: how the statements begin that stand in where it is not."""
+
+
+def completed(block: Block) -> str:
+    """Return statements with those of the first spec of their page that a spec needs and these lack."""
+    first = next(other for other in blocks(block.page) if other.language == "mtpp" and not other.words[:1])
+    statements = re.split(r"^(?=[a-z])", first.text, flags=re.MULTILINE)
+    spare = [begin for there, begin in SPARE.items() if not re.search(there, block.text, re.MULTILINE)]
+    return block.text + "".join(statement for statement in statements if statement.startswith(tuple(spare)))
+
+
 def masked(text: str) -> list[str]:
     """Return the lines of a text, without the seconds and versions that differ from run to run."""
     lines = [re.sub(r"\b\d+(\.\d+)? s\b|(?<=highs )[\d.]+", "*", " ".join(line.split())) for line in text.splitlines()]
@@ -127,7 +145,9 @@ class Reader:
 
     def spec(self, block: Block) -> None:
         assert format_spec(Source(block.place, block.text)) == block.text, f"{block.place}: mtpp fmt would change this"
-        if "fragment" not in block.words:
+        if "part" in block.words:
+            mtpp_dsl.load(completed(block))
+        elif "fragment" not in block.words:
             mtpp_dsl.load(block.text if block.file is None else Path(block.file))
 
     def console(self, block: Block) -> None:
