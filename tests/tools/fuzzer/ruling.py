@@ -228,7 +228,7 @@ RULES: dict[str, Callable[[Draft], Made]] = {
 
 def add_rows(draft: Draft, count: int, *, timed: bool = False, loads: bool = True, bottleneck: bool = True) -> None:
     """Add labelled constraints."""
-    choices = [_few, _room, _pair, *([_load, _load] if loads else []), *([_cap] if bottleneck else [])]
+    choices = [_few, _room, _pair, _counting, *([_load, _load] if loads else []), *([_cap] if bottleneck else [])]
     for _ in range(count):
         made = draft.rng.choice([*choices, *([_times] * 4 if timed else [])])(draft)
         if made is None:
@@ -297,6 +297,26 @@ def _pair(draft: Draft) -> MadeRows:
         case _:
             terms: dict[Term, float] = {("on", a, d): 1.0, ("on", b, e): 2.0}
             return f"1 <= {one} + 2 * {other} <= 3", [Row(dict(terms), ">=", 1.0), Row(dict(terms), "<=", 3.0)]
+
+
+def _counting(draft: Draft) -> MadeRows:
+    """Make rows that count to one: two nodes apart, together, or one off a device."""
+    chosen = _some(draft, 2, 2)
+    if chosen is None:
+        return None
+    a, b = chosen
+    one, other = (f"on({draft.node_name(v)}, each)" for v in (a, b))
+    devices = range(draft.inst.k)
+    match draft.rng.randrange(3):
+        case 0:
+            rows = [Row({("on", a, d): 1.0, ("on", b, d): 1.0}, "<=", 1.0) for d in devices]
+            return f"forall each in devices: {one} + {other} <= 1", rows
+        case 1:
+            rows = [Row({("on", a, d): 1.0, ("on", b, d): -1.0}, "==", 0.0) for d in devices]
+            return f"forall each in devices: {one} == {other}", rows
+        case _:
+            d = draft.rng.choice(list(devices))
+            return f"on({draft.node_name(a)}, {draft.device_name(d)}) == 0", [Row({("on", a, d): 1.0}, "==", 0.0)]
 
 
 def _about(draft: Draft) -> float:
