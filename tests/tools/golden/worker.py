@@ -92,7 +92,7 @@ def described(problem: Any, result: Any) -> dict[str, Any]:
         "termination": result.termination,
         "method": result.method,
         "cost": None if result.cost is None else float(result.cost).hex(),
-        "plan": None if result.plan is None else digest(result.plan.to_json(problem)),
+        "plan": None if result.plan is None else digest(_recorded(result.plan.to_json(problem))),
         "bound": None if bound is None else float(bound.cost).hex(),
         "bound method": None if bound is None else bound.method,
         "proof": None if bound is None else bound.proof,
@@ -100,6 +100,11 @@ def described(problem: Any, result: Any) -> dict[str, Any]:
         "clash": None if why is None else digest([len(why.clash), why.minimal]),
         "text": "" if why is None else why.reason,
     }
+
+
+def _recorded(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan as it is recorded: without its stages, which follow from the rest."""
+    return {name: value for name, value in plan.items() if name != "stages"}
 
 
 def digest(data: Any) -> str:
