@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from mtpp_dsl.language import tree
-from mtpp_dsl.language.build_expressions import ExpressionBuilder, unquote
-from mtpp_dsl.language.tables import Token
+from mtpp_dsl.language.build_rules import RuleBuilder, clauses_of, options_of
+from mtpp_dsl.language.literals import unquote
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
 __all__ = ["TreeBuilder"]
 
 
-@dataclass(frozen=True)
-class _On:
-    """The devices after ``on``, told apart from other members while a statement is built."""
-
-    members: tuple[tree.Expression, ...]
-
-
-class TreeBuilder(ExpressionBuilder):
+class TreeBuilder(RuleBuilder):
     """Makes the syntax tree of *source*: one method per rule of the grammar, called with the offsets of its text."""
 
     def __init__(self, source: Source) -> None:
@@ -39,34 +31,6 @@ class TreeBuilder(ExpressionBuilder):
         """Return what the grammar let pass and is an error all the same."""
         self.refuse_named()
         return self.wrong
-
-    # parts of statements
-
-    def members(self, _: int, __: int, children: list[Any]) -> tuple[tree.Expression, ...]:
-        """Collect the members that a statement names."""
-        return tuple(children)
-
-    def on(self, _: int, __: int, children: list[Any]) -> _On:
-        """Mark the devices after ``on``."""
-        return _On(children[0])
-
-    def label(self, _: int, __: int, children: list[Any]) -> tree.Word:
-        """Return a label, which may be the word of a rule."""
-        return self.word(children[0])
-
-    def last_options(
-        self, members: tuple[tree.Expression, ...]
-    ) -> tuple[tuple[tree.Expression, ...], tuple[tree.Option, ...]]:
-        """Return members without the options behind the last one, and these."""
-        if not self.named:
-            return members, ()
-        last, options = self.without_options(members[-1])
-        return (*members[:-1], last), options
-
-    def name_or_text(self, token: Token) -> tree.Word:
-        """Return a name that may be written as a string."""
-        word = self.word(token)
-        return tree.Word(span=word.span, text=unquote(token.text)) if token.kind == "STRING" else word
 
     # statements
 
@@ -122,15 +86,15 @@ class TreeBuilder(ExpressionBuilder):
     def include(self, start: int, stop: int, children: list[Any]) -> tree.IncludeStatement:
         """Build an ``include`` statement."""
         path = tree.Path(span=self.token_span(children[0]), value=unquote(children[0].text), is_name=False)
-        return tree.IncludeStatement(span=Span(self.source, start, stop), path=path, clauses=_clauses(children))
+        return tree.IncludeStatement(span=Span(self.source, start, stop), path=path, clauses=clauses_of(children))
 
     def import_(self, start: int, stop: int, children: list[Any]) -> tree.ImportStatement:
         """Build an ``import`` statement."""
         return tree.ImportStatement(
             span=Span(self.source, start, stop),
             path=children[0],
-            options=_options(children),
-            clauses=_clauses(children),
+            options=options_of(children),
+            clauses=clauses_of(children),
         )
 
     def import_plan(self, start: int, stop: int, children: list[Any]) -> tree.ImportPlan:
@@ -138,8 +102,8 @@ class TreeBuilder(ExpressionBuilder):
         return tree.ImportPlan(
             span=Span(self.source, start, stop),
             path=children[1],
-            options=_options(children),
-            clauses=_clauses(children),
+            options=options_of(children),
+            clauses=clauses_of(children),
         )
 
     def scenario(self, start: int, stop: int, children: list[Any]) -> tree.ScenarioStatement:
@@ -153,7 +117,7 @@ class TreeBuilder(ExpressionBuilder):
 
     def graph_block(self, start: int, stop: int, children: list[Any]) -> tree.GraphBlock:
         """Build ``graph { … }``."""
-        clauses = _clauses(children)
+        clauses = clauses_of(children)
         items = tuple(children if clauses is None else children[:-1])
         return tree.GraphBlock(span=Span(self.source, start, stop), items=items, clauses=clauses)
 
@@ -162,8 +126,8 @@ class TreeBuilder(ExpressionBuilder):
         return tree.GraphFile(
             span=Span(self.source, start, stop),
             path=children[0],
-            options=_options(children),
-            clauses=_clauses(children),
+            options=options_of(children),
+            clauses=clauses_of(children),
         )
 
     def graph_generator(self, start: int, stop: int, children: list[Any]) -> tree.GraphGenerator:
@@ -171,8 +135,8 @@ class TreeBuilder(ExpressionBuilder):
         return tree.GraphGenerator(
             span=Span(self.source, start, stop),
             name=self.word(children[0]),
-            options=_options(children),
-            clauses=_clauses(children),
+            options=options_of(children),
+            clauses=clauses_of(children),
         )
 
     def block(self, start: int, stop: int, children: list[Any]) -> tree.BlockStatement:
@@ -190,15 +154,15 @@ class TreeBuilder(ExpressionBuilder):
             span=Span(self.source, start, stop),
             name=self.name_or_text(name),
             family=rest[0] if rest and isinstance(rest[0], tree.Family) else None,
-            options=_options(rest),
-            clauses=_clauses(rest),
+            options=options_of(rest),
+            clauses=clauses_of(rest),
         )
 
     def edge(self, start: int, stop: int, children: list[Any]) -> tree.EdgeItem:
         """Build an edge, or a chain of edges."""
         ends = tuple([child for child in children if isinstance(child, tree.Expression)])
         return tree.EdgeItem(
-            span=Span(self.source, start, stop), ends=ends, options=_options(children), clauses=_clauses(children)
+            span=Span(self.source, start, stop), ends=ends, options=options_of(children), clauses=clauses_of(children)
         )
 
     def use(self, start: int, stop: int, children: list[Any]) -> tree.UseItem:
@@ -209,8 +173,8 @@ class TreeBuilder(ExpressionBuilder):
             block=self.word(block),
             name=self.word(name or block),
             family=family,
-            options=_options(rest),
-            clauses=_clauses(rest),
+            options=options_of(rest),
+            clauses=clauses_of(rest),
         )
 
     def port(self, start: int, stop: int, children: list[Any]) -> tree.PortItem:
@@ -227,8 +191,8 @@ class TreeBuilder(ExpressionBuilder):
             span=Span(self.source, start, stop),
             name=self.name_or_text(name),
             family=rest[0] if rest and isinstance(rest[0], tree.Family) else None,
-            options=_options(rest),
-            clauses=_clauses(rest),
+            options=options_of(rest),
+            clauses=clauses_of(rest),
         )
 
     def interconnect(self, start: int, stop: int, children: list[Any]) -> tree.InterconnectStatement:
@@ -236,8 +200,8 @@ class TreeBuilder(ExpressionBuilder):
         return tree.InterconnectStatement(
             span=Span(self.source, start, stop),
             name=self.word(children[0]),
-            options=_options(children),
-            clauses=_clauses(children),
+            options=options_of(children),
+            clauses=clauses_of(children),
         )
 
     def link(self, start: int, stop: int, children: list[Any]) -> tree.LinkStatement:
@@ -248,8 +212,8 @@ class TreeBuilder(ExpressionBuilder):
             first=first,
             second=second,
             both_ways=arrow.text == "<->",
-            options=_options(rest),
-            clauses=_clauses(rest),
+            options=options_of(rest),
+            clauses=clauses_of(rest),
         )
 
     def time(self, start: int, stop: int, children: list[Any]) -> tree.TimeStatement:
@@ -261,7 +225,7 @@ class TreeBuilder(ExpressionBuilder):
             devices=devices.members,
             batch=batch,
             value=value,
-            clauses=_clauses(rest),
+            clauses=clauses_of(rest),
         )
 
     def transfer(self, start: int, stop: int, children: list[Any]) -> tree.TransferStatement:
@@ -274,7 +238,7 @@ class TreeBuilder(ExpressionBuilder):
             first=first,
             second=second,
             value=value,
-            clauses=_clauses(rest),
+            clauses=clauses_of(rest),
         )
 
     def times(self, start: int, stop: int, children: list[Any]) -> tree.TimesFile:
@@ -282,100 +246,6 @@ class TreeBuilder(ExpressionBuilder):
         return tree.TimesFile(
             span=Span(self.source, start, stop),
             path=children[0],
-            options=_options(children),
-            clauses=_clauses(children),
+            options=options_of(children),
+            clauses=clauses_of(children),
         )
-
-    # objectives and constraints
-
-    def objective(self, start: int, stop: int, children: list[Any]) -> tree.ObjectiveStatement:
-        """Build an objective."""
-        sense, label, whole, *rest = children
-        value, options = self.without_options(whole)
-        return tree.ObjectiveStatement(
-            span=Span(self.source, start, stop),
-            sense=sense.text,
-            label=None if label is None else self.word(label),
-            value=value,
-            options=options or _options(rest),
-            clauses=_clauses(rest),
-        )
-
-    def algebra(self, start: int, stop: int, children: list[Any]) -> tree.LabelledConstraint:
-        """Build a labelled constraint."""
-        label, *rest = children
-        quantifiers = tuple([child for child in rest if isinstance(child, tree.Quantifier)])
-        body, options = self.without_options(next(child for child in rest if isinstance(child, tree.Expression)))
-        return tree.LabelledConstraint(
-            span=Span(self.source, start, stop),
-            label=label,
-            quantifiers=quantifiers,
-            body=body,
-            options=options or _options(rest),
-            clauses=_clauses(rest),
-        )
-
-    def rule(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
-        """Build a constraint with a word of its own, its members and its devices."""
-        rule, *rest = children
-        members: tuple[tree.Expression, ...] = ()
-        devices: tuple[tree.Expression, ...] | None = None
-        options: tuple[tree.Option, ...] = ()
-        for child in rest:
-            if isinstance(child, _On):
-                devices, options = self.last_options(child.members)
-            elif isinstance(child, tuple) and child and isinstance(child[0], tree.Expression):
-                members = child
-        if devices is None and members:
-            members, options = self.last_options(members)
-        return tree.ConstraintStatement(
-            span=Span(self.source, start, stop),
-            rule=self.word(rule),
-            members=members,
-            devices=devices,
-            options=options or _options(rest),
-            clauses=_clauses(rest),
-        )
-
-    def rule_amount(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
-        """Build a constraint with a number, such as ``subgraphs at most 2``."""
-        rule, *rest = children
-        amount = next(child for child in rest if isinstance(child, tree.Expression))
-        devices = next((child.members for child in rest if isinstance(child, _On)), None)
-        members = next((c for c in rest if isinstance(c, tuple) and c and isinstance(c[0], tree.Expression)), ())
-        options: tuple[tree.Option, ...] = ()
-        if isinstance(rest[-1] if _clauses(rest) is None else rest[-2], _On):
-            devices, options = self.last_options(cast("Any", devices))
-        else:
-            amount, options = self.without_options(amount)
-        return tree.ConstraintStatement(
-            span=Span(self.source, start, stop),
-            rule=self.word(rule),
-            members=members,
-            devices=devices,
-            amount=amount,
-            options=options or _options(rest),
-            clauses=_clauses(rest),
-        )
-
-    def rule_by(self, start: int, stop: int, children: list[Any]) -> tree.ConstraintStatement:
-        """Build ``colocate by`` or ``break symmetry by``."""
-        rule, by, *rest = children
-        return tree.ConstraintStatement(
-            span=Span(self.source, start, stop),
-            rule=self.word(rule),
-            by=self.word(by),
-            options=_options(rest),
-            clauses=_clauses(rest),
-        )
-
-
-def _options(children: list[Any]) -> tuple[tree.Option, ...]:
-    for child in children:
-        if child.__class__ is tuple and child and child[0].__class__ is tree.Option:
-            return cast("tuple[tree.Option, ...]", child)
-    return ()
-
-
-def _clauses(children: list[Any]) -> tree.Clauses | None:
-    return children[-1] if children and children[-1].__class__ is tree.Clauses else None

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.literals import MAX_DIGITS, exact, unquote
 from mtpp_dsl.language.tables import Token
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
-__all__ = ["ExpressionBuilder", "exact", "unquote"]
-
-MAX_DIGITS = 400
-"""Digits of a number, before and after the point."""
-_LARGEST = Fraction(sys.float_info.max)
+__all__ = ["ExpressionBuilder"]
 
 _LAST = {
     tree.Chain: "operands",
@@ -28,41 +23,6 @@ _LAST = {
     tree.Conditional: "otherwise",
 }
 """What stands last in an expression of more than one part."""
-
-_ESCAPES = {"n": "\n", "t": "\t"}
-
-
-def unquote(text: str) -> str:
-    r"""Return the value of a string literal, quotes and escapes resolved.
-
-    >>> unquote(r'"a\"b"')
-    'a"b'
-    """
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1])
-
-
-def exact(text: str) -> int | Fraction:
-    """Return the number that *text* writes, exactly.
-
-    Raises:
-        OverflowError: it is larger than floats are, or has more than :data:`MAX_DIGITS` digits.
-
-    >>> exact("1_000"), exact("0.25"), exact("5e-1")
-    (1000, Fraction(1, 4), Fraction(1, 2))
-    """
-    plain = text.replace("_", "")
-    if plain.isdigit() and len(plain) <= 308:
-        return int(plain)
-    mantissa, _, exponent = plain.lower().partition("e")
-    whole, _, places = mantissa.partition(".")
-    power = int(exponent or 0) if len(exponent) < 10 else MAX_DIGITS * (-1 if exponent[0] == "-" else 1)
-    if len(whole) + abs(power) > MAX_DIGITS or len(places) > MAX_DIGITS:
-        raise OverflowError
-    power -= len(places)
-    value = Fraction(int(whole + places) * 10 ** max(power, 0), 10 ** max(-power, 0))
-    if value > _LARGEST:
-        raise OverflowError
-    return value if power < 0 and value.denominator > 1 else int(value)
 
 
 class ExpressionBuilder:
