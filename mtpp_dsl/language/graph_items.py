@@ -125,8 +125,11 @@ class GraphItems:
         self.instances.append(instance)
         start = len(self.nodes)
         for item in instance.items:
+            before = len(self.nodes)
             if isinstance(item, tree.NodeItem):
-                self.attempt(self.node, item, instance)
+                known = self.attempt(self.node, item, instance) or len(self.nodes) > before
+                if not known and instance.prefix + item.name.text not in self.places:
+                    self.scope.unsettled.add("nodes")
             elif isinstance(item, tree.UseItem) and not self.attempt(self.use, item, instance):
                 self.scope.unsettled.add("nodes")
         instance.nodes = start, len(self.nodes)

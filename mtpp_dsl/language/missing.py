@@ -123,6 +123,8 @@ def misplaced(source: Source, failure: Failure, token: Token, opened: Span | Non
         return "a range has two ends, as in '0..3', or '0..<3' without its last end"
     if token.kind == END or before is None:
         return ""
+    if word in ("constraint pin", "constraint forbid") and token.text in ("to", "at", "into", "onto"):
+        return f"'pin' and 'forbid' are written 'pin a on d': write 'on' in place of {token.text!r}"
     behind_label = source.text[: before.start()].rstrip().endswith(":")
     if before[1] == "for" and (behind_label or token.text in ("all", "each", "every", "any")):
         return "'forall' is written 'forall d in devices:'"

@@ -38,11 +38,17 @@ def _keyword(message: str, span: Span) -> Fix | None:
     """Return the fix that writes the keyword that a message suggests in place of the word that is wrong."""
     match = re.search(r"; did you mean '([^']+)'\?$", message)
     word = span.text
-    return Fix.replace(span, match[1], safe=is_slip(word, match[1])) if match and word.isidentifier() else None
+    if match is None or not word.isidentifier():
+        return None
+    one_letter = len(word) == len(match[1]) > 5 and sum(a != b for a, b in zip(word, match[1], strict=True)) == 1
+    return Fix.replace(span, match[1], safe=one_letter or is_slip(word, match[1]))
 
 
 def _sign(span: Span, message: str) -> Fix | None:
-    """Return the fix of '=' for '==', and of '==' for '='."""
+    """Return the fix of '=' for '==', and of '==' for '='; and of the word that a message says."""
+    other = re.search(r"write '(\w+)' in place of '(\w+)'$", message)
+    if other is not None and span.text == other[2]:
+        return Fix.replace(span, other[1])
     if syntax_code(message) != "MTPP-E011" or span.text not in ("=", "=="):
         return None
     return Fix.replace(span, "==" if span.text == "=" else "=")

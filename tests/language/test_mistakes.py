@@ -138,6 +138,7 @@ STATEMENTS = [
     Mistake("constraint c: 4 <= 3", "W203", "4 <= 3", "no plan satisfies 'c'"),
     Mistake("constraint c: forall i in 3..0: load(gpu[i]) <= 1 s", "W201", "3..0", "runs backwards"),
     Mistake("constraint pin embed gpu[0]", "E004", "gpu", "a comma is missing before 'gpu'"),
+    Mistake("constraint pin embed to gpu[0]", "E002", "to", "write 'on' in place of 'to'", "on"),
     Mistake("constraint separate embed", "E504", "constraint separate embed", "at least 2 nodes"),
     Mistake("constraint colocate by colour", "E110", "colour", "did you mean 'color'?", "color"),
     Mistake("constraint colocate by color", "E505", "color", "no node has a color"),
@@ -184,6 +185,7 @@ ITEMS = [
     Mistake("edge attn[3] -> embed", "E303", "edge attn[i] -> attn[i + 1] for i in 0..2", "a cycle: embed -> attn[0]"),
     Mistake("edge attn[0] <-> attn[1]", "E002", "<->", "an edge points one way"),
     Mistake("edge attn[j] -> attn[0]", "E101", "j", "nothing is called 'j'"),
+    Mistake("node more[0..2] (work = 1 ms) edge more[0] -> more[1]", "E307", "0..2", "write more[3]", "3"),
     Mistake("use layer[i in 0..3]", "E101", "layer", "there is no block 'layer'"),
 ]
 
