@@ -12,12 +12,12 @@ from mtpp_dsl.base.exact import plain_number
 from mtpp_dsl.base.files import absolute
 from mtpp_dsl.base.units import NONE, format_exact
 from mtpp_dsl.language.scope import Scope
-from mtpp_dsl.language.values import Quantity, Table, Value
+from mtpp_dsl.language.values import MapValue, Quantity, Table, Value
 from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.problem import Origin
 from mtpp_dsl.text.source import Source
 
-__all__ = ["origin_of"]
+__all__ = ["origin_of", "plain"]
 
 MAX_SHOWN = 100
 """Longer lists are told by their length in what results say of params."""
@@ -41,7 +41,7 @@ def origin_of(
     else:
         folder, own = path.parent, rest.pop(absolute(path), None)
     own = own or hashlib.sha256(source.text.encode()).hexdigest()
-    params = {name: _plain(value) for name, value in scope.params.items()}
+    params = {name: plain(value) for name, value in scope.params.items()}
     files = {_seen_from(folder, name): digest for name, digest in sorted(rest.items())}
     shown = None if path is None else str(path)
     return Origin(shown, own, MappingProxyType(params), scope.decimal, MappingProxyType(files), scenario)
@@ -57,13 +57,31 @@ def _seen_from(folder: Path, path: str) -> str:
     return min(ways, key=lambda way: way.count("../"))
 
 
-def _plain(value: Value, inner: bool = False) -> object:
-    if isinstance(value, Quantity):
-        return plain_number(value.value) if value.dimension == NONE else format_exact(value.value, value.dimension)
-    if isinstance(value, Values):
-        if inner or len(value) > MAX_SHOWN:
-            return f"{len(value)} items"
-        return f"[{', '.join(str(_plain(item, inner=True)) for item in value)}]"
+def plain(value: Value) -> object:
+    """Return the value of a param as answers hold it: a number, text as ``-D`` takes it, or how long a long one is."""
+    if isinstance(value, Quantity) and value.dimension == NONE:
+        return plain_number(value.value)
     if isinstance(value, Table):
         return f"{len(value)} items" if value.path is None else str(value.path)
-    return value if isinstance(value, (str, bool)) else str(value)
+    if isinstance(value, (Values, MapValue)) and value.weight > MAX_SHOWN:
+        return f"{len(value.entries) if isinstance(value, MapValue) else len(value)} items"
+    return value if isinstance(value, (str, bool)) else _said(value)
+
+
+def _said(value: Value) -> str:
+    """Return a value as the language writes it."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+            return f'"{escaped}"'
+        case Quantity():
+            return format_exact(value.value, value.dimension)
+        case Values(kind=kind):
+            inside = ", ".join(map(_said, value))
+            return f"{{{inside}}}" if kind == "set" else f"[{inside}]"
+        case MapValue(entries=entries):
+            return f"{{{', '.join(f'{_said(key)}: {_said(item)}' for key, item in entries.items())}}}"
+        case _:
+            return str(value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mtpp_dsl.base.exact import from_float, settled
 from mtpp_dsl.language.scope import Complaint
-from mtpp_dsl.language.values import Quantity, Sequence, Value
+from mtpp_dsl.language.values import Key, MapValue, Quantity, Sequence, Value
 
 __all__ = ["from_python", "records_of"]
 
@@ -22,12 +22,12 @@ def from_python(value: object) -> Value:
     """Return a Python value as one of the language.
 
     Numbers of Python and numpy are numbers without a unit, strings stay text, paths become text, and lists, tuples,
-    ranges, sets and arrays hold the values of their items.
+    ranges, sets, arrays and dictionaries hold the values of their items.
 
     Raises:
         Complaint: the language has nothing like it.
     """
-    if isinstance(value, (bool, str, Sequence, Quantity)):
+    if isinstance(value, (bool, str, Sequence, MapValue, Quantity)):
         return value
     if isinstance(value, np.generic):
         return from_python(value.item())
@@ -44,6 +44,11 @@ def from_python(value: object) -> Value:
         return str(os.fspath(value))
     if isinstance(value, (set, frozenset)):
         return Sequence(tuple(from_python(item) for item in value), "set")
+    if isinstance(value, Mapping):
+        keys = [from_python(key) for key in value]
+        if not all(isinstance(key, (str, Quantity)) for key in keys):
+            raise Complaint("the keys of a map are strings and numbers", None, code="MTPP-E203")
+        return MapValue({cast("Key", key): from_python(item) for key, item in zip(keys, value.values(), strict=True)})
     if isinstance(value, (list, tuple, range, np.ndarray)):
         return Sequence(tuple(from_python(item) for item in cast("Iterable[object]", value)))
     raise Complaint(f"cannot use a {type(value).__name__} as a value", None, code="MTPP-E705")

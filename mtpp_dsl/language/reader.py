@@ -18,6 +18,7 @@ from mtpp_dsl.language.data_tables import read_table, table_of_records
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.mentions import mentions, ordered
 from mtpp_dsl.language.near_words import word_hint
+from mtpp_dsl.language.origin import plain
 from mtpp_dsl.language.outside import from_python, records_of
 from mtpp_dsl.language.parser import MAX_WORDS, begins_with_statement, parse_expression
 from mtpp_dsl.language.partial import Broken, parse_partial
@@ -368,9 +369,9 @@ def _check_unit(name: str, said: str, value: Value, kind: str | None, default: V
 def _recorded(name: str, found: Recorded, kind: str | None, default: Value | None) -> object:
     """Return the value of a param in an answer as it would be given from outside."""
     value = found.value
+    if default is not None and kind != "path" and plain(default) == value:
+        return default  # exactly: an answer holds a third as a decimal, and a long list by its length
     if isinstance(value, str) and re.fullmatch(r"[0-9]+ items", value):  # a long list is told by its length
-        if isinstance(default, Values) and value == f"{len(default)} items":
-            return default
         raise Complaint(
             f"the answer does not hold the {value} of param {name!r}: give them with -D {name}=…",
             None,

@@ -145,7 +145,7 @@ def test_warnings(text: str, place: str, message: str, tmp_path: Path, capsys: p
         "let never = 1\n"
         + WORKS
         + REST
-        + 'constraint x: forall v in nodes if kind(v) == "no": load(d[0]) <= never * 1 s\n',
+        + 'constraint x: load(d[0]) <= 9 s + sum(never * 1 s for v in nodes if kind(v) == "no")\n',
         TAKES + LIMITED + "constraint x: forall e in devices: sum(params(v) * on(v, e) for v in nodes) <= memory(e)\n",
         TAKES + REST + "constraint x: forall e in devices: sum(params(v) * on(v, e) for v in nodes) <= 1 MB\n",
         TAKES + LIMITED + "constraint memory on d[0]\n",

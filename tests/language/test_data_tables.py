@@ -10,6 +10,7 @@ import pytest
 from mtpp_dsl import constraints as c
 from mtpp_dsl.errors import SpecError
 from mtpp_dsl.language.lower import load
+from mtpp_dsl.language.reader import Recorded
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.text.source import Diagnostic
 
@@ -145,3 +146,29 @@ def test_what_is_not_there(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "t.csv").write_text("k,price,v\ngpu,1,2\nx,1,2\nx,1,2\n", encoding="utf-8")
     (found,) = errors(tmp_path, f'param t: table from "t.csv"\nlet y = {text}\n')
     assert message in found.message
+
+
+def test_an_answer_holds_params_as_they_can_be_read_again(tmp_path: Path) -> None:
+    """Text in lists has quotes, sets have braces, maps their entries; and what the default says is taken from there."""
+    text = """
+param m = {a: 3 ms, "b c": [1, 2]}
+param s = {2, 1}
+param names = ["a", "b c"]
+param third = 1/3
+param flags = [true, false]
+constraint c: on(a, cpu) <= (if 3 * third == 1 and "b c" in names and flags[0] and 1 in s then m["b c"][0] else 5)
+"""
+    problem = read(tmp_path, text)
+    params = problem.origin.params
+    assert dict(params) == {
+        "m": '{"a": 3 ms, "b c": [1, 2]}',
+        "s": "{2, 1}",
+        "names": '["a", "b c"]',
+        "third": 1 / 3,
+        "flags": "[true, false]",
+    }
+    again = read(tmp_path, text, **{name: Recorded(said) for name, said in params.items()})
+    assert again.of(c.Linear) == problem.of(c.Linear)
+    assert [row.rhs for row in again.of(c.Linear)] == [1.0]
+    given = {"m": {"a": 1, "b c": (1, 2)}, "s": {1, 2}, "names": ["b c"]}
+    assert read(tmp_path, text, **given).origin.params["m"] == '{"a": 1, "b c": [1, 2]}'
