@@ -168,7 +168,7 @@ constraint c: on(a, cpu) <= (if 3 * third == 1 and "b c" in names and flags[0] a
         "flags": "[true, false]",
     }
     again = read(tmp_path, text, **{name: Recorded(said) for name, said in params.items()})
-    assert again.of(c.Linear) == problem.of(c.Linear)
+    assert list(again.of(c.Linear)) == list(problem.of(c.Linear))
     assert [row.rhs for row in again.of(c.Linear)] == [1.0]
     given = {"m": {"a": 1, "b c": (1, 2)}, "s": {1, 2}, "names": ["b c"]}
     assert read(tmp_path, text, **given).origin.params["m"] == '{"a": 1, "b c": [1, 2]}'
