@@ -140,5 +140,6 @@ def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iter
 
 
 def print_wrong(head: str, wrong: list[str]) -> None:
+    """Print what is wrong with an answer, one line each, below a heading; of very many the first."""
     more = [f"… and {len(wrong) - MAX_SHOWN} more"] if len(wrong) > MAX_SHOWN else []
     say("\n".join([head, *(f"  {message}" for message in [*wrong[:MAX_SHOWN], *more])]))
