@@ -123,6 +123,12 @@ def test_random_problems(made: Callable[[int], Problem]) -> None:
         assert_said(problem.with_constraints([c for c in problem.constraints if not isinstance(c, PinChunks)]))
 
 
+@pytest.mark.parametrize("text", ["maximize worst: bottleneck * 1", "minimize 1 * latency", "maximize 1 * latency"])
+def test_sums_of_one_word(text: str) -> None:
+    """A weighted sum that is one word, such as a bottleneck to be maximised, is not said as the objective so called."""
+    assert_said(mtpp_dsl.load(AROUND.replace("minimize bottleneck", text) + "graph { node a (work = 1) }"))
+
+
 @given(st.one_of(plain_problems(), memory_problems(), link_problems()))
 def test_drawn_problems(problem: Problem) -> None:
     """Problems with weights of all kinds are said."""

@@ -12,6 +12,7 @@ from mtpp_dsl import constraints as c
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.written import exact, number, option_list, quantity, quoted
 from mtpp_dsl.problem import Objective, Problem
+from mtpp_dsl.problem.objective import OBJECTIVES
 
 __all__ = ["objective_text", "row_texts"]
 
@@ -148,4 +149,6 @@ def objective_text(problem: Problem, objective: Objective) -> str:
         what = _sum(problem, objective.terms, unit)
         if objective.constant:
             what += f"{' - ' if objective.constant < 0 else ' + '}{quantity(abs(objective.constant), unit)}"
+        if what in OBJECTIVES and objective.kind == "linear":  # the word alone would be the objective of that name
+            what = f"1 * {what}"
     return f"{objective.sense} {label}{what}{option_list(options, words=('parts', 'transfer'))}"

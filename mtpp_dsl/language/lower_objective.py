@@ -132,17 +132,18 @@ def _evaluated(value: tree.Expression, scope: Scope, local: Locals) -> Any:
 
 def _within(objective: Objective, options: Options, dimension: Dimension) -> Objective:
     """Return *objective* with what later ones may worsen it by: a share, or a number in its unit."""
-    value = options.quantity("within", [NONE, dimension])
+    rate = objective.name == "throughput"  # its unit is no unit of the language, so that only shares can be said
+    value = options.quantity("within", [NONE] if rate else [NONE, dimension])
     if value is None:
         return objective
     number = float(value.value)
-    if objective.name == "throughput" and number >= 1:
+    if rate and number >= 1:
         raise Complaint(
             "later objectives leave nothing of a throughput that is within 100%",
             options.span("within"),
             code="MTPP-E214",
         )
-    share = value.dimension == NONE and (dimension != NONE or "%" in options.span("within").text)
+    share = value.dimension == NONE and (rate or dimension != NONE or "%" in options.span("within").text)
     if dimension == NONE and not share and 0 < number < 1:
         text = options.span("within").text
         raise Complaint(

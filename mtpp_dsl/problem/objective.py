@@ -174,5 +174,11 @@ class Objective(Short):
         return ((decision, 1.0), *paid), 0.0
 
     def allowed_cost(self, cost: float) -> float:
-        """Return the largest cost of plans that a later objective may choose from, where the best cost is *cost*."""
+        """Return the largest cost of plans that a later objective may choose from, where the best cost is *cost*.
+
+        >>> Objective("bottleneck", within=0.2).allowed_cost(4.0), Objective("throughput", within=0.2).allowed_cost(4.0)
+        (4.8, 5.0)
+        """
+        if self.name == "throughput":  # its value is one divided by the cost: 80 % of the value is 125 % of the cost
+            return cost / (1 - self.within)
         return cost + (self.within * abs(cost) if self.within_is == "share" else self.within)

@@ -82,6 +82,12 @@ def _check_terms(objective: Objective, n: int, k: int) -> None:
         raise UsageError(f"objective {objective.shown!r} has a coefficient that is no finite number")
     if not (objective.within >= 0 and isfinite(objective.within)):
         raise UsageError(f"objective {objective.shown!r}: within is {objective.within!r}; it must not be negative")
+    if (
+        objective.name == "throughput"
+        and objective.within
+        and (objective.within_is == "value" or objective.within >= 1)
+    ):
+        raise UsageError("within of a throughput is a share of it, below 1")
     if any(isinstance(decision, Penalties) for decision, _ in objective.terms):
         raise UsageError("what soft rows cost is added to the first objective, and cannot be a term of one")
 

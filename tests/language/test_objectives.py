@@ -8,7 +8,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.constraints import Latency, Load, On, Used
-from mtpp_dsl.errors import SpecError
+from mtpp_dsl.errors import SpecError, UsageError
 from mtpp_dsl.problem import Objective, Problem
 
 HEAD = (
@@ -96,6 +96,7 @@ WRONG = [
     ("minimize used(d[0]) (within = -1)", "within must not be negative"),
     ("minimize used(d[0]) (parts = separate)", "no option 'parts'"),
     ("maximize throughput (within = 100%)\nminimize latency", "leave nothing"),
+    ("maximize throughput (within = 1 ms)\nminimize latency", "within must be a number without a unit"),
     ("minimize latency\nconstraint c: load(d[0]) <= 1 ms (penalty = 1 USD)", "the penalty must be"),
     ("minimize latency\nconstraint c: load(d[0]) <= 1 ms (penalty = -1)", "must not be negative"),
     ("minimize latency\nconstraint c: load(d[0]) <= 1 ms (penalti = 1)", "did you mean 'penalty'"),
@@ -121,3 +122,15 @@ def test_objectives_are_pure_data() -> None:
     """The same objective made in Python is equal to that of the spec."""
     made = Objective.linear([(Used(0), 2.0), (Used(1), 2.0)], unit="USD", label="cost")
     assert load("minimize cost: sum(price(x) * used(x) for x in devices)").objective == made
+
+
+def test_a_tolerance_of_a_throughput_is_a_share_of_the_throughput() -> None:
+    """Later objectives may use plans with 80 % of the best throughput, which is 125 % of its bottleneck."""
+    first = load("maximize throughput (within = 20%)\nminimize latency").objective
+    assert first.value(first.allowed_cost(0.004)) == pytest.approx(0.8 * first.value(0.004))
+    second = load("maximize throughput (within = 0.2)\nminimize latency").objective
+    assert (second.within, second.within_is) == (0.2, "share")
+    problem = load("minimize bottleneck")
+    wrong = Objective("throughput", within=2.0, within_is="value")
+    with pytest.raises(UsageError, match="share of it"):
+        Problem.create(problem.graph, problem.devices, problem.interconnect, [wrong, Objective("latency")])
