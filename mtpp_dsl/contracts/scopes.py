@@ -12,7 +12,7 @@ from mtpp_dsl.constraints import Constraint, Decision, Linear
 from mtpp_dsl.plans.subgraphs import paying
 from mtpp_dsl.problem import Problem
 
-__all__ = ["EVERY", "Scope", "Scoped", "has_equal_devices", "listed", "objective_of", "outside"]
+__all__ = ["EVERY", "Scope", "Scoped", "has_equal_devices", "listed", "objective_of", "outside", "searched"]
 
 EVERY = (Constraint,)
 """In place of a list: every kind of constraint, those of plug-ins too."""
@@ -204,7 +204,7 @@ def _worded(objective: str) -> str:
     return WORDS.get(objective, objective)
 
 
-def _searched(scopes: Sequence[Scope], problem: Problem) -> Problem:
+def searched(scopes: Sequence[Scope], problem: Problem) -> Problem:
     """Return what a search is given of a problem that one of *scopes* covers: what is only checked is left out."""
     scope = next(scope for scope in scopes if _covers(scope, scopes, problem))
     if not any(type(constraint) in scope.checked for constraint in problem.constraints):
@@ -255,7 +255,7 @@ class Scoped:
         """Return why *problem* is refused, in a whole sentence, or None: by the scopes, then by :meth:`beyond`."""
         bounds = getattr(self, "gives", "") == "bound" or getattr(self, "role", "") == "relaxation"
         reason = outside(self.name, self.scopes, problem, gives="bound" if bounds else "plan")
-        return self.beyond(_searched(self.scopes, problem)) if reason is None else reason
+        return self.beyond(searched(self.scopes, problem)) if reason is None else reason
 
     def beyond(self, problem: Problem) -> str | None:  # noqa: ARG002
         """Return why a problem that the scopes cover is refused all the same, as for its size, or None."""

@@ -1,4 +1,4 @@
-"""Move as few nodes of a plan as possible so that it keeps the labelled rows, by a small integer programme."""
+"""Move as few nodes of a plan as possible so that it keeps rows and sets held apart, by a small integer programme."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl import registry
-from mtpp_dsl.constraints import Linear, Load, On
+from mtpp_dsl.constraints import Linear, Load, On, Separate
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Links, Problem
@@ -42,7 +42,8 @@ class Mender:
         self._problem = problem
         self._tries = 0
         split = problem.is_split or (isinstance(problem.interconnect, Links) and problem.objective.batch is None)
-        self._able = split and any(linear_in_places(row) for row in problem.hard_rows)
+        apart = any(problem.of(Separate))
+        self._able = split and (apart or any(linear_in_places(row) for row in problem.hard_rows))
 
     def mended(self, plan: Plan, seconds: float) -> Plan | None:
         """Return a plan near *plan* that keeps what the programme knows of; None if none was found in *seconds*."""

@@ -1,7 +1,7 @@
-"""Run searches that know nothing of labelled constraints: they leave these out, and their plans are checked.
+"""Run searches that know nothing of labelled constraints, or of sets held apart: their plans are checked against these.
 
-Without its rows a problem has all its plans and maybe more. So a bound on it is one on the problem, and where it has no
-plan, the problem has none. A plan of it counts if it keeps the rows as it is, or after some nodes have moved.
+Without these constraints a problem has all its plans and maybe more. So a bound on it is one on the problem, and where
+it has no plan, the problem has none. A plan of it counts if it keeps them as it is, or after some nodes have moved.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import Linear
+from mtpp_dsl.constraints import Linear, Separate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -23,19 +23,23 @@ __all__ = ["without_rows"]
 
 
 def without_rows(
-    search: Callable[[Problem, Limits, Progress], Result], problem: Problem, limits: Limits, progress: Progress
+    search: Callable[[Problem, Limits, Progress], Result],
+    problem: Problem,
+    left: Problem,
+    limits: Limits,
+    progress: Progress,
 ) -> Result:
-    """Return what *search* finds of *problem* without labelled constraints that is true of the problem with them.
+    """Return what *search* finds of *left* that is true of *problem*, which has more constraints.
 
     Args:
         search: the ``solve`` of a method.
         problem: what is asked.
+        left: the same without the constraints that plans are only checked against.
         limits: when to stop, and where to start.
-        progress: told of plans that keep the rows, and of bounds.
+        progress: told of plans that keep all constraints, and of bounds.
     """
-    kept = [constraint for constraint in problem.constraints if not isinstance(constraint, Linear)]
-    listener = _Checked(problem, limits, progress)
-    found = search(problem.with_constraints(kept), limits, listener)
+    listener = _Checked(problem, _left_out(problem, left), limits, progress)
+    found = search(left, limits, listener)
     if found.infeasibility is not None:
         return replace(found, log=tuple(progress.log))
     if found.plan is not None:
@@ -53,20 +57,26 @@ def without_rows(
     )
 
 
-class _Checked(Progress):
-    """Hears of plans and bounds of a problem without its labelled constraints, and passes on what is true with them.
+def _left_out(problem: Problem, left: Problem) -> str:
+    """Return the constraints of *problem* that *left* does not have, in words."""
+    words = {Linear: "the labelled constraints", Separate: "the nodes held apart"}
+    return " and ".join(said for kind, said in words.items() if any(problem.of(kind)) and not any(left.of(kind)))
 
-    It begins without what is known of the problem: a bound under the rows is none without them.
+
+class _Checked(Progress):
+    """Hears of plans and bounds of a problem without some constraints, and passes on what is true with them.
+
+    It begins without what is known of the problem: a bound under the constraints is none without them.
 
     Attributes:
-        kept: the best plan that keeps the rows.
+        kept: the best plan that keeps all constraints.
     """
 
-    def __init__(self, problem: Problem, limits: Limits, outer: Progress) -> None:
+    def __init__(self, problem: Problem, left_out: str, limits: Limits, outer: Progress) -> None:
         super().__init__()
         self.started = outer.started
         self.kept: Plan | None = None
-        self._problem, self._limits, self._outer = problem, limits, outer
+        self._problem, self._left_out, self._limits, self._outer = problem, left_out, limits, outer
         self._mender = Mender(problem)
         self._least = float("inf")
         self._dropped = self._mended = 0
@@ -117,7 +127,7 @@ class _Checked(Progress):
         if not self._dropped and not self._mended:
             return []
         none = "" if self.kept is not None else "; none of those tried keeps them, which does not prove that none does"
-        return [f"{method} searched without the labelled constraints, and its plans were checked against them{none}"]
+        return [f"{method} searched without {self._left_out}, and its plans were checked against them{none}"]
 
 
 MAX_SECONDS = 2.0

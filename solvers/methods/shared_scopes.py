@@ -128,8 +128,9 @@ TIMED_WEIGHTED = replace(
 
 
 def checking(scope: Scope) -> Scope:
-    """Return *scope* with labelled constraints that only the plans are checked against.
+    """Return *scope* with labelled constraints, and sets held apart, that only the plans are checked against.
 
     The method's ``solve`` is to be decorated with :func:`mtpp_dsl.solvers.methods.rows_checked.rows_checked`.
     """
-    return replace(scope, checked=(Linear,), decisions=TIMED if scope.interconnects == ("links",) else PLACED)
+    apart = () if Separate in scope.constraints else (Separate,)
+    return replace(scope, checked=(Linear, *apart), decisions=TIMED if scope.interconnects == ("links",) else PLACED)

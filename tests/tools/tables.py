@@ -225,7 +225,7 @@ def accepting() -> Iterator[str]:
                 row = (on, gives, _supported(scope, problems, drops=gives == "bound"))
                 rows.setdefault(row, []).append(link(listed.name, problems.pages, ""))
         for (on, gives, supported), names in rows.items():
-            yield f"| {problems.words} | {on} | {', '.join(names)} | {gives} | {supported} |"
+            yield f"| {problems.words} | {on} | {', '.join(dict.fromkeys(names))} | {gives} | {supported} |"
     for listed in methods():
         if not listed.traits.scopes:
             name = link(listed.name, ("auto", "latency", "baselines"), "")
