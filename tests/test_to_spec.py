@@ -123,9 +123,21 @@ def test_random_problems(made: Callable[[int], Problem]) -> None:
         assert_said(problem.with_constraints([c for c in problem.constraints if not isinstance(c, PinChunks)]))
 
 
-@pytest.mark.parametrize("text", ["maximize worst: bottleneck * 1", "minimize 1 * latency", "maximize 1 * latency"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "maximize worst: bottleneck * 1",
+        "minimize 1 * latency",
+        "maximize 1 * latency",
+        "minimize 2 * used(cpu) - 1 - used(cpu) * 2",
+        "minimize 0 * latency",
+    ],
+)
 def test_sums_of_one_word(text: str) -> None:
-    """A weighted sum that is one word, such as a bottleneck to be maximised, is not said as the objective so called."""
+    """A weighted sum that is one word, such as a bottleneck to be maximised, is not said as the objective so called.
+
+    One of no decision at all, as they have cancelled, is said as well.
+    """
     assert_said(mtpp_dsl.load(AROUND.replace("minimize bottleneck", text) + "graph { node a (work = 1) }"))
 
 

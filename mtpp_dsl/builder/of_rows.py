@@ -146,7 +146,8 @@ def objective_text(problem: Problem, objective: Objective) -> str:
     label = f"{objective.label}: " if objective.label else ""
     what = objective.name
     if objective.is_linear and objective.name != "latency":
-        what = _sum(problem, objective.terms, unit)
+        none = ((c.Used(0), 0.0),)  # where all terms have cancelled: an objective without a decision is refused
+        what = _sum(problem, objective.terms or none, unit)
         if objective.constant:
             what += f"{' - ' if objective.constant < 0 else ' + '}{quantity(abs(objective.constant), unit)}"
         if what in OBJECTIVES and objective.kind == "linear":  # the word alone would be the objective of that name

@@ -208,7 +208,7 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
     try:
         row = subtract(left, right)
     except Mismatch as error:
-        message = str(error).replace("add", "compare")
+        message = str(error).replace("added", "compared").replace("add", "compare")
         places = [
             Place(side.span, f"this is {value.dimension if isinstance(value, Affine) else describe(value)}")
             for side, value in ((body.left, left), (body.right, right))
