@@ -352,8 +352,6 @@ TWO = [Device("x"), Device("y")]
     [
         (Problem.create(PAIR, TWO, Shared(1.0), Objective("makespan")), "makespan"),
         (Problem.create(PAIR, TWO, Links(np.ones((2, 2)), np.zeros((2, 2)))), "links"),
-        (Problem.create(PAIR, TWO, Shared(1.0), constraints=[Separate(nodes=(0, 1))]), "constraint separate"),
-        (Problem.create(PAIR, TWO, Host(1.0), constraints=[Separate(nodes=(0, 1))]), "constraint separate"),
         (
             Problem.create(
                 PAIR,
