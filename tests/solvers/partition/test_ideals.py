@@ -19,7 +19,6 @@ from mtpp_dsl.constraints import (
     Linear,
     Memory,
     Pin,
-    Separate,
     Start,
 )
 from mtpp_dsl.contracts import Limits, Progress
