@@ -37,7 +37,8 @@ def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
     function, wanted = FUNCTIONS[name]
     if len(arguments) != len(wanted):
         raise _wrong_number(node, wanted)
-    resolved = [_by_string(a, w, scope) for a, w in zip(arguments, wanted, strict=True)]
+    named = zip(arguments, wanted, node.arguments, strict=True)
+    resolved = [_by_string(value, kind, argument.span, scope) for value, kind, argument in named]
     return placed(node.span, function, scope, *resolved)
 
 
@@ -57,12 +58,20 @@ def _wrong_number(node: tree.Call, wanted: tuple[str, ...]) -> Complaint:
     return Complaint(f"{node.function.text}({', '.join(wanted)}) got {given}", node.span, code="MTPP-E206")
 
 
-def _by_string(value: Value, wanted: str, scope: Scope) -> Value:
-    """Return the node or the device that a string names, where one is wanted (names such as "225")."""
-    if not isinstance(value, str):
+def _by_string(value: Value, wanted: str, span: Span, scope: Scope) -> Value:
+    """Return the node or the device that a string names, where one is wanted (names such as "225").
+
+    Raises:
+        Complaint: nothing is called so.
+    """
+    if not isinstance(value, str) or not ("node" in wanted or "device" in wanted):
         return value
-    node = scope.node(value) if "node" in wanted else None
-    return node or (scope.device(value) if "device" in wanted else None) or value
+    found = (scope.node(value) if "node" in wanted else None) or (scope.device(value) if "device" in wanted else None)
+    if found is None:
+        found = scope.member(value, span)  # a family, or a device in place of a node
+    if found is None:
+        raise scope.unknown(value, span)
+    return found
 
 
 def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:

@@ -6,7 +6,7 @@ from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK
 from mtpp_dsl.constraints import Decision, Finish, Load, On, Start, Used
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.scope import Scope
-from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Value, describe
+from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
 
 __all__ = ["DIMENSIONS", "decision", "device_of", "finish", "load", "moved", "node_of", "on", "start", "used"]
 
@@ -29,7 +29,7 @@ def node_of(scope: Scope, value: Value) -> int:
         Mismatch: it is something else.
     """
     if not isinstance(value, NodeRef) or scope.graph is None:
-        raise Mismatch(f"a node is wanted here, not {describe(value)}")
+        raise Mismatch(f"a node is wanted here, not {describe(value)}{_each(value, 'v')}")
     return value.index
 
 
@@ -40,8 +40,13 @@ def device_of(scope: Scope, value: Value) -> int:
         Mismatch: it is something else.
     """
     if not isinstance(value, DeviceRef) or scope.devices is None:
-        raise Mismatch(f"a device is wanted here, not {describe(value)}")
+        raise Mismatch(f"a device is wanted here, not {describe(value)}{_each(value, 'd')}")
     return value.index
+
+
+def _each(value: Value, name: str) -> str:
+    """Return how the members of a set are said one by one; "" for what is no set."""
+    return f"; take its members one by one: 'for {name} in …'" if isinstance(value, Sequence) else ""
 
 
 def on(scope: Scope, node: Value, device: Value) -> Value:

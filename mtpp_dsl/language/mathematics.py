@@ -106,8 +106,17 @@ def _string(scope: Scope, value: Value) -> Value:
     return text
 
 
+_NO_COUNT = "{} of decisions is the same for every plan, whatever they are; add them up: sum(…)"
+
+
 def _length(_: Scope, value: Value) -> Value:
     """Return the number of members, entries, rows or characters."""
+    if (
+        isinstance(value, Sequence)
+        and isinstance(value.items, tuple)
+        and any(isinstance(member, Affine) for member in value.items)
+    ):
+        raise Mismatch(_NO_COUNT.format("length"))
     match value:
         case str() | Sequence() | Table():
             return Quantity(len(value))
@@ -183,11 +192,23 @@ def _every(name: str, wanted: bool) -> Callable[[Iterable[Value]], Value]:
     return every
 
 
+def _count(values: Iterable[Value]) -> Value:
+    """Return how many values there are; decisions and conditions are none that anybody means to count like this."""
+    number = 0
+    for value in values:
+        if isinstance(value, Affine):
+            raise Mismatch(_NO_COUNT.format("count"))
+        if isinstance(value, bool):
+            raise Mismatch("count counts members, whether a condition is true or not: write 'count(v for … if …)'")
+        number += 1
+    return Quantity(number)
+
+
 AGGREGATES: dict[str, Callable[[Iterable[Value]], Value]] = {
     "sum": total,
     "min": _extreme("min", "<"),
     "max": _extreme("max", ">"),
-    "count": lambda values: Quantity(sum(1 for _ in values)),
+    "count": _count,
     "product": _product,
     "all": _every("all", True),
     "any": _every("any", False),

@@ -34,6 +34,8 @@ _MEANT: dict[str, dict[str, str]] = {
         "on": "assigned is_on place placed",
         "log2": "log ln",
         "ceil": "ceiling",
+        "length": "len card",
+        "abs": "fabs",
     },
     "statement": {
         "let": "var const set define val local",

@@ -75,6 +75,17 @@ CASES = [
     # arguments
     ("constraint c: on(a) <= 1", "on(a)", "on(node, device) got 1 argument"),
     ("constraint c: load(a) <= 1 ms", "load(a)", "a device is wanted here, not a node"),
+    ('constraint c: on("aa", gpu[0]) <= 1', '"aa"', "nothing is called 'aa'; did you mean 'a'?"),
+    ('constraint c: on(a, "gpu[7]") <= 1', '"gpu[7]"', "there is no device 'gpu[7]': there are gpu[0] to gpu[1]"),
+    ("constraint c: load(gpu) <= 1 ms", "load(gpu)", "not a set; take its members one by one: 'for d in …'"),
+    ('constraint c: on("b", gpu[0]) <= 1', 'on("b", gpu[0])', "a node is wanted here, not a set"),
+    (
+        "constraint c: count(on(v, gpu[0]) for v in nodes) >= 2",
+        "count(on(v, gpu[0]) for v in nodes)",
+        "count of decisions is the same for every plan, whatever they are; add them up: sum(…)",
+    ),
+    ("constraint c: length([used(d) for d in gpu]) >= 2", "length([used(d) for d in gpu])", "length of decisions is"),
+    ("let x = count(work(v) > 2 ms for v in nodes)", None, "write 'count(v for … if …)'"),
     ("let x = 1 / 0", "1 / 0", "division by zero"),
     ("let x = sqrt(0 - 1)", "sqrt(0 - 1)", "sqrt(-1) is not defined"),
     ("let x = work(v) for", None, "unexpected 'for'"),
