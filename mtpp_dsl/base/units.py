@@ -6,6 +6,7 @@ USD and EUR. There is no rate of exchange: USD and EUR are two dimensions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = [
     "WORK",
     "Dimension",
     "counted",
+    "display_unit",
     "format_exact",
     "format_gap",
     "format_quantity",
@@ -178,6 +180,25 @@ def format_quantity(value: float, unit: str, *, decimal: bool = False) -> str:
             if abs(value) >= factor or name == "B":
                 return f"{format_value(value / factor)} {name}"
     return f"{format_value(value)} {unit}".rstrip()
+
+
+def display_unit(values: Iterable[float], unit: str) -> tuple[str, float]:
+    """Return the unit for people that fits the largest of *values*, and how many base units it is.
+
+    >>> display_unit([0.0152, 0.2], "s"), display_unit([0.001, 0.003], "USD/s"), display_unit([3.0], "")
+    (('ms', 0.001), ('USD/h', 0.0002777777777777778), ('', 1.0))
+    """
+    largest = max(map(abs, values), default=0.0)
+    steps: dict[str, list[tuple[str, float]]] = {
+        "s": [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)],
+        "J": [("GJ", 1e9), ("MJ", 1e6), ("kJ", 1e3)],
+        "W": [("GW", 1e9), ("MW", 1e6), ("kW", 1e3)],
+        "B": [(name, float(UNITS[name][0])) for name in ("TiB", "GiB", "MiB", "KiB")],
+        "USD/s": [("USD/h", 1 / 3600)],
+        "EUR/s": [("EUR/h", 1 / 3600)],
+    }
+    fitting = [(name, factor) for name, factor in steps.get(unit, []) if largest >= factor or unit.endswith("/s")]
+    return fitting[0] if fitting else (unit, 1.0)
 
 
 def format_exact(value: Exact, dimension: Dimension) -> str:

@@ -289,7 +289,7 @@ class ExpressionBuilder:
         for key, call in list(self.named.items()):
             if call.span.start >= start:
                 del self.named[key]
-                said = "options stand behind a whole statement, and functions take no 'name = value'"
+                said = "options stand before 'for' and 'if', and functions take no 'name = value'"
                 self.wrong.append(Diagnostic(said, call.named[0].span, code="MTPP-E007"))
 
     def without_options(self, node: tree.Expression) -> tuple[tree.Expression, tuple[tree.Option, ...]]:

@@ -45,6 +45,8 @@ def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
 def _no_function(node: tree.Call, scope: Scope) -> Complaint:
     name = node.function.text
     scope.need(name)
+    if node.named:  # options behind 'for', which the parser has refused
+        raise Unsettled(name)
     hint = word_hint(name, [*FUNCTIONS, *AGGREGATES, *scope.defs], "function")
     note = f"subscripts are written {name}[…]" if scope.member(name, node.span) is not None else ""
     return Complaint(

@@ -50,6 +50,8 @@ def explain(source: Source, failure: Failure, start: str, begin: int, stop: int)
     if bracket:
         return told(bracket, span)
     first = next(iter(words(source, begin, stop)), None)
+    if source.text.startswith("//", at):
+        return told("a comment begins with '#'", span)
     if start == "statement" and (first is None or first.offset >= at or token.start <= begin):
         return unknown_statement(span)
     word = _first_word(source, begin, stop)

@@ -20,12 +20,17 @@ _NUMBER_BEFORE = re.compile(r"(?<![\w.])([0-9][0-9_.eE]*)((?:\s|#[^\n]*\n)+)$")
 _UNIT_HERE = re.compile(r"[A-Za-zµ%]+(?:/s)?")
 _TOUCHING = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(for|if|in|and|or|on|not|at|up|to|by)\s+$")
 _UNIT_BEFORE = re.compile(r"[0-9]\s+([A-Za-z_]\w*)\s*$")
+_OPTIONS_HERE = re.compile(r"\(\s*[A-Za-z_]\w*\s*=(?!=)")
+_LOOP_BEFORE = re.compile(r"\b(?:for|if)\b[^\n]*\Z")
+_SHARE_BEFORE = re.compile(r"(?<![\w.])([0-9][0-9_.]*\s?%)[ \t]*\Z")
+_LINKING = frozenset(["for", "forall", "if", "then", "else", "in", "and", "or", "on", "not", "at"])
+_BEFORE_LOOP = "options stand before 'for' and 'if': 'constraint c: … <= 3 (penalty = 2) for d in devices'"
 _DOTS_BEFORE = re.compile(r"\.\.<?\s*$")
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*)[ \t]*\Z")
 
 _CHARACTERS = {
     ";": "options are separated by ',', and nothing stands between statements",
-    "^": "there is no power; write x * x",
+    "^": "powers are written pow(x, 2)",
     "?": "write 'if c then a else b'",
     "'": 'a string stands in double quotes, as "conv" does',
     "&": "write 'and'",
@@ -121,8 +126,13 @@ def misplaced(source: Source, failure: Failure, token: Token, opened: Span | Non
         return "a range has two ends, as in '0..3', or '0..<3' without its last end"
     if token.text in ("..", "..<") and "NUMBER" in failure.expected:
         return "a range has two ends, as in '0..3', or '0..<3' without its last end"
+    foreign = _foreign(source, failure, token)
+    if foreign:
+        return foreign
     if token.kind == END or before is None:
         return ""
+    if token.text == "(" and before[1] == "forall":
+        return "'forall' is written 'forall d in devices:'"
     if word in ("constraint pin", "constraint forbid") and token.text in ("to", "at", "into", "onto"):
         return f"'pin' and 'forbid' are written 'pin a on d': write 'on' in place of {token.text!r}"
     behind_label = source.text[: before.start()].rstrip().endswith(":")
@@ -131,6 +141,27 @@ def misplaced(source: Source, failure: Failure, token: Token, opened: Span | Non
     function = before[1] != "on" and (before[1] in FUNCTIONS or before[1] in AGGREGATES)
     if function and "LPAR" in failure.expected and token.text.isidentifier():
         return f"a function's arguments stand in '(' and ')': write '{before[1]}({token.text}…)'"
+    return ""
+
+
+def _foreign(source: Source, failure: Failure, token: Token) -> str:
+    """Return what a mark or a word of other languages is called, or where the language puts it; or ""."""
+    text, at = source.text, token.start
+    behind = text[max(0, at - 200) : at]
+    if token.text == "/" and (text.startswith("//", at) or behind.endswith("/")):
+        return "a comment begins with '#'"
+    if token.text == "=" and text.startswith(("=>", "=<"), at) and "COMPARISON" in failure.expected:
+        sign = text[at : at + 2]
+        return f"write '{sign[::-1]}' in place of {sign!r}"
+    if token.text == "(" and END in failure.expected and _OPTIONS_HERE.match(text, at) and _LOOP_BEFORE.search(behind):
+        return _BEFORE_LOOP
+    if token.text == "forall" and END in failure.expected:
+        return "'forall' stands before the row, as in 'forall d in devices:'; behind it, write 'for d in devices'"
+    if token.text in ("within", "penalty") and END in failure.expected:
+        return f"options stand in '(' and ')': write '({token.text} = …)'"
+    share = _SHARE_BEFORE.search(behind)
+    if share is not None and token.text.isidentifier() and END in failure.expected and token.text not in _LINKING:
+        return f"a '*' is missing: write '{share[1]} * {token.text}'"
     return ""
 
 

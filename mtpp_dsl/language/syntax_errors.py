@@ -269,7 +269,7 @@ EXAMPLES: dict[str, list[str]] = {
         "graph { node a (work = (1, 2)) }",
     ],
     "a function's arguments stand in '(' and ')'": ["constraint c: on[a, d] <= 1", "let a = on[b, d]"],
-    "there is no power; write x * x": [
+    "powers are written pow(x, 2)": [
         "let a = b ** 2",
         "constraint c: a ** 2 <= 1",
         "graph { node a (work = 2 ** 3) }",

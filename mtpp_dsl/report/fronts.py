@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from rich.text import Text
 
-from mtpp_dsl.base.units import counted, format_gap, format_quantity
+from mtpp_dsl.base.units import counted, display_unit, format_gap, format_quantity
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.result import Reached
 from mtpp_dsl.report.columns import wrapped
@@ -94,16 +94,22 @@ def draw_front(front: Front, path: Path) -> None:
     figure = Figure(figsize=(7, 5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    values = front.values
+    bases = (first.unit(front.problem.time_unit), second.unit(front.problem.time_unit))
+    units = [display_unit((pair[i] for pair in front.values), base) for i, base in enumerate(bases)]
+    (name_x, per_x), (name_y, per_y) = units
+    values = [(x / per_x, y / per_y) for x, y in front.values]
     axes.plot([x for x, _ in values], [y for _, y in values], drawstyle="steps-post", color="#b8c4cc", zorder=1)
-    bounds = [tuple(_bound(one) for one in point.objectives) for point in front.points]
+    bounds = [
+        tuple(_bound(one, per) for one, per in zip(point.objectives, (per_x, per_y), strict=True))
+        for point in front.points
+    ]
     for (x, y), (low, below) in zip(values, bounds, strict=True):
         axes.plot([x if low is None else low, x], [y, y], color="#d1495b", linewidth=1, zorder=2)
         axes.plot([x, x], [y if below is None else below, y], color="#d1495b", linewidth=1, zorder=2)
     axes.scatter([x for x, _ in values], [y for _, y in values], color="#3d6b8c", zorder=3)
     axes.plot([], [], color="#d1495b", linewidth=1, label="down to the bound")
-    axes.set_xlabel(_axis(first.shown, first.unit(front.problem.time_unit)))
-    axes.set_ylabel(_axis(second.shown, second.unit(front.problem.time_unit)))
+    axes.set_xlabel(_axis(first.shown, name_x))
+    axes.set_ylabel(_axis(second.shown, name_y))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     origin = front.problem.origin.path
@@ -112,8 +118,8 @@ def draw_front(front: Front, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _bound(one: Reached) -> float | None:
-    return None if one.bound is None else one.objective.value(one.bound.cost)
+def _bound(one: Reached, per: float) -> float | None:
+    return None if one.bound is None else one.objective.value(one.bound.cost) / per
 
 
 def _axis(name: str, unit: str) -> str:

@@ -190,7 +190,7 @@ def test_options_behind_names(text: str) -> None:
 )
 def test_functions_take_no_options(text: str) -> None:
     """Named arguments that are no statement's options are refused."""
-    assert errors(text) == ["options stand behind a whole statement, and functions take no 'name = value'"]
+    assert errors(text) == ["options stand before 'for' and 'if', and functions take no 'name = value'"]
 
 
 def test_expressions() -> None:
