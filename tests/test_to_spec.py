@@ -187,6 +187,24 @@ def test_texts_of_any_kind(name: str, kind: str, label: str, device: str) -> Non
         assert_said(problem)
 
 
+def test_names_that_are_words_of_the_language() -> None:
+    """Nodes and devices may be called as words of the language, where strings name them."""
+    text = """graph { node "in" (work = 2, output = 1) node "nodes" (work = 1) edge "in" -> "nodes" }
+device "on"
+device "devices"
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+constraint one: sum(on(v, d) for v in nodes) <= 1 for d in devices
+constraint pin "in" on "on"
+"""
+    problem = mtpp_dsl.load(text)
+    assert list(problem.graph.names) == ["in", "nodes"]
+    assert [device.name for device in problem.devices] == ["on", "devices"]
+    assert not differences(problem, mtpp_dsl.load(problem.to_spec()))
+    with pytest.raises(SpecError, match="'on' is a word of the language"):
+        mtpp_dsl.load(text.replace('device "on"', "device on"))
+
+
 def test_every_constraint() -> None:
     """Each constraint that a spec can say is said, with every value of its options."""
     base = small()["chain"]

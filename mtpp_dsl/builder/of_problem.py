@@ -12,6 +12,7 @@ import numpy as np
 from mtpp_dsl import constraints as c
 from mtpp_dsl.builder.of_rows import objective_text, row_texts
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.language.scope import RESERVED
 from mtpp_dsl.language.written import named, option_list, quantity, quoted
 from mtpp_dsl.problem import Device, Host, Links, Problem
 from mtpp_dsl.problem.custom import CustomConstraint
@@ -56,7 +57,7 @@ def _devices(problem: Problem) -> Iterator[str]:
     while d < problem.k:
         base, bracket, inside = problem.devices[d].name.partition("[")
         stop = d
-        if bracket and inside == "0]" and base.isidentifier():
+        if bracket and inside == "0]" and _is_word(base):
             while stop < problem.k and problem.devices[stop].name == f"{base}[{stop - d}]" and texts[stop] == texts[d]:
                 stop += 1
         whole = stop > d and not any(other.name.startswith(f"{base}[") for other in problem.devices[stop:])
@@ -65,8 +66,13 @@ def _devices(problem: Problem) -> Iterator[str]:
         else:
             stop = d + 1
             name = problem.devices[d].name
-            yield f"device {name if name.isidentifier() and name.isascii() else quoted(name)}{texts[d]}"
+            yield f"device {name if _is_word(name) else quoted(name)}{texts[d]}"
         d = stop
+
+
+def _is_word(name: str) -> bool:
+    """Return whether a device may be called so without quotation marks."""
+    return name.isidentifier() and name.isascii() and name not in RESERVED
 
 
 def _device(problem: Problem, device: Device) -> str:

@@ -20,12 +20,15 @@ _NOT_IN_NAMES = frozenset('[]",\n\r')
 
 
 def check_word(name: tree.Word) -> None:
-    """Complain about a declared name that means something else in expressions, or is too long."""
+    """Complain about a declared name that means something else in expressions, or is too long.
+
+    A node or a device may have any name that is written as a string: expressions call it by the string, too.
+    """
     if len(name.text) > MAX_NAME:
         raise Complaint(
             f"a name has at most {MAX_NAME:,} characters; this one has {len(name.text):,}", name.span, code="MTPP-E901"
         )
-    if name.text in RESERVED:
+    if name.text in RESERVED and not name.span.text.startswith('"'):
         message = f"{name.text!r} is a word of the language; choose another name"
         raise Complaint(message, name.span, [UPGRADE], code="MTPP-E103")
 
