@@ -200,7 +200,7 @@ constraint pin "in" on "on"
     problem = mtpp_dsl.load(text)
     assert list(problem.graph.names) == ["in", "nodes"]
     assert [device.name for device in problem.devices] == ["on", "devices"]
-    assert not differences(problem, mtpp_dsl.load(problem.to_spec()))
+    assert list(differences(problem, mtpp_dsl.load(problem.to_spec()))) == []
     with pytest.raises(SpecError, match="'on' is a word of the language"):
         mtpp_dsl.load(text.replace('device "on"', "device on"))
 

@@ -68,12 +68,12 @@ def _by_string(value: Value, wanted: str, span: Span, scope: Scope) -> Value:
     """
     if not isinstance(value, str) or not ("node" in wanted or "device" in wanted):
         return value
-    found = (scope.node(value) if "node" in wanted else None) or (scope.device(value) if "device" in wanted else None)
-    if found is None:
-        found = scope.member(value, span)  # a family, or a device in place of a node
-    if found is None:
+    node = scope.node(value) if "node" in wanted else None
+    found = node or (scope.device(value) if "device" in wanted else None)
+    other = found or scope.member(value, span)  # a family, or a device in place of a node
+    if other is None:
         raise scope.unknown(value, span)
-    return found
+    return other
 
 
 def _own(node: tree.Call, scope: Scope, local: Locals) -> Value:
