@@ -230,9 +230,9 @@ def test_wrong_calls(arguments: dict[str, object], error: type[Exception], messa
 
 def test_refused() -> None:
     """What a method cannot honour is refused before any work."""
-    problem = mtpp_dsl.load(QUICK.read_text() + "\nconstraint separate embed, head\n")
-    with pytest.raises(Refused, match=r"slicegraph.*separate"):
-        mtpp_dsl.solve(problem, method="slicegraph")
+    problem = mtpp_dsl.load(QUICK.read_text() + "\nconstraint pin embed on stage[0]\n")
+    with pytest.raises(Refused, match=r"branching.*pin"):
+        mtpp_dsl.solve(problem, method="branching")
 
 
 def test_watched() -> None:
