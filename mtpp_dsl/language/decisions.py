@@ -6,7 +6,7 @@ from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK
 from mtpp_dsl.constraints import Decision, Finish, Load, On, Start, Used
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.scope import Scope
-from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Quantity, Sequence, Value, describe
+from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Sequence, Value, describe
 
 __all__ = ["DIMENSIONS", "decision", "device_of", "finish", "load", "moved", "node_of", "on", "start", "used"]
 
@@ -67,7 +67,8 @@ def used(scope: Scope, device: Value) -> Value:
 def moved(scope: Scope, node: Value) -> Value:
     """Return 1 if a node is on another device than in the imported plan, else 0.
 
-    A node that this plan does not have counts as not moved, one whose device is gone as moved.
+    A node that this plan does not have counts as not moved, one whose device is gone as moved. It is a decision all the
+    same, so that objectives and rows are made of these whatever that plan holds.
 
     Raises:
         Mismatch: no plan was imported.
@@ -77,9 +78,9 @@ def moved(scope: Scope, node: Value) -> Value:
     if scope.old_places is None:
         raise Mismatch("moved needs an earlier plan: write 'import plan \"old.json\"'")
     if v not in scope.old_places:
-        return Quantity(0)
+        return Affine({})
     place = scope.old_places[v]
-    return Quantity(1) if place is None else Affine({On(v, place): -1}, 1)
+    return Affine({}, 1) if place is None else Affine({On(v, place): -1}, 1)
 
 
 def start(scope: Scope, node: Value) -> Value:

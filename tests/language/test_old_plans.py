@@ -65,6 +65,15 @@ def test_plans_of_other_problems(tmp_path: Path) -> None:
     assert "on devices that there are not" in load(spec(tmp_path, "", {**OLD, "a[0]": "tpu"})).warnings[0]
 
 
+@pytest.mark.parametrize(("old", "cost"), [({"a[1]": "gpu[0]"}, 0.0), ({"a[0]": "tpu", "a[1]": "gpu[0]"}, 2.0)])
+def test_objectives_of_nodes_that_the_plan_says_nothing_of(tmp_path: Path, old: object, cost: float) -> None:
+    """What moved counts may be the same for every plan: it is a decision still, which an objective may be made of."""
+    problem = load(spec(tmp_path, "minimize moves: 2 * moved(a[0])", old))
+    assert mtpp_dsl.solve(problem, method="exact").objectives[1].cost == cost
+    with pytest.raises(SpecError, match="not linear"):
+        load(spec(tmp_path, "minimize moves: moved(a[0]) * moved(a[1])", old))
+
+
 @pytest.mark.parametrize(
     ("old", "said"),
     [
