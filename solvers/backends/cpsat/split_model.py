@@ -42,10 +42,9 @@ class SplitModel:
         if "bottleneck" in named:
             self.model.add_max_equality(self._largest, self._load)
         self._limits()
-        self._parts: list[DeviceOrder | ConvexSets] = [
-            *(DeviceOrder(self.model, self._on, *edges, request.k) for edges in request.orders),
-            *(ConvexSets(self.model, self._on, convex) for convex in request.convex),
-        ]
+        of_nodes = [self._on[g] for g in request.group.tolist()]
+        self._orders = [DeviceOrder(self.model, self._on, *edges, request.k) for edges in request.orders]
+        self._convex = [ConvexSets(self.model, of_nodes, convex) for convex in request.convex]
         for row in request.rows:
             self._row(row)
         self.model.minimize(self._largest)
@@ -134,8 +133,10 @@ class SplitModel:
             if len(on) > 1:
                 for d, literal in on.items():
                     self.model.add_hint(literal, d == int(hint.device[v]))
-        for part in self._parts:
-            part.hint(hint.device)
+        for order in self._orders:
+            order.hint(hint.device)
+        for convex in self._convex:
+            convex.hint(hint.device[self.request.group])
 
     def read(self, value: Any) -> SplitSolution:
         """Return the solution; *value* returns the value of a variable."""

@@ -87,9 +87,7 @@ def lower_split(
             lowered(row, units, view.time, cutoff, strict=strict, summands=summands) for row in problem.hard_rows
         ),
         orders=tuple(starmap(lambda *ends: _between(view, *ends), ordered_edges(problem))),
-        convex=tuple(
-            Convex(*_between(view, tails, heads), devices) for tails, heads, devices in convex_edges(problem).values()
-        ),
+        convex=tuple(starmap(Convex, convex_edges(problem).values())),  # paths are those of nodes, not of supernodes
         hint=None if plan is None else SplitSolution(plan.assignment[view.first]),
     )
     return WholeSplit(view, units, asked, complete=plan is None)

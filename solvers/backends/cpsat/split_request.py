@@ -34,7 +34,7 @@ class SplitRequest:
         rows: labelled constraints.
         orders: for each of these lists of edges (tails, heads), the devices stand in an order in which each of its
             edges stays on its device or leads to a later one.
-        convex: devices whose supernodes must be convex.
+        convex: edges between nodes, and the devices on which no path along these may leave and come back.
         hint: where the search looks first; need not be feasible.
     """
 

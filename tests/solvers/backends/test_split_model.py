@@ -80,6 +80,20 @@ def test_it_is_right_on_small_problems(rows: bool) -> None:
     assert seen["infeasible"] > 3
 
 
+def test_no_path_leads_from_one_of_two_colocated_nodes_to_the_other() -> None:
+    """So those between which they stand may share a device, although a supernode of both would be between them."""
+    graph = Graph.create("aubw", [(0, 1), (3, 2)], work=1.0)
+    rules: list[Constraint] = [Contiguous(), Colocate(nodes=(1, 3))]
+    problem = Problem.create(graph, [Device("x"), Device("y")], Shared(1.0), constraints=rules)
+    with Engine() as engine:
+        answer = engine.solve(lower_split(problem, next(plans(problem))).request)
+        whole = lower_split(problem)
+        free = engine.solve(whole.request)
+    assert answer.status in ("optimal", "infeasible")
+    assert free.value is not None
+    assert whole.scale.cost(free.value) == pytest.approx(2.0) == min(evaluate(problem, p).cost for p in plans(problem))
+
+
 def test_a_solver_of_its_own_for_exact() -> None:
     """By name, from a plan that is given; what it has no model for is refused."""
     problem = small_problem(1, "bottleneck")
