@@ -282,7 +282,7 @@ def test_baselines_are_not_recommended() -> None:
     graph = Graph.create("ab", [(0, 1)], work=1.0, output=1.0)
     problem = Problem.create(graph, _stages(2), Shared(1.0), constraints=[Acyclic(), Separate(nodes=(0, 1))])
     with pytest.raises(Refused, match=r"exact can$") as refusal:
-        mtpp_dsl.solve(problem, "dpl")
+        mtpp_dsl.solve(problem, "local-search")
     assert "single-device" not in str(refusal.value)
 
 

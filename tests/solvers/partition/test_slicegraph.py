@@ -24,7 +24,7 @@ from mtpp_dsl.constraints import (
     Forbid,
     Memory,
     Pin,
-    Separate,
+    Replicate,
 )
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.errors import Refused
@@ -308,17 +308,12 @@ def test_no_plan_is_not_infeasible() -> None:
     assert result.notes
 
 
-@pytest.mark.parametrize(
-    "constraint",
-    [
-        Separate(nodes=(0, 1)),
-    ],
-)
-def test_refusals_name_a_method_that_can(constraint: Constraint) -> None:
-    """Constraints that tie nodes or loads together are refused; the reason names exact."""
+def test_refusals_name_a_method_that_can() -> None:
+    """A constraint that slices cannot honour is refused; the reason names methods that can."""
     graph = Graph.create(["a", "b"], [(0, 1)], work=1.0)
-    problem = Problem.create(graph, [Device("d0"), Device("d1")], Shared(1.0), constraints=[Acyclic(), constraint])
-    with pytest.raises(Refused, match=rf"does not support constraint {constraint}; auto.* and exact can"):
+    devices = [Device("d0"), Device("d1")]
+    problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Replicate(most=2)])
+    with pytest.raises(Refused, match=r"does not support constraint replicate; auto.*ideals.* can"):
         solve(problem, "slicegraph")
 
 
