@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mtpp_dsl.base.units import format_quantity
 from mtpp_dsl.checkpoint import Whole
 from mtpp_dsl.constraints import Linear
 from mtpp_dsl.contracts import Progress
@@ -24,6 +25,8 @@ __all__ = ["SolveOnce", "solve_in_order", "stages"]
 
 SHARE = 0.5
 """Of the time left, what an objective may take while others wait for their turn."""
+NEEDLESS = 1e-7
+"""By which share of its best cost an objective may be worse without being optimised once more."""
 
 
 class SolveOnce(Protocol):
@@ -90,16 +93,28 @@ class _Run:
     def __post_init__(self) -> None:
         self.reached = [Reached(objective) for objective in self.problem.objectives]
 
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left; None without a limit."""
+        return None if self.end is None else max(0.0, self.end - monotonic())
+
     def turn(self, number: int, start: Plan | None) -> None:
-        """Optimise one objective under the rows on those before it, and keep what comes of it."""
+        """Optimise one objective under the rows on those before it, and keep what comes of it.
+
+        It may take half of the time left, where others wait, and the rest too where it has found no plan by then.
+        """
         objective = self.problem.objectives[number]
         asked = self.problem.asking(objective, [*self.problem.constraints, *self.rows])
-        stage = Stage(self.progress, objective, f"{objective.shown} ({number + 1} of {len(self.reached)})", self._adopt)
-        left = None if self.end is None else max(0.0, self.end - monotonic())
-        if left is not None and number < len(self.problem.later):
-            left *= SHARE
+        heading = f"{objective.shown} ({number + 1} of {len(self.reached)})"
         running = lambda result: (self.problem, self.whole(number, replace(result, termination="running")))  # noqa: E731
-        found = self.solve(asked, left, start, stage, running)
+        waiting = number < len(self.problem.later)
+        for share in (SHARE, 1.0) if waiting else (1.0,):
+            stage = Stage(self.progress, objective, heading, self._adopt)
+            limit = None if self.left is None else share * self.left
+            found = self.solve(asked, limit, start, stage, running)
+            without = found.plan is None and found.infeasibility is None and found.termination == "time_limit"
+            if not without or self.progress.stopped or not self.left:
+                break
         whole = self.whole(number, found)
         self.last = found
         self.reached = list(whole.objectives) or self.reached
@@ -109,6 +124,30 @@ class _Run:
         self.notes += [f"{objective.shown}: {note}" for note in found.notes]
         if found.cost is not None and number < len(self.problem.later):
             self._hold(number, found.cost)
+
+    def recover(self, number: int, plan: Plan) -> Plan:
+        """Optimise an objective again where later ones used up its tolerance, with all others held at what they cost.
+
+        Return the better plan, or *plan* where none is found in the time left.
+        """
+        objective, before = self.problem.objectives[number], evaluate(self.problem, plan).costs
+        best = self.reached[number].best
+        if best is None or before[number] <= best + NEEDLESS * max(abs(best), 1e-300) or self.left == 0:
+            return plan
+        others = [
+            keeping(self.problem, other, cost)
+            for other, cost in zip(self.problem.objectives, before, strict=True)
+            if other is not objective
+        ]
+        asked = self.problem.asking(objective, [*self.problem.constraints, *others])
+        stage = Stage(self.progress, objective, f"{objective.shown} again, with the other objectives held")
+        found = self.solve(asked, self.left, plan, stage)
+        if found.plan is None or found.cost is None or found.cost >= before[number]:
+            return plan
+        unit = objective.unit(self.problem.time_unit)
+        was, now = (format_quantity(objective.value(cost), unit) for cost in (before[number], found.cost))
+        self.notes.append(f"{objective.shown} was {was} after the last objective, and {now} with all others as good")
+        return found.plan
 
     def _hold(self, number: int, cost: float) -> None:
         """Hold later objectives to what one has reached."""
@@ -154,14 +193,20 @@ class _Run:
         """Return the answer after the last turn."""
         if self.last.infeasibility is not None:
             return self.last
-        plan = self.last.plan
+        plan, reached = self.last.plan, self.reached
+        if plan is not None and self.problem.later and not self.progress.stopped and "error" not in self.ended:
+            for number in range(len(self.problem.later)):
+                plan = self.recover(number, plan)
+            costs = evaluate(self.problem, plan).costs
+            reached = [replace(one, cost=cost) for one, cost in zip(reached, costs, strict=True)]
         ended: tuple[Termination, ...] = ("interrupted", "error", "time_limit", "limit", "complete")
         return replace(
             self.last,
+            plan=plan,
             termination=next((why for why in ended if why in self.ended), "gap"),
             evaluation=None if plan is None else evaluate(self.problem, plan),
             bound=self.reached[0].bound,
-            objectives=tuple(self.reached),
+            objectives=tuple(reached),
             notes=tuple(dict.fromkeys(self.notes)),
             log=self.log,
             time=self.times,
@@ -174,7 +219,9 @@ def solve_in_order(
     """Optimise the objectives of *problem* one after the other; return the last plan, with a bound for each of them.
 
     Each is optimised over the plans that keep those before it within their tolerance of the best that was found. While
-    others wait it may take half of the time left. What each is proved for is in
+    others wait it may take half of the time left, and the rest too if it finds no plan in that. In the end, if time is
+    left, each one whose tolerance was used is optimised again with all others held at what they cost: so no tolerance
+    is used needlessly. What each is proved for is in
     :class:`~mtpp_dsl.plans.result.Reached`. A method that fails after the first objective leaves the later ones as
     they are, with a note.
 

@@ -10,11 +10,15 @@ import pytest
 
 from mtpp_dsl import Progress, solve
 from mtpp_dsl.api import find_method
-from mtpp_dsl.drivers.lexicographic import stages
+from mtpp_dsl.constraints import On
+from mtpp_dsl.drivers.lexicographic import solve_in_order, stages
 from mtpp_dsl.drivers.rows import keeping
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from tests.weighted_problems import all_costs, lexicographic, random_problem
 
 
@@ -54,6 +58,46 @@ def test_optima_in_order(seed: int) -> None:
         for one, best in zip(found.objectives, wanted, strict=True):
             assert one.bound is not None
             assert one.bound.cost <= best + 1e-6 * max(1.0, abs(best))
+        costs_of_it = [one.cost for one in found.objectives]
+        room = [1e-5 * max(1.0, abs(cost)) for cost in costs_of_it]
+        for other in costs:  # no tolerance is used needlessly: no plan is better in one objective and as good in all
+            as_good = all(a <= b + r for a, b, r in zip(other, costs_of_it, room, strict=True))
+            assert not as_good or other == pytest.approx(costs_of_it, abs=1e-4)
+
+
+def test_an_objective_without_a_plan_gets_the_rest_of_the_time() -> None:
+    """Where the first objective finds no plan in half of the time, it has the other half before the run ends."""
+    problem = next(p for p in (random_problem(seed, objectives=2) for seed in range(30)) if all_costs(p))
+    limits: list[float | None] = []
+
+    def solver(asked: Problem, time_limit: float | None, start: Plan | None, *_: object) -> Result:
+        limits.append(time_limit)
+        if len(limits) == 1:
+            return Result("time_limit")
+        return solve(asked, "exact", start=start)
+
+    found = solve_in_order(problem, solver, Progress(), 100.0, None)
+    assert limits[:3] == pytest.approx([50, 100, 100], rel=0.2)
+    assert found.plan is not None
+    assert all(one.best is not None for one in found.objectives)
+
+
+def test_a_tolerance_is_used_only_where_it_helps() -> None:
+    """Of plans that are equally good in the later objective, the one that is best in the earlier one is the answer."""
+    graph = Graph.create(["a", "b"], [], work=[4.0, 2.0])
+    devices = [Device("d0"), Device("d1")]
+    spread = Objective("bottleneck", within=1.0)
+    price = Objective.linear([(On(0, 0), 1.0)], label="price")
+    problem = Problem.create(graph, devices, Shared(1.0), [spread, price])
+
+    def solver(asked: Problem, time_limit: float | None, start: Plan | None, *_: object) -> Result:
+        if asked.objective.is_linear:  # any plan with 'a' off d0 is optimal; this one wastes the tolerance
+            return Result("gap", Plan.create(asked, [1, 1])).of(asked)
+        return solve(asked, "exact", time_limit=time_limit, start=start)
+
+    found = solve_in_order(problem, solver, Progress(), None, None)
+    assert [one.cost for one in found.objectives] == pytest.approx([4.0, 0.0])
+    assert any("bottleneck was 6 after the last objective, and 4 with all others as good" in x for x in found.notes)
 
 
 def test_checkpoint_holds_all_objectives(tmp_path: Path) -> None:
