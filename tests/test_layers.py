@@ -60,6 +60,7 @@ ALGORITHMS = {
     "solvers.algorithms",
     "solvers.algorithms.ideals",
     "solvers.algorithms.slicing",
+    "solvers.algorithms.stages",
     "solvers.algorithms.windows",
 }
 GROUND = BELOW_SOLVERS | RUNTIME | ALGORITHMS
