@@ -73,6 +73,7 @@ SOLVERS = {
     "solvers.runtime": BELOW_SOLVERS,
     "solvers.runtime.portfolio": BELOW_SOLVERS | {"solvers.runtime"},
     **dict.fromkeys(ALGORITHMS, BELOW_SOLVERS | RUNTIME),
+    "solvers.algorithms.stages": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.ideals"},
     "solvers.reductions": GROUND,
     "solvers.backends": set(),
     **dict.fromkeys(BACKENDS, GROUND),
