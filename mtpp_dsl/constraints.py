@@ -7,7 +7,7 @@ tuples, so that equal constraints compare equal. ``devices = None`` means every 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 __all__ = [
     "Acyclic",
@@ -43,7 +43,14 @@ Parts: TypeAlias = Literal["both", "forward"]
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint:
-    """Root of the constraints; ``origin`` is ``file:line``, "" for those made in Python."""
+    """Root of the constraints; ``origin`` is ``file:line``, "" for those made in Python.
+
+    Attributes:
+        enlarges: whether the constraint allows plans, or cheaper ones, that a problem without it does not have. A bound
+            that leaves such a constraint out may be above the optimum, so whoever has not listed it refuses it.
+    """
+
+    enlarges: ClassVar[bool] = False
 
     origin: str = field(default="", compare=False)
 
@@ -158,6 +165,8 @@ class Replicate(Constraint):
 
     ``sync``: whether these replicas exchange their weights; None: where the graph has a backward part.
     """
+
+    enlarges: ClassVar[bool] = True
 
     most: int
     devices: tuple[int, ...] | None = None

@@ -21,6 +21,7 @@ from mtpp_dsl.constraints import (
     On,
     Pin,
     PinChunks,
+    Replicate,
     Separate,
 )
 from mtpp_dsl.plans.result import Infeasibility
@@ -42,7 +43,11 @@ def quick(problem: Problem) -> Infeasibility | None:
     or hold; more memory needed than there is where it may be used; nodes held together and apart; more nodes held apart
     than devices they may use; a constraint whose left side cannot reach its right side; an edge between nodes whose
     devices no link joins. Labelled constraints that count are read as what they amount to, where that is not enough.
+
+    Under constraints that enlarge the set of plans, other than :data:`COUNTED`, nothing is looked for.
     """
+    if any(constraint.enlarges and type(constraint) not in COUNTED for constraint in problem.constraints):
+        return None
     found = _first(problem)
     read = Recognised(problem) if found is not None else recognised(problem)
     if read.problem is problem:
@@ -60,6 +65,9 @@ def _first(problem: Problem) -> Infeasibility | None:
             return Infeasibility(reason, tuple(str(constraint) for constraint in clash))
     return None
 
+
+COUNTED: tuple[type[Constraint], ...] = (Replicate,)
+"""Kinds that enlarge the set of plans, but not where there would be none: what counting shows holds."""
 
 Finding = tuple[str, Sequence[Constraint]]
 

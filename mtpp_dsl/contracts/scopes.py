@@ -15,7 +15,7 @@ from mtpp_dsl.problem import Problem
 __all__ = ["EVERY", "Scope", "Scoped", "has_equal_devices", "listed", "objective_of", "outside", "searched"]
 
 EVERY = (Constraint,)
-"""In place of a list: every kind of constraint, those of plug-ins too."""
+"""In place of a list: every kind of constraint that takes plans away, those of plug-ins too."""
 
 CHANNELS = ("shared", "host")
 WORDS = {
@@ -40,7 +40,8 @@ class Scope:
             nodes run).
         interconnects: keywords of the interconnects.
         constraints: the kinds that are kept, or :data:`EVERY`. A kind that is not listed is refused, and so is one that
-            is derived from a listed one, as it may ask for more.
+            is derived from a listed one, as it may ask for more. :data:`EVERY` does not stand for kinds that enlarge
+            the set of plans (:attr:`~mtpp_dsl.constraints.Constraint.enlarges`): name them beside it.
         families: base classes of which every derived kind is kept.
         checked: kinds that the search leaves out: its plans are checked against them, and its bounds hold without them.
             It may find no plan where there is one, and proves that a plan is optimal only if leaving them out costs
@@ -80,11 +81,11 @@ class Scope:
         >>> from mtpp_dsl.constraints import Acyclic, Memory, Replicate
         >>> Scope(objectives=("bottleneck",), interconnects=("shared",), constraints=(Acyclic,)).keeps(Memory)
         False
-        >>> bounds = Scope(objectives=("bottleneck",), interconnects=("host",), constraints=EVERY, without=(Replicate,))
+        >>> bounds = Scope(objectives=("bottleneck",), interconnects=("host",), constraints=EVERY)
         >>> bounds.keeps(Memory), bounds.keeps(Replicate)
         (True, False)
         """
-        every = Constraint in self.constraints or issubclass(kind, self.families)
+        every = (Constraint in self.constraints and not kind.enlarges) or issubclass(kind, self.families)
         return (every or kind in (*self.constraints, *self.checked)) and not issubclass(kind, self.without)
 
     def reads(self, decision: Decision) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.constraints import BatchSizes, Contiguous, Replicate, Subgraphs
+from mtpp_dsl.constraints import BatchSizes, Contiguous, Subgraphs
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
@@ -55,7 +55,7 @@ def undefined(problem: Problem) -> str | None:
         )
     pays = paying(problem)
     for constraint in problem.constraints:
-        if isinstance(constraint, (Replicate, BatchSizes)):
+        if constraint.enlarges or isinstance(constraint, BatchSizes):
             return f"constraint {constraint} says nothing of the latency of one sample"
         if isinstance(constraint, (Contiguous, Subgraphs)) and not pays[list(constraint.devices or ())].all():
             return f"constraint {constraint} names a device with io = free, which runs single nodes, not subgraphs"

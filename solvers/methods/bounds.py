@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import BatchSizes
+from mtpp_dsl.constraints import Replicate
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
@@ -25,7 +25,7 @@ class Simple(Scoped, MethodBase):
     name = "simple"
     gives: Gives = "bound"
     summary = "the largest node, or longest path on links, and each device's share of the work (archer2024, Lemma 3.3)"
-    scopes = (replace(LOADS, without=(BatchSizes,)), PATHS, BATCH)
+    scopes = (replace(LOADS, constraints=(*LOADS.constraints, Replicate)), PATHS, BATCH)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound, or the node that no device may take."""

@@ -100,7 +100,7 @@ LOADS = Scope(
     objectives=("bottleneck", "sum of bottlenecks"),
     interconnects=CHANNELS,
     constraints=EVERY,
-    without=(Replicate, BatchSizes),
+    without=(BatchSizes,),
     groups=True,
     soft=True,
 )

@@ -20,8 +20,13 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 __all__ = ["Expert", "SingleDevice"]
 
 CHECKED = (
-    replace(LOADS, without=(Subgraphs, BatchSizes, PinChunks), decisions=(On, Load, Bottleneck)),
-    replace(PATHS, without=(Subgraphs, BatchSizes, PinChunks)),
+    replace(
+        LOADS,
+        constraints=(*LOADS.constraints, Replicate),
+        without=(Subgraphs, BatchSizes, PinChunks),
+        decisions=(On, Load, Bottleneck),
+    ),
+    replace(PATHS, constraints=(*PATHS.constraints, Replicate), without=(Subgraphs, BatchSizes, PinChunks)),
     BATCH,
 )
 """Problems whose plans can be checked and evaluated, but for the latency by subgraphs."""
@@ -72,7 +77,7 @@ class Expert(Scoped, MethodBase):
     baseline = True
     needs_start = True
     summary = "the split given with --start, checked and evaluated as it is"
-    scopes = (*CHECKED, replace(SUBGRAPHS, constraints=EVERY, without=(Replicate, BatchSizes, PinChunks)))
+    scopes = (*CHECKED, replace(SUBGRAPHS, constraints=EVERY, without=(BatchSizes, PinChunks)))
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why a split could not be checked, or None."""

@@ -10,7 +10,7 @@ from sys import float_info
 from typing import Any
 
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.problem import Links, Problem, Shared
 
@@ -64,7 +64,7 @@ class Reading:
         link = problem.interconnect
         if not problem.is_split or isinstance(link, Links):
             raise Refused("certificates are about loads on shared and host interconnects")
-        other = next((c for c in problem.constraints if isinstance(c, (Replicate, BatchSizes))), None)
+        other = next((c for c in problem.constraints if c.enlarges or isinstance(c, BatchSizes)), None)
         if other is not None:
             raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
         self.problem = problem

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin, Replicate
+from mtpp_dsl.constraints import BatchSizes, Colocate, ExclusiveLinks, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.problem import Links, Problem
@@ -119,7 +119,7 @@ def _refuse(problem: Problem) -> None:
         raise Refused("certificates of windows are about the makespan of one sample")
     if not isinstance(problem.interconnect, Links):
         raise Refused("certificates of windows are about links")
-    other = next((c for c in problem.constraints if isinstance(c, (Replicate, BatchSizes))), None)
+    other = next((c for c in problem.constraints if c.enlarges or isinstance(c, BatchSizes)), None)
     if other is not None:
         raise Refused(f"a node counts once, on one device; 'constraint {other.keyword}' changes that")
 

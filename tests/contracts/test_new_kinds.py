@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 import pytest
 
 from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.contracts import Limits
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.constraints import Constraint, Pin
+from mtpp_dsl.contracts import EVERY, Limits, Scope
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Objective, Problem
@@ -36,6 +38,13 @@ class Multicast:
     overflow: bool = False
     between: float | None = None
     keyword: ClassVar[str] = "multicast"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cheaper(Constraint):
+    """A constraint that allows plans that a problem without it does not have."""
+
+    enlarges: ClassVar[bool] = True
 
 
 def unheard_of(name: str, what: str) -> Problem:
@@ -66,3 +75,34 @@ def test_reductions_and_checkers_refuse_it(what: str) -> None:
         assert kind in BUILTIN[PROOFS]
         with pytest.raises(Refused, match="certificates are about loads on shared and host interconnects"):
             load(PROOFS, kind)().prove(problem, {}, Limits())
+
+
+@pytest.mark.parametrize("method", list(method_names()))
+def test_every_method_refuses_a_constraint_that_enlarges(method: str) -> None:
+    """A bound that leaves it out may be above the optimum, so that "every constraint" does not stand for it."""
+    for name in ("diamond", "anything goes", "training", "latency", "makespan", "batch throughput", "links"):
+        problem = small()[name]
+        reason = find_method(method).accepts(problem.with_constraints([*problem.constraints, Cheaper()]))
+        assert reason is not None, f"{method} accepts {name}"
+
+
+def test_what_needs_no_scope_refuses_a_constraint_that_enlarges() -> None:
+    """Reductions, proofs, and what shows by counting that there is no plan."""
+    problem = small()["diamond"]
+    larger = problem.with_constraints([*problem.constraints, Cheaper()])
+    assert Contract().accepts(larger) is not None
+    assert Fuse().accepts(larger) is not None
+    for kind in BUILTIN[PROOFS]:
+        with pytest.raises(Refused):
+            load(PROOFS, kind)().prove(larger, {}, Limits())
+    impossible = problem.with_constraints([Pin(nodes=(0,), devices=(0,)), Pin(nodes=(0,), devices=(1,))])
+    assert quick(impossible) is not None
+    assert quick(impossible.with_constraints([*impossible.constraints, Cheaper()])) is None
+
+
+def test_every_covers_what_takes_plans_away() -> None:
+    """Neither a list of every kind nor a base class stands for a kind that allows more, unless it is named."""
+    scope = Scope(objectives=("bottleneck",), interconnects=("shared",), constraints=EVERY)
+    assert scope.keeps(Pin)
+    assert not scope.keeps(Cheaper)
+    assert replace(scope, constraints=(*EVERY, Cheaper)).keeps(Cheaper)

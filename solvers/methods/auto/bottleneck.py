@@ -154,6 +154,8 @@ class Run(Sized):
         )
         if SliceGraph().accepts(relaxed) is not None:
             return
+        if any(one.enlarges and type(one) not in SLICES.constraints for one in problem.constraints):
+            return  # what is left out would allow more plans: bounds without it do not hold
         all_kept = len(relaxed.constraints) == len(problem.constraints)
         if self.told is not None and (not all_kept or self.tells(SliceGraph.name)):
             return
