@@ -31,14 +31,20 @@ __all__ = [
     "Penalties",
     "Pin",
     "PinChunks",
+    "Pipelining",
     "Replicate",
     "Separate",
+    "Shard",
+    "StageMemory",
     "Start",
     "Subgraphs",
     "Used",
 ]
 
 Parts: TypeAlias = Literal["both", "forward"]
+
+Pipelining: TypeAlias = Literal["gpipe", "1f1b", "pipedream", "2bw"]
+"""How a pipeline orders the forward and backward passes of microbatches, and which versions of the weights it keeps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +177,80 @@ class Replicate(Constraint):
     most: int
     devices: tuple[int, ...] | None = None
     sync: Literal["weights", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageMemory(Constraint):
+    """What a stage keeps fits into its devices' memory: it depends on how many stages come after it.
+
+    A stage with j stages after it keeps min(M, j + 1) microbatches, with ``gpipe`` all M (Narayanan 2019, 2021). It
+    holds ``state`` of its nodes, ``params`` once more for every further version of the weights, and ``saved`` for every
+    microbatch kept. Versions are one, two with ``2bw``, and with ``pipedream`` as many as microbatches kept.
+
+    A stage that recomputes keeps the tensors that it reads for every microbatch, and ``saved`` of its nodes once
+    (Chen 2016); it runs its forward part a second time. See :mod:`mtpp_dsl.plans.stages`.
+
+    Attributes:
+        schedule: of the pipeline.
+        microbatches: M, of one iteration; None for as many as there are stages, where no iteration ends.
+        recompute: whether stages recompute: "free" leaves it to the plan.
+        devices: under the constraint; None for all.
+    """
+
+    schedule: Pipelining
+    microbatches: int | None = None
+    recompute: Literal["never", "always", "free"] = "never"
+    devices: tuple[int, ...] | None = None
+
+    @property
+    def keyword(self) -> str:
+        return "memory"
+
+    def kept(self, after: int) -> int:
+        """Return how many microbatches a stage keeps that has *after* stages after it.
+
+        >>> [StageMemory(schedule="1f1b", microbatches=2).kept(after) for after in (2, 1, 0)]
+        [2, 2, 1]
+        >>> StageMemory(schedule="gpipe", microbatches=8).kept(0)
+        8
+        """
+        if self.microbatches is None:
+            return after + 1
+        return self.microbatches if self.schedule == "gpipe" else min(self.microbatches, after + 1)
+
+    def versions(self, after: int) -> int:
+        """Return how many versions of its weights a stage holds that has *after* stages after it."""
+        return {"pipedream": self.kept(after), "2bw": 2}.get(self.schedule, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard(Constraint):
+    """The nodes of a stage on one of *devices* may be split over a group of equal ones, as tensor parallelism does.
+
+    On t devices a node takes ``time / speedup(t)`` and the all-reduce of its ``reduce`` bytes, ``2 (t - 1) / t * reduce
+    / bandwidth`` (Megatron 2019; Patarasuk and Yuan 2009); each device holds 1/t of what the nodes hold. With
+    ``replicate`` as well, a stage may be on r groups of t devices, which share the inputs.
+
+    Attributes:
+        by: the numbers of devices that a group may have, ascending.
+        speedup: what the work of a node is divided by, for each of *by*; () for the number of devices itself.
+        devices: of which groups are made, each of equal ones; None for all.
+    """
+
+    enlarges: ClassVar[bool] = True
+
+    by: tuple[int, ...]
+    speedup: tuple[float, ...] = ()
+    devices: tuple[int, ...] | None = None
+
+    def faster(self, shards: int) -> float:
+        """Return what the work of a node is divided by on a group of so many devices.
+
+        >>> rule = Shard(by=(1, 2, 4), speedup=(1.0, 1.8, 3.0))
+        >>> rule.faster(2), Shard(by=(1, 2)).faster(2)
+        (1.8, 2.0)
+        """
+        return self.speedup[self.by.index(shards)] if self.speedup and shards in self.by else float(shards)
 
 
 @dataclass(frozen=True, kw_only=True)

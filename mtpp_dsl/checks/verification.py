@@ -138,6 +138,8 @@ def _refuse_unknown(problem: Problem) -> None:
         return
     if isinstance(problem.interconnect, Links) and not problem.timed:
         raise Refused(f"cannot verify a plan for {problem.objective.quantity} on {problem.interconnect.keyword} yet")
+    if any(objective.is_iteration for objective in problem.objectives):
+        raise Refused("cannot verify a plan for an iteration yet")
     reason = undefined(problem) if _by_subgraphs(problem) else None
     if reason is not None:
         raise Refused(f"cannot verify a plan: {reason}")

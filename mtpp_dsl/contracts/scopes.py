@@ -25,6 +25,8 @@ WORDS = {
     "batch": "the makespan of a batch",
     "linear": "a linear objective",
     "timed linear": "a linear objective of plans with a schedule",
+    "iteration": "the time of an iteration",
+    "separate iteration": "the time of an iteration with separate parts",
 }
 
 
@@ -37,7 +39,8 @@ class Scope:
     Attributes:
         objectives: what may be asked for: "bottleneck", "sum of bottlenecks", "makespan" (of one sample), "batch" (the
             throughput of a batch), "linear" (a weighted sum of decisions), "timed linear" (one of plans that say when
-            nodes run).
+            nodes run), "iteration" (that of all microbatches), "separate iteration" (with ``gpipe``, where the parts of
+            nodes differ).
         interconnects: keywords of the interconnects.
         constraints: the kinds that are kept, or :data:`EVERY`. A kind that is not listed is refused, and so is one that
             is derived from a listed one, as it may ask for more. :data:`EVERY` does not stand for kinds that enlarge

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.constraints import Decision, On, Used
+from mtpp_dsl.constraints import Decision, On, Shard, StageMemory, Used
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.batches import shipments
 from mtpp_dsl.plans.decisions import Values
@@ -177,6 +177,10 @@ def _cost(objective: Objective, found: Evaluation, values: Values) -> float:
 
 def _split(problem: Problem, plan: Plan) -> Evaluation:
     """Return what is known of a plan without a schedule."""
+    if any(objective.is_iteration for objective in problem.objectives) or any(
+        isinstance(c, (StageMemory, Shard)) for c in problem.constraints
+    ):
+        raise Refused("cannot evaluate stages yet")
     if isinstance(problem.interconnect, Links):
         raise Refused("a bottleneck on links is not defined: transfers take no device's time; minimize makespan")
     k, device, graph = problem.k, plan.assignment, problem.graph

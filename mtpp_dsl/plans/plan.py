@@ -38,6 +38,9 @@ class Plan(Picklable):
         batches: which inputs run where and when, where the objective is the throughput of a batch; *assignment* is then
             the device that runs most inputs of a node.
         problem: whose nodes and devices the numbers are; None where nobody said.
+        shards: for every device whose nodes are split over several (tensor parallelism), over how many; the devices of
+            all groups of the stage are its *replicas*.
+        recomputed: devices whose nodes run their forward pass again, to keep less in memory.
     """
 
     assignment: Ints
@@ -46,6 +49,8 @@ class Plan(Picklable):
     schedule: Schedule | None = None
     batches: Batches | None = None
     problem: Problem | None = None
+    shards: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    recomputed: frozenset[int] = frozenset()
 
     @property
     def timed(self) -> bool:

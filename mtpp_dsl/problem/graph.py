@@ -54,6 +54,12 @@ class Graph(Picklable):
         kinds, labels: [n] free text, "" where none was given.
         colors: [n] colour class for ``colocate by color``, -1 for none.
         backward: [n] True for the nodes of the backward part of a training graph.
+        saved: [n] what a stage keeps of the node for every microbatch in flight; ``output`` unless given.
+        state: [n] what a stage holds of the node whatever is in flight: parameters, gradients, what the optimizer
+            keeps; ``params`` unless given.
+        reduce: [n] bytes that the devices of a group add up (all-reduce) where the node is split over several.
+        forward_share: [n] which share of the node's time is its forward pass, 0 to 1; unless given 1, and 0 in the
+            backward part.
         times: running times by device type (or device name), each [n], where a file gives
             them; ``inf`` marks a node the type does not support.
         device_times: running times on single devices by their names, each [n], as they are: not divided by the speed
@@ -77,6 +83,10 @@ class Graph(Picklable):
     labels: tuple[str, ...]
     colors: Ints
     backward: Bools
+    saved: Floats
+    state: Floats
+    reduce: Floats
+    forward_share: Floats
     times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     device_times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     batch_times: BatchTimes = field(default_factory=lambda: MappingProxyType({}))
@@ -99,6 +109,10 @@ class Graph(Picklable):
         labels: Sequence[str] | None = None,
         colors: ArrayLike = -1,
         backward: ArrayLike = False,
+        saved: ArrayLike | None = None,
+        state: ArrayLike | None = None,
+        reduce: ArrayLike = 0.0,
+        forward_share: ArrayLike | None = None,
         times: Mapping[str, ArrayLike] | None = None,
         device_times: Mapping[str, ArrayLike] | None = None,
         batch_times: Mapping[str, Mapping[int, ArrayLike]] | None = None,
@@ -108,8 +122,8 @@ class Graph(Picklable):
     ) -> Graph:
         """Check and store a graph.
 
-        Scalars are spread over all nodes. ``memory`` entries that are NaN mean "as the rest
-        says", ``params + output``; ``sizes`` entries that are None mean the tail's output. An
+        Scalars are spread over all nodes. Entries of ``memory``, ``saved``, ``state`` and ``forward_share``
+        that are NaN mean "as the rest says"; ``sizes`` entries that are None mean the tail's output. An
         edge given twice is kept once, with the larger size.
 
         Raises:
@@ -123,10 +137,11 @@ class Graph(Picklable):
         tails, heads, extra = _sorted_edges(pairs, sizes, names)
         output = _per_node("output", output, n, names)
         params = _per_node("params", params, n, names)
-        total = params + output
-        if memory is not None:
-            given = np.broadcast_to(np.asarray(memory, float), (n,))
-            total = np.where(np.isnan(given), total, given)
+        parts = frozen(np.broadcast_to(np.asarray(backward), (n,)), np.bool_)
+        share = _per_node("forward", _or_else(forward_share, np.where(parts, 0.0, 1.0)), n, names)
+        if (share > 1).any():
+            v = int(np.flatnonzero(share > 1)[0])
+            raise UsageError(f"forward of node {names[v]!r} is {share[v]:g}; it is a share of its time, at most 1")
         return cls(
             names=names,
             tails=frozen(tails, np.int64),
@@ -134,12 +149,16 @@ class Graph(Picklable):
             work=frozen(_per_node("work", work, n, names), np.float64),
             params=frozen(params, np.float64),
             output=frozen(output, np.float64),
-            memory=frozen(_per_node("memory", total, n, names), np.float64),
+            memory=frozen(_per_node("memory", _or_else(memory, params + output), n, names), np.float64),
             sizes=frozen(np.where(np.isnan(extra), output[tails], extra), np.float64),
             kinds=tuple(kinds) if kinds is not None else ("",) * n,
             labels=tuple(labels) if labels is not None else ("",) * n,
             colors=frozen(np.broadcast_to(np.asarray(colors), (n,)), np.int64),
-            backward=frozen(np.broadcast_to(np.asarray(backward), (n,)), np.bool_),
+            backward=parts,
+            saved=frozen(_per_node("saved", _or_else(saved, output), n, names), np.float64),
+            state=frozen(_per_node("state", _or_else(state, params), n, names), np.float64),
+            reduce=frozen(_per_node("reduce", reduce, n, names), np.float64),
+            forward_share=frozen(share, np.float64),
             times=_times(times or {}, n, names),
             device_times=_times(device_times or {}, n, names),
             batch_times=_batch_times(batch_times or {}, n, names),
@@ -271,6 +290,14 @@ def _check_names(names: tuple[str, ...]) -> None:
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise UsageError(f"two nodes are called {twice!r}")
+
+
+def _or_else(given: ArrayLike | None, usual: Floats) -> Floats:
+    """Return what is given, and *usual* where it is NaN or nothing is given."""
+    if given is None:
+        return usual
+    array = np.asarray(given, np.float64)
+    return np.where(np.isnan(array), usual, array) if array.shape in ((), usual.shape) else array
 
 
 def _per_node(what: str, values: ArrayLike, n: int, names: Sequence[str], *, inf: bool = False) -> Floats:

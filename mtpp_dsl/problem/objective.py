@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from mtpp_dsl.base.shown import Short
-from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Latency, Makespan, Penalties, Start
+from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Latency, Makespan, Penalties, Pipelining, Start
 from mtpp_dsl.errors import UsageError
 
 __all__ = ["OBJECTIVES", "Objective", "Quantity"]
@@ -15,13 +15,14 @@ __all__ = ["OBJECTIVES", "Objective", "Quantity"]
 OBJECTIVES: dict[str, tuple[str, ...]] = {
     "bottleneck": ("parts",),
     "makespan": (),
-    "throughput": ("batch", "parts", "chunk", "transfer"),
+    "throughput": ("batch", "parts", "chunk", "transfer", "microbatches", "schedule"),
     "latency": (),
+    "iteration": ("microbatches", "schedule"),
 }
 """What can be optimised by name, with the options of each; every one also takes ``within``."""
 
-Quantity = Literal["bottleneck", "sum of bottlenecks", "makespan", "linear"]
-"""What a cost can be; linear: a weighted sum of decisions."""
+Quantity = Literal["bottleneck", "sum of bottlenecks", "makespan", "linear", "iteration", "separate iteration"]
+"""What a cost can be; linear: a weighted sum of decisions; iteration: of all microbatches, parts separate or not."""
 
 Terms = tuple[tuple[Decision, float], ...]
 
@@ -38,11 +39,15 @@ class Objective(Short):
     With ``parts = "separate"`` the forward pass of a batch comes before its backward pass, as in GPipe's schedule, and
     the cost is the largest forward load plus the largest backward load (tarnawski2020, 5.3).
 
+    An iteration runs M microbatches through all stages: with c the load of a stage, for one microbatch, it costs
+    ``(M - 1) max c + sum c``, the time to fill and drain the pipeline beside its bottleneck. With separate parts, of
+    ``gpipe``, the largest c is the largest forward part plus the largest backward part: then it is the time exactly.
+
     Attributes:
-        name: what is optimised: "bottleneck", "makespan", "throughput"; else it is linear, as "latency" and "objective"
-            are. Make linear ones by :meth:`linear`.
+        name: what is optimised: "bottleneck", "makespan", "throughput", "iteration"; else it is linear, as "latency"
+            and "objective" are. Make linear ones by :meth:`linear`.
         batch: the number of inputs of a batched throughput (ghannane2023, 3.2), which is ``batch / makespan``.
-        parts: whether both parts of a training graph count as one.
+        parts: whether both parts of a training graph count as one; of an iteration a problem decides it.
         chunk: inputs that stay together throughout a batched plan; None for as many as the batch sizes allow.
         transfer: whether what an edge carries takes the same time for every batch, as in ghannane2023, (3.3), or
             grows with the inputs that both batches share.
@@ -56,6 +61,8 @@ class Objective(Short):
         timed: whether plans say when nodes run: so of makespans, of terms that speak of start, finish or makespan, and
             of all objectives of a problem where it is so of one.
         penalised: whether what soft rows cost is added, if the problem has any: so for its first objective.
+        microbatches: M, of an iteration or of the throughput of iterations, ``M / cost``.
+        schedule: of the passes of microbatches in an iteration: "gpipe" or "1f1b".
         origin: the place in the spec, as ``file:line``; "" for those made in Python.
     """
 
@@ -73,6 +80,8 @@ class Objective(Short):
     within_is: Literal["share", "value"] = "share"
     timed: bool = False
     penalised: bool = True
+    microbatches: int | None = None
+    schedule: Pipelining | None = None
     origin: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -109,8 +118,13 @@ class Objective(Short):
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a weighted sum of decisions, and no bottleneck, makespan or throughput."""
-        return self.name not in ("bottleneck", "makespan", "throughput")
+        """Whether it is a weighted sum of decisions, and no bottleneck, makespan, throughput or iteration."""
+        return self.name not in ("bottleneck", "makespan", "throughput", "iteration")
+
+    @property
+    def is_iteration(self) -> bool:
+        """Whether it counts the time of all microbatches of an iteration."""
+        return self.microbatches is not None or self.name == "iteration"
 
     @property
     def sense(self) -> Literal["minimize", "maximize"]:
@@ -122,13 +136,15 @@ class Objective(Short):
         """The cost that is minimised."""
         if self.is_linear:
             return "linear"
+        if self.is_iteration:
+            return "iteration" if self.parts == "together" else "separate iteration"
         if self.name == "makespan" or self.batch is not None:
             return "makespan"
         return "bottleneck" if self.parts == "together" else "sum of bottlenecks"
 
     @property
     def kind(self) -> str:
-        """What it is, whatever its label: bottleneck, makespan, throughput, latency, or linear."""
+        """What it is, whatever its label: bottleneck, makespan, throughput, latency, iteration, or linear."""
         if self.name == "timed bottleneck":
             return "bottleneck"
         return self.name if self.name in OBJECTIVES else "linear"
@@ -140,7 +156,9 @@ class Objective(Short):
 
     def __str__(self) -> str:
         batch = "" if self.batch is None else f" of a batch of {self.batch}"
-        parts = " (parts = separate)" if self.parts == "separate" else ""
+        parts = " (parts = separate)" if self.parts == "separate" and not self.is_iteration else ""
+        if self.microbatches is not None:
+            batch = f" of {self.microbatches} microbatches by {self.schedule}"
         return f"{self.sense} {self.shown}{batch}{parts}"
 
     def value(self, cost: float) -> float:
@@ -149,7 +167,7 @@ class Objective(Short):
             return 0.0 - cost
         if self.name != "throughput":
             return cost
-        return (self.batch or 1) / cost if cost > 0 else float("inf")
+        return (self.batch or self.microbatches or 1) / cost if cost > 0 else float("inf")
 
     def unit(self, time_unit: str) -> str:
         """Return the unit of the value: "s", "1/s", "USD", ..., or ""."""
@@ -170,6 +188,8 @@ class Objective(Short):
             return (*((decision, sign * a) for decision, a in self.terms), *paid), sign * self.constant
         if self.quantity == "sum of bottlenecks":
             raise UsageError(f"no row can speak of what 'to {self}' minimises: two bottlenecks")
+        if self.is_iteration:
+            raise UsageError(f"no row can speak of what 'to {self}' minimises: a largest load and a sum")
         decision: Decision = Makespan() if self.quantity == "makespan" else Bottleneck()
         return ((decision, 1.0), *paid), 0.0
 

@@ -24,6 +24,8 @@ from mtpp_dsl.constraints import (
     Pin,
     PinChunks,
     Replicate,
+    Shard,
+    StageMemory,
 )
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.batching import Batching, batching, check_batches
@@ -35,6 +37,7 @@ from mtpp_dsl.problem.objective import Objective
 from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.several import settled_objectives
 from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members
+from mtpp_dsl.problem.staging import check_shards, check_stages
 from mtpp_dsl.problem.transfers import Transfers, transfers
 from mtpp_dsl.problem.unread import unread
 
@@ -125,6 +128,8 @@ class Problem(Picklable):
         check_groups(devices, interconnect)
         check_replicas(constraints, graph, devices, interconnect, time)
         objectives, notes = settled_objectives(objective, graph, len(devices), interconnect, constraints)
+        check_stages(objectives, graph, devices, interconnect, constraints)
+        check_shards(objectives, devices, interconnect, constraints)
         objective = objectives[0]
         if objective.batch is not None:
             notes = (*notes, *check_batches(objective, devices, interconnect, constraints))
@@ -257,6 +262,36 @@ class Problem(Picklable):
         return tuple(found)
 
     @cached_property
+    def shard(self) -> tuple[Shard | None, ...]:
+        """[devices] what lets the nodes of each be split over a group of devices; None where nothing does."""
+        found: list[Shard | None] = [None] * self.k
+        for rule in self.of(Shard):
+            for d in range(self.k) if rule.devices is None else rule.devices:
+                found[d] = rule
+        return tuple(found)
+
+    @cached_property
+    def stage_memory(self) -> tuple[StageMemory | None, ...]:
+        """[devices] what says how much each keeps as a stage of a pipeline; None where nothing does."""
+        found: list[StageMemory | None] = [None] * self.k
+        for rule in self.of(StageMemory):
+            for d in range(self.k) if rule.devices is None else rule.devices:
+                found[d] = rule
+        return tuple(found)
+
+    @cached_property
+    def stage_limit(self) -> Floats:
+        """[devices] what a stage may keep there, by ``constraint memory (schedule = …)``; ``inf`` for any amount."""
+        rooms = zip(self.stage_memory, self.devices, strict=True)
+        return frozen([np.inf if rule is None else device.room for rule, device in rooms], np.float64)
+
+    @cached_property
+    def stage_room(self) -> Floats:
+        """[devices] the same, with room for the rounding of sums, as :attr:`memory_room` has it."""
+        slack = np.array([MEMORY_ROUNDING * (device.memory or 0.0) for device in self.devices])
+        return frozen(self.stage_limit + np.minimum(slack, 5e-7 * self.stage_limit), np.float64)
+
+    @cached_property
     def memory_limit(self) -> Floats:
         """[devices] what the memory of a device's nodes may add up to under ``constraint memory``.
 
@@ -283,14 +318,15 @@ class Problem(Picklable):
     def overflow_limit(self) -> Floats:
         """[devices] parameters beyond this are streamed; ``inf`` where none are.
 
-        A device under ``constraint memory`` has no overflow: its limit is hard. Neither has one that pays for no
-        transfer: its parameters are in the memory that others stream from.
+        A device under ``constraint memory`` has no overflow: its limit is hard, by stage or not. Neither has one that
+        pays for no transfer: its parameters are in the memory that others stream from.
         """
         limit = np.full(self.k, np.inf)
         if isinstance(self.interconnect, (Shared, Host)) and self.interconnect.overflow:
             shared = isinstance(self.interconnect, Shared)
             for d, device in enumerate(self.devices):
-                if device.memory is not None and (shared or device.pays_io) and np.isinf(self.memory_limit[d]):
+                hard = np.isfinite(self.memory_limit[d]) or self.stage_memory[d] is not None
+                if device.memory is not None and (shared or device.pays_io) and not hard:
                     limit[d] = device.room
         return frozen(limit, np.float64)
 

@@ -13,6 +13,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.interconnects import Interconnect, Links
 from mtpp_dsl.problem.objective import Objective
 from mtpp_dsl.problem.soundness import settled_parts
+from mtpp_dsl.problem.staging import settled_iteration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,7 @@ def settled_objectives(
     notes: list[str] = []
     settled = []
     for number, one in enumerate(several):
-        objective, said = settled_parts(one, graph, constraints)
+        objective, said = settled_parts(settled_iteration(one, graph, constraints), graph, constraints)
         notes += said
         _check_terms(objective, graph.n, k)
         settled.append(objective if len(several) == 1 else replace(objective, penalised=number == 0))

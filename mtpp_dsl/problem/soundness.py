@@ -88,7 +88,7 @@ def settled_parts(
     """
     if objective.batch is None and (objective.chunk is not None or objective.transfer != "per_batch"):
         raise UsageError("chunk and transfer need a batch: give its size, too")
-    if objective.parts == "together":
+    if objective.parts == "together" or objective.is_iteration:
         return objective, ()
     if objective.quantity == "makespan":
         raise UsageError("separate parts have a bottleneck each; a makespan, or the throughput of a batch, has none")
@@ -103,6 +103,8 @@ def settled_parts(
                 constraint.origin,
             )
     if graph.backward.any():
+        if not np.isin(graph.forward_share, (0.0, 1.0)).all():
+            raise UsageError("with parts = separate every node is in one part; leave out which share of it is forward")
         return objective, ()
     note = "no node belongs to a backward part, so parts = separate changes nothing"
     return replace(objective, parts="together"), (note,)
