@@ -86,15 +86,16 @@ def check_stages(
     for rule in rules:
         _check_rule(rule, rules[0], graph)
     limited: dict[int, Constraint] = {}
-    both = [c for c in constraints if isinstance(c, (StageMemory, Memory)) and rules]
-    for rule in both:
-        for d in range(len(devices)) if rule.devices is None else rule.devices:
+    for one in constraints:
+        if not rules or not isinstance(one, (StageMemory, Memory)):
+            continue
+        for d in range(len(devices)) if one.devices is None else one.devices:
             if d in limited:
                 raise ConstraintError(
-                    f"two constraints say what {devices[d].name} keeps in its memory: {limited[d]} and {rule}",
-                    rule.origin,
+                    f"two constraints say what {devices[d].name} keeps in its memory: {limited[d]} and {one}",
+                    one.origin,
                 )
-            limited[d] = rule
+            limited[d] = one
 
 
 def _no_stages(
