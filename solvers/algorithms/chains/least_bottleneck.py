@@ -1,0 +1,169 @@
+"""The least largest load of a chain over devices with links from each to each, with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.chains.chain import Chain, Typed, typed
+from mtpp_dsl.solvers.algorithms.chains.stages_kernel import BELOW, FAR
+from mtpp_dsl.views.whole_numbers import binary_unit, floored
+
+__all__ = ["MAX_STATES", "Split", "least_bottleneck"]
+
+BITS, FINE = 52, 32
+"""The cost of all nodes one after the other is a whole number of at most so many bits, where there are few nodes; that
+of the best split has to have so many, else the search begins again."""
+FIRST_STEP = 0.03
+"""The first target is above the bound by this share, the next by twice that, and so on; then halves are tried."""
+MAX_STATES = 100_000
+"""In how many ways some devices of each type may be used, at the most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """What the search found.
+
+    Attributes:
+        device: [n] the best split, as devices of the nodes; None if there is none.
+        value: its largest load; ``inf`` without one.
+        lower: no split's largest load is below this; ``inf`` where it is proved that there is none.
+    """
+
+    device: Ints | None
+    value: float
+    lower: float
+
+
+def least_bottleneck(
+    chain: Chain,
+    *,
+    upper: float = np.inf,
+    gap: float = 0.0,
+    say: Callable[[str], None] | None = None,
+    pause: Callable[[], None] = lambda: None,
+) -> Split:
+    """Return the split of least largest load in which each device holds one range of nodes, or none.
+
+    Whether there is a split with all loads up to a target is seen by a dynamic programme over (nodes done, devices used
+    of each type, type of the next), which takes time in proportion to nodes times states times squared types. Targets
+    are halved in between; a failure also tells the next target that could succeed. Times are rounded down to whole
+    numbers, so that sums are exact and what is proved holds.
+
+    Args:
+        chain: what is split, and over which devices.
+        upper: the cost of a split that is known; only better ones are looked for, if any.
+        gap: the search ends where the bound is this near to the split found, as a share of it.
+        say: told when code has to be compiled.
+        pause: called between targets; may raise.
+    """
+    if upper <= 0:
+        return Split(None, np.inf, 0.0)
+    types = typed(chain)
+    limit = min(upper, _ceiling(chain))
+    found, value, lower = None, upper, 0.0
+    while True:  # a second time where the known plan was so much dearer that the unit was too large
+        search = _Search(types, chain, limit, say)
+        low, high, share = search.least(), search.top + 1, FIRST_STEP
+        while low < high and not (value < np.inf and value - lower <= gap * value):
+            target = min((low + high - 1) // 2, low + int(share * low))
+            if found is None and upper == np.inf and share == FIRST_STEP:
+                target = search.top  # is there any split at all?
+            pause()
+            steps, following = search.below(target)
+            if steps is None:
+                low = min(following, high)
+            else:
+                device = types.devices(steps, chain.n)
+                cost = float(chain.loads(device).max())
+                if cost < value:
+                    found, value = device, cost
+                high = min(target, search.cost(steps))
+            lower = max(lower, low * search.unit)
+            share *= 2
+        lower = max(lower, low * search.unit)
+        if found is None or value >= 2.0**FINE * search.unit or limit <= value:
+            break
+        limit = value
+    if found is None:
+        return Split(None, np.inf, np.inf if upper == np.inf else min(lower, upper))
+    return Split(found, value, min(lower, value))
+
+
+class _Search:
+    """The programme in whole numbers."""
+
+    def __init__(self, types: Typed, chain: Chain, limit: float, say: Callable[[str], None] | None) -> None:
+        n, kinds = types.time.shape
+        self.unit = binary_unit(limit, min(BITS, 61 - n.bit_length()))
+        self.top = int(limit / self.unit) + 1
+        self._types = types
+        self._mode = 0 if not chain.overlap else 2 if chain.half else 1
+        self._ahead = np.zeros((kinds, n + 1), np.int64)
+        time = self._whole(types.time)
+        np.cumsum(time.T, axis=1, out=self._ahead[:, 1:])
+        self._least = max(int(time.min(axis=1).max()), -int(-time.min(axis=1).sum() // chain.k))
+        self._held = np.concatenate([[0.0], np.cumsum(types.memory)])
+        self._sent, self._received = self._whole(types.sent), self._whole(types.received)
+        self._into = np.empty((types.states, kinds, n), np.int64)
+        self._origin = np.empty((types.states, kinds, n, 2), np.int64)
+        self._queue = np.empty(n, np.int64)
+        self._run = BELOW.pick(10 * self._into.size * kinds, say)
+
+    def _whole(self, values: Floats) -> Ints:
+        """Return times in the unit, rounded down; those above every target count as one more than that."""
+        return floored(values, self.unit, self.top + 1)
+
+    def least(self) -> int:
+        """Return a bound: the largest node, or each device's share of the work."""
+        return min(self._least, self.top + 1)
+
+    def below(self, target: int) -> tuple[list[tuple[int, int, int]] | None, int]:
+        """Return stages (begin, end, type) of loads up to *target*, or None; and the next target."""
+        types = self._types
+        self._into.fill(FAR)
+        answer = np.zeros(3, np.int64)
+        following = self._run(
+            target, self._mode, self._ahead, self._held, types.room, self._sent, self._received, types.stride,
+            types.left, self._into, self._origin, self._queue, answer,
+        )  # fmt: skip
+        if following:
+            return None, following
+        return traced(types, self._origin, answer), target
+
+    def cost(self, steps: list[tuple[int, int, int]]) -> int:
+        """Return the largest load of stages, in whole numbers."""
+        largest = 0
+        for s, (begin, end, v) in enumerate(steps):
+            work = int(self._ahead[v, end] - self._ahead[v, begin])
+            into = int(self._received[begin - 1, steps[s - 1][2], v]) if s else 0
+            out = int(self._sent[end - 1, v, steps[s + 1][2]]) if s + 1 < len(steps) else 0
+            loads = (work + into + out, max(work, into, out), max(work, into + out))
+            largest = max(largest, loads[self._mode])
+        return largest
+
+
+def traced(types: Typed, origin: Ints, answer: Ints) -> list[tuple[int, int, int]]:
+    """Return the stages (first node, node after the last, type) that end with the one in *answer*."""
+    steps = []
+    end = origin.shape[2]
+    begin, v, c = (int(x) for x in answer)
+    while True:
+        steps.append((begin, end, v))
+        if begin == 0:
+            return steps[::-1]
+        end = begin
+        begin, before = (int(x) for x in origin[c, v, begin])
+        v = before
+        c -= int(types.stride[v])
+
+
+def _ceiling(chain: Chain) -> float:
+    """Return more than any split costs."""
+    costs = (chain.time, chain.sent[:-1], chain.received[:-1])
+    finite = (np.where(np.isfinite(cost), cost, 0.0) for cost in costs)
+    total = sum(float(cost.max(axis=tuple(range(1, cost.ndim)), initial=0.0).sum()) for cost in finite)
+    return total * 2 or 1.0
