@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -51,16 +51,19 @@ def test_the_least_bottleneck_is_the_least_of_all_splits(seed: int) -> None:
     chain = random_chain(seed)
     best = min((chain.loads(device).max() for device in splits(chain)), default=np.inf)
     found = least_bottleneck(chain)
-    assert found.value == pytest.approx(best) and found.lower <= best
+    assert found.value == pytest.approx(best)
+    assert found.lower <= best
     assert found.lower >= best * (1 - 1e-9)
     if found.device is None:
         assert best == np.inf
         return
     assert chain.loads(found.device).max() == found.value
     below = least_bottleneck(chain, upper=best)
-    assert below.device is None and best * (1 - 1e-9) <= below.lower <= best
+    assert below.device is None
+    assert best * (1 - 1e-9) <= below.lower <= best
     above = least_bottleneck(chain, upper=best + 1.0, gap=0.0)
-    assert above.value == pytest.approx(best) and above.lower <= best
+    assert above.value == pytest.approx(best)
+    assert above.lower <= best
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -70,7 +73,7 @@ def test_the_least_sum_is_the_least_of_all_splits(seed: int) -> None:
 
     def cost(device: Ints) -> float:
         total = sum(float(chain.time[v, d] * price[d]) for v, d in enumerate(device))
-        for v, (d, e) in enumerate(zip(device, device[1:], strict=False)):
+        for v, (d, e) in enumerate(pairwise(device)):
             if d != e:
                 total += float(sending[d] * chain.sent[v, d, e] + receiving[e] * chain.received[v, d, e])
         return total
@@ -81,7 +84,8 @@ def test_the_least_sum_is_the_least_of_all_splits(seed: int) -> None:
         assert found is None
         return
     assert found is not None
-    assert found[0] == pytest.approx(best) and cost(found[1]) == pytest.approx(best)
+    assert found[0] == pytest.approx(best)
+    assert cost(found[1]) == pytest.approx(best)
     assert any(np.array_equal(found[1], device) for device in splits(chain))
 
 
@@ -99,4 +103,5 @@ def test_a_plan_far_too_dear_to_begin_with_costs_no_precision() -> None:
     moved = np.full((40, 2, 2), 1e9)
     moved[19] = 1e-9 / 3
     found = least_bottleneck(Chain(time, np.zeros(40), np.full(2, np.inf), moved, moved))
-    assert found.value == pytest.approx(20e-9 + 1e-9 / 3) and found.lower == pytest.approx(found.value, rel=1e-9)
+    assert found.value == pytest.approx(20e-9 + 1e-9 / 3)
+    assert found.lower == pytest.approx(found.value, rel=1e-9)
