@@ -58,6 +58,7 @@ BELOW_SOLVERS = DATA | {"checks", "contracts", "registry", "views"}
 RUNTIME = {"solvers.runtime", "solvers.runtime.portfolio"}
 ALGORITHMS = {
     "solvers.algorithms",
+    "solvers.algorithms.chains",
     "solvers.algorithms.ideals",
     "solvers.algorithms.slicing",
     "solvers.algorithms.stages",
