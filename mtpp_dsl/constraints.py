@@ -17,6 +17,7 @@ __all__ = [
     "Colocate",
     "Constraint",
     "Contiguous",
+    "Copies",
     "Decision",
     "ExclusiveLinks",
     "Finish",
@@ -35,6 +36,7 @@ __all__ = [
     "Replicate",
     "Separate",
     "Shard",
+    "Sharing",
     "StageMemory",
     "Start",
     "Subgraphs",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 Parts: TypeAlias = Literal["both", "forward"]
+Sharing: TypeAlias = Literal["pipelines", "stages", "ranges", "any"]
 
 Pipelining: TypeAlias = Literal["gpipe", "1f1b", "pipedream", "2bw"]
 """How a pipeline orders the forward and backward passes of microbatches, and which versions of the weights it keeps."""
@@ -251,6 +254,21 @@ class Shard(Constraint):
         (1.8, 2.0)
         """
         return self.speedup[self.by.index(shards)] if self.speedup and shards in self.by else float(shards)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies(Constraint):
+    """A plan may be several routes, each a plan by itself that takes its share of the inputs.
+
+    No node is held by more than *most* devices. What routes may share is said by *share*: ``pipelines``, no device is
+    on two of them; ``stages``, all have the same stages, and a device runs one of these; ``ranges``, of a chain, every
+    device holds a run of its nodes; ``any``, any devices and any nodes.
+    """
+
+    enlarges: ClassVar[bool] = True
+
+    most: int
+    share: Sharing = "any"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isnan
 
 from mtpp_dsl.checks.batch_check import duration
@@ -30,11 +31,29 @@ FIELDS = ("load", "forward", "backward", "work", "input", "output", "overflow", 
 
 def counted(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures of every device, as the JSON answer has them, of a plan that breaks nothing."""
+    if plan.routes:
+        return _shared_by_routes(problem, plan)
     if problem.objective.batch is not None:
         return _batched(problem, plan)
     if problem.timed:
         return _scheduled(problem, plan)
     return _loaded(problem, plan)
+
+
+def _shared_by_routes(problem: Problem, plan: Plan) -> list[Counts]:
+    """Return the figures of several routes: times by their shares, memory once for every node that a device holds."""
+    total = _nothing(problem)
+    held: list[set[int]] = [set() for _ in problem.devices]
+    for route in plan.routes:
+        found = counted(problem, replace(plan, assignment=route.assignment, routes=()))
+        for row, part in zip(total, found, strict=True):
+            for what in FIELDS:
+                row[what] += float(route.share) * part[what]
+        for v, d in enumerate(route.assignment.tolist()):
+            held[d].add(v)
+    for row, nodes in zip(total, held, strict=True):
+        row["memory"] = sum(float(problem.graph.memory[v]) for v in sorted(nodes))
+    return total
 
 
 def _nothing(problem: Problem) -> list[Counts]:

@@ -48,10 +48,11 @@ def _rounding(problem: Problem) -> float:
 
 def false_stages(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the stages of an answer's plan are not what its nodes and devices make of them."""
-    if (said["stages"] is None) != (plan.batches is not None):
-        yield "plan.stages: only a plan of a batch has none"
+    several = plan.batches is not None or bool(plan.routes)
+    if (said["stages"] is None) != several:
+        yield "plan.stages: only a plan of a batch, or of several routes, has none"
         return
-    if plan.batches is not None:
+    if several:
         return
     names = [device.name for device in problem.devices]
     found: dict[str, dict[str, Any]] = {}
@@ -76,6 +77,10 @@ def false_order(problem: Problem, plan: Plan, said: Sequence[str] | None) -> Ite
         if said is not None:
             yield "plan.order: the inputs of a batch go their own ways: there is no order of devices"
         return
+    if plan.routes:
+        if said is not None:
+            yield "plan.order: each route goes its own way: there is no order of devices"
+        return
     names = [device.name for device in problem.devices]
     if said is None:
         if plan.order is not None:
@@ -96,6 +101,9 @@ def false_order(problem: Problem, plan: Plan, said: Sequence[str] | None) -> Ite
 
 def false_rows(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterator[str]:
     """Yield where replicas, schedule and transfers are not as a plan's answer has them: each row once, by start."""
+    routes = plan.to_json(problem).get("routes")
+    if said.get("routes") != routes:
+        yield "plan.routes: routes stand once each, the largest share first, shares as fractions in lowest terms"
     replicas = plan.to_json(problem)["replicas"]
     if said["replicas"] != replicas:
         yield "plan.replicas: a stage's devices are listed once, itself first, the others as the spec declares them"

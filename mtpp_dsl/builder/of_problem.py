@@ -269,6 +269,8 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
             some = rule.devices is not None and len(rule.devices) < problem.k
             where = named(problem.devices[d].name for d in rule.devices or ()) if some else "devices"
             return f"replicate {where} up to {rule.most}" + _said(sync=(rule.sync, None))
+        case c.Copies():
+            return f"copies up to {rule.most}" + _said(share=(rule.share, "any"))
         case c.BreakSymmetry():
             return f"break symmetry by {rule.by}" + _said(scope=(rule.scope, "both"))
         case CustomConstraint():

@@ -129,6 +129,11 @@ class Rules:
         return self._rule(f"replicate {named(devices)} up to {value(up_to, 'up_to')}", sync=sync)
 
     @says
+    def copies(self, up_to: object, *, share: Literal["pipelines", "stages", "ranges", "any"] | None = None) -> Self:
+        """Let a plan be several routes that share the inputs, no node on more than so many devices."""
+        return self._rule(f"copies up to {value(up_to, 'up_to')}", share=share)
+
+    @says
     def break_symmetry(
         self, by: Literal["tasks", "batches", "time"], *, scope: Literal["within", "between", "both"] | None = None
     ) -> Self:

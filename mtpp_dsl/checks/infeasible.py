@@ -15,6 +15,7 @@ from mtpp_dsl.constraints import (
     BatchSizes,
     Colocate,
     Constraint,
+    Copies,
     Forbid,
     Linear,
     Memory,
@@ -66,7 +67,7 @@ def _first(problem: Problem) -> Infeasibility | None:
     return None
 
 
-COUNTED: tuple[type[Constraint], ...] = (Replicate,)
+COUNTED: tuple[type[Constraint], ...] = (Copies, Replicate)
 """Kinds that enlarge the set of plans, but not where there would be none: what counting shows holds."""
 
 Finding = tuple[str, Sequence[Constraint]]

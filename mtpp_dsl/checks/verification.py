@@ -14,6 +14,7 @@ from typing import Any
 from mtpp_dsl.checks.batch_check import broken_batches
 from mtpp_dsl.checks.linear_values import Values, broken_row, payments
 from mtpp_dsl.checks.replica_counts import NONE, Replicas, copies, exchange, faults, spans
+from mtpp_dsl.checks.route_check import broken_routes, mixed
 from mtpp_dsl.checks.schedule_check import broken_times
 from mtpp_dsl.checks.subgraph_check import broken_subgraphs, subgraph_loads
 from mtpp_dsl.constraints import (
@@ -23,6 +24,7 @@ from mtpp_dsl.constraints import (
     Colocate,
     Constraint,
     Contiguous,
+    Copies,
     ExclusiveLinks,
     Forbid,
     Linear,
@@ -94,6 +96,8 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
     unknown = next((c for c in problem.constraints if type(c) not in (*_CHECKS, *custom)), None)
     if unknown is not None:
         raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
+    if plan.routes:
+        return _broken_routes(problem, plan)
     device = [int(d) for d in plan.assignment]
     broken = [Violation("replicas", message) for message in faults(problem, plan.replicas, device)]
     if problem.timed:
@@ -106,6 +110,16 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
         messages = _acyclic_groups(problem, plan.replicas, device, constraint)
         found += (Violation(str(constraint), message) for message in messages)
     found += _custom(problem, plan)
+    return list(dict.fromkeys(found))
+
+
+def _broken_routes(problem: Problem, plan: Plan) -> list[Violation]:
+    """Return what breaks the problem in a plan of several routes, each of which is a plan by itself."""
+    found = [Violation(what, message) for what, message in broken_routes(problem, plan, TOLERANCE)]
+    if plan.replicas or plan.timed:
+        found.append(Violation("copies", "a plan has routes, or replicas or a schedule, not both"))
+    for route in plan.routes:
+        found += verify(problem, replace(plan, assignment=route.assignment, routes=()))
     return list(dict.fromkeys(found))
 
 
@@ -264,6 +278,8 @@ def costs_of(problem: Problem, plan: Plan) -> list[float]:
     """
     if problem.timed and problem.objective.batch is None and plan.schedule is None:
         raise UsageError("the plan says where every node runs and not when: it has no makespan")
+    if plan.routes:
+        return [max(mixed(plan, lambda device: loads(problem, device)))]
     device = [int(d) for d in plan.assignment]
     values = _values(problem, device, plan.schedule, plan.replicas)
     costs = []
@@ -444,6 +460,7 @@ _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str
     Forbid: _forbid,
     Linear: lambda *_: (),  # checked with the schedule
     Replicate: lambda *_: (),  # it takes no plan away
+    Copies: lambda *_: (),  # nor does this; routes are checked together
     BreakSymmetry: lambda *_: (),  # it leaves of equal plans one, and none of them is wrong
     ExclusiveLinks: lambda *_: (),  # checked with the times
     Subgraphs: lambda *_: (),  # checked with the times

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as SequenceType
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from mtpp_dsl import constraints as c
 from mtpp_dsl.errors import did_you_mean
@@ -56,6 +56,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         "contiguous": ("parts",),
         "break": ("scope",),
         "replicate": ("sync",),
+        "copies": ("share",),
     }.get(statement.rule.text, ())
     for local in iterate(statement.clauses, scope):
         options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope, local)
@@ -339,6 +340,11 @@ def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, options
     yield c.Replicate(most=_amount(s, scope, local), devices=devices, sync=sync, origin=s.span.place)
 
 
+def _copies(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+    share = cast("c.Sharing", options.word("share", get_args(c.Sharing)) or "any")
+    yield c.Copies(most=_amount(s, scope, local), share=share, origin=s.span.place)
+
+
 def _break(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:
     assert s.by is not None
     choices = ("tasks", "batches", "time")
@@ -366,6 +372,7 @@ _RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], I
     "exclusive": _exclusive,
     "batch": _batch,
     "replicate": _replicate,
+    "copies": _copies,
     "break": _break,
 }
 

@@ -48,6 +48,7 @@ RULES = (
     "exclusive",
     "batch",
     "replicate",
+    "copies",
     "break",
 )
 """First words of the constraints that have a name of their own."""
@@ -240,6 +241,7 @@ EXAMPLES: dict[str, list[str]] = {
     "'exclusive' is written 'exclusive links'": ["constraint exclusive", "constraint exclusive d"],
     "'batch' is written 'batch in [1, 2]'": ["constraint batch", "constraint batch [1, 2]", "constraint batch in 1, 2"],
     "'replicate' is written 'replicate d up to 2'": ["constraint replicate d", "constraint replicate d up 2"],
+    "'copies' is written 'copies up to 2'": ["constraint copies", "constraint copies 2", "constraint copies up 2"],
     "'break symmetry' is written 'break symmetry by tasks'": ["constraint break", "constraint break symmetry"],
     "a loop is written 'for i in 0..3'": [
         "graph { edge a -> b for i }",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.problem.replication import synchronises
 
 __all__ = ["Evaluation", "evaluate"]
+
+MIXED = ("work", "input", "output", "overflow", "sync", "load", "forward", "backward")
+"""What the routes of a plan add to by their shares."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,10 +121,33 @@ def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
     plan = plan_of(problem, plan)
     if problem.objective.batch is not None:
         return _batched(problem, plan)
+    if plan.routes:
+        return _mixed(problem, plan)
     found = _scheduled(problem, plan) if problem.timed else _split(problem, plan)
     if problem.objective.is_linear or problem.later or problem.soft_rows:
         return _with_objectives(problem, plan, found)
     return found
+
+
+def _mixed(problem: Problem, plan: Plan) -> Evaluation:
+    """Return what routes cost together: every time by the shares of the routes, memory once for all of them."""
+    shares = [float(route.share) for route in plan.routes]
+    parts = [_split(problem, replace(plan, assignment=route.assignment, routes=())) for route in plan.routes]
+    held = np.zeros((problem.graph.n, problem.k), np.bool_)
+    for route in plan.routes:
+        held[np.arange(problem.graph.n), route.assignment] = True
+    by_share: dict[str, Any] = {
+        name: sum((share * getattr(part, name) for share, part in zip(shares, parts, strict=True)), np.zeros(1))
+        for name in MIXED
+    }
+    return replace(
+        parts[0],
+        **by_share,
+        memory=problem.graph.memory @ held,
+        params=problem.graph.params @ held,
+        carried=sum(share * part.carried for share, part in zip(shares, parts, strict=True)),
+        used=np.asarray(held.any(axis=0)),
+    )
 
 
 def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluation:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.plans.batches import Batches
+from mtpp_dsl.plans.routes import Route, merged, routes_from_json, routes_to_json
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.split_file import assignment_of_split, is_split
 from mtpp_dsl.problem import Problem
@@ -41,6 +43,8 @@ class Plan(Picklable):
         shards: for every device whose nodes are split over several (tensor parallelism), over how many; the devices of
             all groups of the stage are its *replicas*.
         recomputed: devices whose nodes run their forward pass again, to keep less in memory.
+        routes: where there are several, those that share the inputs, the largest share first; *assignment* is then that
+            of the first, and there is no order of the devices.
     """
 
     assignment: Ints
@@ -51,6 +55,7 @@ class Plan(Picklable):
     problem: Problem | None = None
     shards: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     recomputed: frozenset[int] = frozenset()
+    routes: tuple[Route, ...] = ()
 
     @property
     def timed(self) -> bool:
@@ -85,6 +90,23 @@ class Plan(Picklable):
         order = device_order(problem, array) if order is None else tuple(order)
         return cls(array, order, MappingProxyType(dict(_replicas(replicas or {}, problem))), schedule, problem=problem)
 
+    @classmethod
+    def of_routes(cls, problem: Problem, routes: Iterable[tuple[Fraction, Sequence[int] | Ints]]) -> Plan:
+        """Return the plan of these shares and assignments; of one assignment, an ordinary plan.
+
+        Whether the shares add up to 1, and devices hold their nodes, :func:`mtpp_dsl.checks.verification.verify` says.
+
+        Raises:
+            UsageError: an assignment of the wrong length, or to a device that does not exist.
+        """
+        found = merged(routes)
+        if not found:
+            raise UsageError("a plan has one route at least")
+        plans = [cls.create(problem, route.assignment) for route in found]
+        if len(found) == 1 and found[0].share == 1:
+            return plans[0]
+        return replace(plans[0], order=None, routes=found)
+
     def of(self, problem: Problem | None) -> Plan:
         """Return this plan as one that knows its problem; None lets it forget it."""
         return self if self.problem is problem else replace(self, problem=problem)
@@ -92,6 +114,8 @@ class Plan(Picklable):
     def __repr__(self) -> str:
         what = f"{len(self.assignment)} nodes on {len(np.unique(self.assignment))} devices"
         replicas = f", {len(self.replicas)} stages replicated" if self.replicas else ""
+        if self.routes:
+            return f"Plan({len(self.routes)} routes)"
         return f"Plan({what}{replicas}{', scheduled' if self.timed else ''})"
 
     @cached_property
@@ -139,6 +163,8 @@ class Plan(Picklable):
         """
         found: list[set[int]] = [set() for _ in range(k)]
         where = self.assignment[:, None] if self.batches is None else self.batches.device
+        if self.routes:
+            where = np.stack([route.assignment for route in self.routes], axis=1)
         for v, devices in enumerate(where.tolist()):
             for d in devices:
                 found[d].add(v)
@@ -169,7 +195,8 @@ class Plan(Picklable):
             "replicas": {names[d]: [names[e] for e in members] for d, members in self.replicas.items()} or None,
             "schedule": None if self.schedule is None else self.schedule.to_json(problem, self.assignment),
             "transfers": None if self.schedule is None else self.schedule.transfers_to_json(problem, self.assignment),
-            "stages": self._stages(problem),
+            "stages": None if self.routes else self._stages(problem),
+            **({"routes": routes_to_json(problem, self.routes)} if self.routes else {}),
         }
 
     def _stages(self, problem: Problem) -> list[dict[str, Any]]:
@@ -206,6 +233,8 @@ class Plan(Picklable):
             batches = Batches.from_json(problem, rows)
             _agree(_plan_of(data)["assignment"], batches.assignment_to_json(problem))
             return cls.of_batches(batches).of(problem)
+        if _plan_of(data).get("routes") is not None:
+            return _with_routes(problem, _plan_of(data))
         assignment = assignment_of_split(problem, data) if is_split(data) else _assignment_of(data)
         graph = problem.graph
         missing = [name for name in graph.names if name not in assignment]
@@ -250,6 +279,15 @@ def _agree(said: object, scheduled: Mapping[str, object]) -> None:
     odd = next((v for v in {**scheduled, **said} if said.get(v) != scheduled.get(v)), None)
     if odd is not None:
         raise UsageError(f"the assignment has {odd!r} on {said.get(odd)!r}, the schedule on {scheduled.get(odd)!r}")
+
+
+def _with_routes(problem: Problem, data: Mapping[str, Any]) -> Plan:
+    """Return a plan with routes, whose assignment is that of the first."""
+    plan = Plan.of_routes(problem, routes_from_json(problem, data["routes"]))
+    if any(data.get(name) is not None for name in ("replicas", "schedule")):
+        raise UsageError("a plan has routes, or replicas or a schedule, not both")
+    _agree(data["assignment"], plan.to_json(problem)["assignment"])
+    return plan.of(problem)
 
 
 def _schedule_of(problem: Problem, found: object) -> Schedule | None:

@@ -29,6 +29,7 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.batching import Batching, batching, check_batches
+from mtpp_dsl.problem.copying import check_copies
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.devices import Device
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
@@ -130,6 +131,7 @@ class Problem(Picklable):
         objectives, notes = settled_objectives(objective, graph, len(devices), interconnect, constraints)
         check_stages(objectives, graph, devices, interconnect, constraints)
         check_shards(objectives, devices, interconnect, constraints)
+        check_copies(constraints, graph, interconnect, objectives)
         objective = objectives[0]
         if objective.batch is not None:
             notes = (*notes, *check_batches(objective, devices, interconnect, constraints))

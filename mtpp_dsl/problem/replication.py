@@ -74,7 +74,11 @@ def check_replicas(
             seen[d] = rule
         other = next(_differences(graph, devices, time, members), None)
         if other is not None:
-            raise ConstraintError(f"replicas run on equal devices, and {other}", rule.origin)
+            raise ConstraintError(
+                f"replicas run on equal devices, and {other}; for unequal shares of the inputs say 'constraint copies "
+                f"up to {rule.most} (share = stages)'",
+                rule.origin,
+            )
         if getattr(interconnect, "bandwidth", None) is not None and synchronises(rule, graph):
             _check_weights(rule, graph)
     labelled = next((constraint for constraint in constraints if isinstance(constraint, Linear)), None)

@@ -85,7 +85,8 @@ def _placed(problem: Problem, plan: Plan, leads: Sequence[int], d: int, most: in
     """Return the nodes of a device, and the further devices that run them, or whose replica it is."""
     if leads[d] != d:
         return f"replica of {problem.devices[leads[d]].name}"
-    nodes = fold_names([problem.graph.names[v] for v in (plan.assignment == d).nonzero()[0]], most)
+    held = (plan.assignment == d).nonzero()[0] if not plan.routes else sorted(plan.nodes_on(problem.k)[d])
+    nodes = fold_names([problem.graph.names[v] for v in held], most)
     further = fold_names([problem.devices[e].name for e in plan.replicas.get(d, (d,))[1:]], most)
     return f"{nodes}; also on {further}" if further else nodes
 

@@ -13,6 +13,7 @@ from mtpp_dsl.report.columns import facts, wrapped
 from mtpp_dsl.report.gantt import critical_path, gantt
 from mtpp_dsl.report.loads import loads, memory
 from mtpp_dsl.report.reached import headed, paid, reached
+from mtpp_dsl.report.routes import routes
 
 __all__ = ["summary"]
 
@@ -46,6 +47,7 @@ def summary(problem: Problem, result: Result, width: int | None = None) -> list[
         lines += [*gantt(problem, timeline, used, width), Text()]
     elif result.plan is not None and result.evaluation is not None:
         lines += [*loads(problem, result.plan, result.evaluation, width), Text()]
+        lines += [*routes(problem, result.plan, width), Text()] if result.plan.routes else []
     return lines + facts(_facts(problem, result, timeline, whole=width is None), width)
 
 

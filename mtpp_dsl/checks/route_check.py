@@ -1,0 +1,107 @@
+"""The independent check of routes: shares in exact fractions, what devices hold, what routes may share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+from mtpp_dsl.constraints import Copies, Memory
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+
+__all__ = ["broken_routes", "mixed"]
+
+Held = list[set[int]]
+"""[devices] the nodes that any route has there."""
+
+
+def broken_routes(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tuple[str, str]]:
+    """Yield (constraint, message) of what breaks the rules for all routes together; each is checked by itself, too.
+
+    Shares are fractions and add up to 1, no rounding. A device holds every node of its routes once: *tolerance* is
+    that of ``constraint memory``.
+    """
+    rule = next(problem.of(Copies), None)
+    if rule is None:
+        yield "copies", f"the plan has {len(plan.routes)} routes, and no constraint allows them"
+        return
+    said = str(rule)
+    total = Fraction(0)
+    for i, route in enumerate(plan.routes):
+        total += route.share
+        if route.share <= 0:
+            yield said, f"route {i} has the share {route.share}"
+    if total != 1:
+        yield said, f"the shares of the routes add up to {total}, not to 1"
+    assignments = [route.assignment.tolist() for route in plan.routes]
+    held: Held = [set() for _ in range(problem.k)]
+    for device in assignments:
+        for v, d in enumerate(device):
+            held[d].add(v)
+    for v in range(problem.graph.n):
+        count = sum(v in nodes for nodes in held)
+        if count > rule.most:
+            yield said, f"{problem.graph.names[v]} is on {count} devices; at most {rule.most} may hold it"
+            break
+    yield from ((said, message) for message in _shared(problem, rule.share, assignments, held))
+    yield from _memory(problem, held, tolerance)
+
+
+def _shared(problem: Problem, share: str, assignments: Sequence[list[int]], held: Held) -> Iterator[str]:
+    """Yield what routes share that they may not."""
+    name = [device.name for device in problem.devices]
+    if share == "pipelines":
+        for d, count in enumerate(sum(d in device for device in assignments) for d in range(problem.k)):
+            if count > 1:
+                yield f"{name[d]} is on {count} routes, and pipelines share no device"
+    if share == "stages":
+        first = _stages(assignments[0])
+        for i, device in enumerate(assignments):
+            if _stages(device) != first:
+                yield f"route {i} has other stages than route 0"
+        for d, nodes in enumerate(held):
+            if nodes and frozenset(nodes) not in first:
+                yield f"{name[d]} runs nodes that are no single stage"
+    if share == "ranges":
+        place = _places(problem)
+        for d, nodes in enumerate(held):
+            where = sorted(place[v] for v in nodes)
+            if where and where[-1] - where[0] + 1 != len(where):
+                yield f"{name[d]} holds nodes that are no run of the chain"
+
+
+def _stages(device: list[int]) -> set[frozenset[int]]:
+    """Return the sets of nodes that are on one device."""
+    return {frozenset(v for v, e in enumerate(device) if e == d) for d in set(device)}
+
+
+def _places(problem: Problem) -> list[int]:
+    """Return [n] the place of every node in a chain."""
+    after = dict(zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True))
+    (v,) = set(range(problem.graph.n)) - set(after.values())
+    place = [0] * problem.graph.n
+    for i in range(problem.graph.n):
+        place[v] = i
+        v = after.get(v, v)
+    return place
+
+
+def _memory(problem: Problem, held: Held, tolerance: float) -> Iterator[tuple[str, str]]:
+    for constraint in problem.of(Memory):
+        for d in range(problem.k) if constraint.devices is None else constraint.devices:
+            spec = problem.devices[d]
+            if spec.memory is None:
+                continue
+            used = sum(Fraction(float(problem.graph.memory[v])) for v in held[d])
+            if used > Fraction(spec.room) * (1 + Fraction(tolerance)):
+                yield str(constraint), f"{spec.name} holds {float(used):.6g} of {spec.memory:.6g} for all its routes"
+
+
+def mixed(plan: Plan, loads: Callable[[list[int]], Sequence[float]]) -> list[float]:
+    """Return what every resource is loaded with by all routes: the sum of share times load, in exact fractions."""
+    total: list[Fraction] = []
+    for route in plan.routes:
+        found = [Fraction(x) for x in loads(route.assignment.tolist())]
+        total = total or [Fraction(0)] * len(found)
+        total = [so_far + route.share * x for so_far, x in zip(total, found, strict=True)]
+    return [float(x) for x in total]
