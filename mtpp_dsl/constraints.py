@@ -33,6 +33,7 @@ __all__ = [
     "Pin",
     "PinChunks",
     "Pipelining",
+    "Repeat",
     "Replicate",
     "Separate",
     "Shard",
@@ -166,6 +167,16 @@ class BatchSizes(Constraint):
     @property
     def keyword(self) -> str:
         return "batch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeat(Constraint):
+    """A node may run up to *most* batches on one of *devices*, one after the other; without it, one."""
+
+    enlarges: ClassVar[bool] = True
+
+    most: int
+    devices: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ __all__ = ["Counts", "Sent", "counted", "sent"]
 Counts = dict[str, float]
 """Of one device, by the names of the JSON answer; ``forward`` and ``backward`` of any graph."""
 
-Sent = tuple[str, str, str, str, float, float, int]
+Sent = tuple[str, str, str, str, float, float, int, tuple[int, int]]
 """Of a batch, what an edge carries: its ends, the devices, start, end, inputs."""
 
 FIELDS = ("load", "forward", "backward", "work", "input", "output", "overflow", "sync", "memory")
@@ -144,13 +144,16 @@ def _batched(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures beside the throughput of a batch."""
     found, graph = _nothing(problem), problem.graph
     assert plan.batches is not None
+    slot = plan.batches.slot.tolist()
     for v, row in enumerate(plan.batches.device.tolist()):
-        for d, size in Counter(row).items():
-            takes, params = duration(problem, v, d, size), float(graph.params[v])
+        params = float(graph.params[v])
+        for (d, _), size in Counter(zip(row, slot[v], strict=True)).items():
+            takes = duration(problem, v, d, size)
             found[d]["work"] += takes
             found[d]["backward" if graph.backward[v] else "forward"] += takes
+        for d, size in Counter(row).items():
             found[d]["memory"] += params + (float(graph.memory[v]) - params) * size
-    for _, _, one, other, start, end, _ in sent(problem, plan):
+    for _, _, one, other, start, end, *_ in sent(problem, plan):
         found[problem.device_index[other]]["input"] += end - start
         found[problem.device_index[one]]["output"] += end - start
     for row in found:
@@ -162,11 +165,14 @@ def sent(problem: Problem, plan: Plan) -> Iterator[Sent]:
     """Yield what edges carry between the devices of a plan for a batch."""
     batches, graph = plan.batches, problem.graph
     assert batches is not None
-    where, names = batches.device.tolist(), [device.name for device in problem.devices]
+    names, slots = [device.name for device in problem.devices], batches.slots
+    where = [
+        list(zip(*row, strict=True)) for row in zip(batches.device.tolist(), batches.slot.tolist(), strict=True)
+    ]
     growing = problem.objective.transfer == "per_input"
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
-        for (d, f), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):
+        for ((d, q), (f, p)), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):
             if d != f:
-                begin = float(batches.end[u, d])
+                begin = float(batches.end[u, d * slots + q])
                 takes = travel(problem, e, d, f, count if growing else 1)
-                yield graph.names[u], graph.names[v], names[d], names[f], begin, begin + takes, count
+                yield graph.names[u], graph.names[v], names[d], names[f], begin, begin + takes, count, (q, p)

@@ -107,7 +107,10 @@ def false_rows(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterato
     replicas = plan.to_json(problem)["replicas"]
     if said["replicas"] != replicas:
         yield "plan.replicas: a stage's devices are listed once, itself first, the others as the spec declares them"
+    repeats = plan.batches is not None and plan.batches.slots > 1
     for what, keys in (("schedule", ("node", "device")), ("transfers", ("source", "target", "from", "to"))):
+        if repeats:
+            keys = (*keys, "slot" if what == "schedule" else "slots")  # noqa: PLW2901
         rows, found = said[what], _rows(problem, plan, what)
         if (rows is None) != (found is None):
             yield f"plan.{what}: {'there is one' if rows is None else 'the objective has none'}"
@@ -119,7 +122,8 @@ def _rows(problem: Problem, plan: Plan, what: str) -> list[dict[str, Any]] | Non
     """Return the rows of the plan that was read, which has been checked; of a batch, transfers counted again."""
     if what == "transfers" and plan.batches is not None:
         names = ("source", "target", "from", "to", "start", "end", "batch")
-        return [dict(zip(names, row, strict=True)) for row in sent(problem, plan)]
+        found = [(dict(zip(names, row, strict=True)), list(slots)) for *row, slots in sent(problem, plan)]
+        return [{**row, "slots": slots} if plan.batches.slots > 1 else row for row, slots in found]
     rows: list[dict[str, Any]] | None = plan.to_json(problem)[what]
     return rows
 

@@ -265,6 +265,10 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
             raise UsageError(f"batch sizes mean nothing to {problem.objective}, and no spec says them beside it")
         case c.BatchSizes():
             return f"batch{_on(problem, rule.devices)} in [{', '.join(map(str, rule.sizes))}]"
+        case c.Repeat() if problem.objective.batch is None:
+            raise UsageError(f"several batches mean nothing to {problem.objective}, and no spec says them beside it")
+        case c.Repeat():
+            return f"repeat up to {rule.most}{_on(problem, rule.devices)}"
         case c.Replicate():
             some = rule.devices is not None and len(rule.devices) < problem.k
             where = named(problem.devices[d].name for d in rule.devices or ()) if some else "devices"

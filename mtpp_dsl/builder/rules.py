@@ -124,6 +124,11 @@ class Rules:
         return self._rule("batch", devices, f" in {value([*sizes])}")
 
     @says
+    def repeat(self, up_to: object, devices: Names | None = None) -> Self:
+        """Let a node run up to so many batches on each device, or on these."""
+        return self._rule(f"repeat up to {value(up_to, 'up_to')}", devices)
+
+    @says
     def replicate(self, devices: Names, up_to: object, *, sync: Literal["weights", "none"] | None = None) -> Self:
         """Let a stage on one of the devices run on up to so many of them."""
         return self._rule(f"replicate {named(devices)} up to {value(up_to, 'up_to')}", sync=sync)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import inf, isnan
 
 from mtpp_dsl.checks.schedule_check import SLACK, overlaps, travel
-from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Repeat, Separate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 
@@ -27,36 +27,60 @@ def broken_batches(problem: Problem, plan: Plan, tolerance: float) -> Iterator[t
         yield "schedule", "the plan does not say which inputs run where and when"
         return
     names, devices = problem.graph.names, [device.name for device in problem.devices]
-    where = batches.device.tolist()
-    start, end = batches.start.tolist(), batches.end.tolist()
-    slack = SLACK * max([0.0, *(x for row in end for x in row if not isnan(x))])
+    where, slots = batches.device.tolist(), batches.slots
+    places = [list(zip(row, slot, strict=True)) for row, slot in zip(where, batches.slot.tolist(), strict=True)]
+    start, end = (_by_place(times.tolist(), slots) for times in (batches.start, batches.end))
+    slack = SLACK * max([0.0, *(x for row in end for x in row.values() if not isnan(x))])
     runs: list[tuple[int, float, float, str]] = []
-    for v, row in enumerate(where):
-        for d, size in sorted(Counter(row).items()):
+    for v, row in enumerate(places):
+        yield from _too_many(problem, v, row)
+        for (d, q), size in sorted(Counter(row).items()):
             takes = duration(problem, v, d, size)
             if takes == inf:
                 yield "batch", f"{devices[d]} does not run batches of {size} of {names[v]}"
                 continue
-            if start[v][d] < -slack or not abs(end[v][d] - start[v][d] - takes) <= slack:
-                given = f"{start[v][d]:.6g} to {end[v][d]:.6g}"
+            if start[v][d, q] < -slack or not abs(end[v][d, q] - start[v][d, q] - takes) <= slack:
+                given = f"{start[v][d, q]:.6g} to {end[v][d, q]:.6g}"
                 yield "schedule", f"the batch of {names[v]} on {devices[d]} takes {takes:.6g}, and is given {given}"
             if takes > 0:
-                runs.append((d, start[v][d], end[v][d], names[v]))
+                runs.append((d, start[v][d, q], end[v][d, q], names[v]))
         yield from _split_chunks(problem, v, row)
     yield from overlaps(runs, problem, "at once on", slack)
     for e, (u, v) in enumerate(zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)):
-        for (d, f), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):
+        for (one, other), count in sorted(Counter(zip(places[u], places[v], strict=True)).items()):
+            (d, _), (f, _) = one, other
             takes = (
                 travel(problem, e, d, f, count if problem.objective.transfer == "per_input" else 1) if d != f else 0.0
             )
             if takes == inf:
                 yield "links", f"{names[u]} -> {names[v]} goes from {devices[d]} to {devices[f]}, which nothing joins"
-            elif start[v][f] < end[u][d] + takes - slack:
-                late = f"{end[u][d]:.6g}, and {takes:.6g} later its output arrives"
-                yield "precedence", f"{names[v]} starts at {start[v][f]:.6g} on {devices[f]}, {names[u]} ends at {late}"
+            elif start[v][other] < end[u][one] + takes - slack:
+                late = f"{end[u][one]:.6g}, and {takes:.6g} later its output arrives"
+                when = f"{start[v][other]:.6g} on {devices[f]}"
+                yield "precedence", f"{names[v]} starts at {when}, {names[u]} ends at {late}"
     for constraint in problem.constraints:
         for message in _held(problem, where, constraint, tolerance):
             yield str(constraint), message
+
+
+def _by_place(rows: list[list[float]], slots: int) -> list[dict[tuple[int, int], float]]:
+    """Return, for each node, the time of every batch by its device and its slot."""
+    return [{divmod(i, slots): time for i, time in enumerate(row)} for row in rows]
+
+
+def _too_many(problem: Problem, v: int, row: list[tuple[int, int]]) -> Iterator[tuple[str, str]]:
+    """Yield the devices that run more batches of node *v* than ``constraint repeat`` lets them: one where there is none.
+
+    Of several such constraints on one device the last one counts.
+    """
+    for d, count in sorted(Counter(d for d, _ in set(row)).items()):
+        most = 1
+        for rule in problem.of(Repeat):
+            if rule.devices is None or d in rule.devices:
+                most = rule.most
+        if count > most:
+            where = f"{problem.graph.names[v]} on {problem.devices[d].name}"
+            yield "batch", f"there are {count} batches of {where}; {most} is the most"
 
 
 def duration(problem: Problem, v: int, d: int, size: int) -> float:
@@ -77,12 +101,12 @@ def duration(problem: Problem, v: int, d: int, size: int) -> float:
     return device.overhead + single * (device.fixed + (1.0 - device.fixed) * size)
 
 
-def _split_chunks(problem: Problem, v: int, row: list[int]) -> Iterator[tuple[str, str]]:
+def _split_chunks(problem: Problem, v: int, row: list[tuple[int, int]]) -> Iterator[tuple[str, str]]:
     chunk = problem.batching.chunk
     for first in range(0, len(row), chunk):
         if len(set(row[first : first + chunk])) > 1:
             name = problem.graph.names[v]
-            yield "batch", f"inputs {first} to {first + chunk - 1} of {name} are one chunk, and on several devices"
+            yield "batch", f"inputs {first} to {first + chunk - 1} of {name} are one chunk, and in several batches"
             return
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import inf, nan
+from typing import TypeAlias
 
 import numpy as np
 
@@ -108,13 +109,22 @@ def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
 
 
 def _batch_plans(problem: Problem) -> Iterator[Plan]:
-    """Yield the shortest schedule of every way to spread the chunks of all nodes over devices."""
+    """Yield the shortest schedule of every way to spread the chunks of all nodes over batches on devices.
+
+    A chunk of a node is in a lane: batch q of the node on device d is lane (d, q). The batches of a node on a device are
+    numbered by their first chunks.
+    """
     batching = problem.batching
+    lanes = [(d, q) for d in range(problem.k) for q in range(batching.repeat[d])]
     spreads = [
         [
             spread
-            for spread in product(range(problem.k), repeat=batching.count)
-            if all(np.isfinite(batching.time[v, d, spread.count(d)]) for d in range(problem.k))
+            for spread in product(lanes, repeat=batching.count)
+            if all(np.isfinite(batching.time[v, d, spread.count((d, q))]) for d, q in set(spread))
+            and all(
+                q == 0 or ((d, q - 1) in spread and spread.index((d, q - 1)) < spread.index((d, q)))
+                for d, q in set(spread)
+            )
         ]
         for v in range(problem.graph.n)
     ]
@@ -125,23 +135,27 @@ def _batch_plans(problem: Problem) -> Iterator[Plan]:
             yield found
 
 
-def _shortest_batches(problem: Problem, where: Sequence[Sequence[int]]) -> Plan | None:
-    """Return the plan with the shortest schedule of chunks on devices, by trying every order of batches."""
+Lane: TypeAlias = tuple[int, int]
+
+
+def _shortest_batches(problem: Problem, where: Sequence[Sequence[Lane]]) -> Plan | None:
+    """Return the plan with the shortest schedule of chunks in lanes, by trying every order of batches."""
     graph, batching = problem.graph, problem.batching
-    items = [(v, d) for v, spread in enumerate(where) for d in sorted(set(spread))]
-    takes = {(v, d): duration(problem, v, d, where[v].count(d) * batching.chunk) for v, d in items}
-    needs: dict[tuple[int, int], dict[tuple[int, int], float]] = {item: {} for item in items}
+    items = [(v, lane) for v, spread in enumerate(where) for lane in sorted(set(spread))]
+    takes = {(v, lane): duration(problem, v, lane[0], where[v].count(lane) * batching.chunk) for v, lane in items}
+    needs: dict[tuple[int, Lane], dict[tuple[int, Lane], float]] = {item: {} for item in items}
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         pairs = list(zip(where[u], where[v], strict=True))
-        for d, f in set(pairs):
-            count = pairs.count((d, f)) * batching.chunk if batching.per_input else 1
-            needs[v, f][u, d] = travel(problem, e, d, f, count) if d != f else 0.0
+        for one, other in set(pairs):
+            count = pairs.count((one, other)) * batching.chunk if batching.per_input else 1
+            apart = one[0] != other[0]
+            needs[v, other][u, one] = travel(problem, e, one[0], other[0], count) if apart else 0.0
     if inf in takes.values() or any(inf in carried.values() for carried in needs.values()):
         return None
-    best: tuple[float, dict[tuple[int, int], float]] = (inf, {})
-    seen: set[tuple[tuple[tuple[int, int], float], ...]] = set()
+    best: tuple[float, dict[tuple[int, Lane], float]] = (inf, {})
+    seen: set[tuple[tuple[tuple[int, Lane], float], ...]] = set()
 
-    def extend(ends: dict[tuple[int, int], float], free: dict[int, float]) -> None:
+    def extend(ends: dict[tuple[int, Lane], float], free: dict[int, float]) -> None:
         nonlocal best
         key = tuple(sorted(ends.items()))
         if key in seen or max(ends.values(), default=0.0) >= best[0]:
@@ -156,14 +170,17 @@ def _shortest_batches(problem: Problem, where: Sequence[Sequence[int]]) -> Plan 
                 if takes[item] == 0:  # it is in nobody's way: nothing else need come before it
                     extend({**ends, item: ready}, free)
                     return
-                end = max(ready, free.get(item[1], 0.0)) + takes[item]
-                extend({**ends, item: end}, {**free, item[1]: end})
+                device = item[1][0]
+                end = max(ready, free.get(device, 0.0)) + takes[item]
+                extend({**ends, item: end}, {**free, device: end})
 
     extend({}, {})
-    start, end = np.full((2, graph.n, problem.k), nan)
-    for item, over in best[1].items():
-        start[item], end[item] = over - takes[item], over
-    return Plan.of_batches(Batches.create(problem, np.array(where, np.int64), start, end))
+    slots = batching.slots
+    start, end = np.full((2, graph.n, problem.k * slots), nan)
+    for (v, (d, q)), over in best[1].items():
+        start[v, d * slots + q], end[v, d * slots + q] = over - takes[v, (d, q)], over
+    every = np.array(where, np.int64)
+    return Plan.of_batches(Batches.create(problem, every[:, :, 0], start, end, every[:, :, 1]))
 
 
 def _by_subgraphs(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:

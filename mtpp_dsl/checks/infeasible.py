@@ -22,6 +22,7 @@ from mtpp_dsl.constraints import (
     On,
     Pin,
     PinChunks,
+    Repeat,
     Replicate,
     Separate,
 )
@@ -67,7 +68,7 @@ def _first(problem: Problem) -> Infeasibility | None:
     return None
 
 
-COUNTED: tuple[type[Constraint], ...] = (Copies, Replicate)
+COUNTED: tuple[type[Constraint], ...] = (Copies, Repeat, Replicate)
 """Kinds that enlarge the set of plans, but not where there would be none: what counting shows holds."""
 
 Finding = tuple[str, Sequence[Constraint]]
@@ -88,7 +89,7 @@ def _needed(
     """
     kept = list(dict.fromkeys(map(id, clash)))
     by_id = {id(constraint): constraint for constraint in clash}
-    always = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks))]
+    always = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks, Repeat))]
     if problem.graph.n * len(kept) <= MAX_LEFT_OUT_SIZE:
         for number in [number for number in kept if by_id[number] not in always]:
             rest = [other for other in kept if other != number]
@@ -213,7 +214,7 @@ def _too_much(problem: Problem) -> Iterator[Finding]:
 
 
 def _unbatched(problem: Problem) -> Iterator[Finding]:
-    """Find nodes held together whose batches, one on each device they may be on, cannot be all inputs."""
+    """Find nodes held together whose batches on the devices they may be on cannot be all inputs."""
     if problem.objective.batch is None:
         return
     batching = problem.batching
@@ -222,16 +223,56 @@ def _unbatched(problem: Problem) -> Iterator[Finding]:
         where = problem.allowed[group].all(axis=0)
         reached = {0}
         for d in np.flatnonzero(where).tolist():
-            menu = np.flatnonzero(finite[group, d].all(axis=0)).tolist()
-            reached |= {total + size for total in reached for size in menu if total + size <= batching.count}
+            menus = [np.flatnonzero(row) for row in finite[group, d]]
+            reached = _sums(reached, menus, batching.repeat[d], batching.count)
         if batching.count not in reached:
             devices = _listed([problem.devices[d].name for d in np.flatnonzero(where).tolist()])
             sizes = list(problem.of(BatchSizes))
             inputs = counted(batching.inputs, "input")
             yield (
-                f"no batches of {_names(problem, group)}, one on each of {devices}, add up to {inputs}",
-                [*sizes, *_placing(problem, group)],
+                f"no batches of {_names(problem, group)}, {_most(batching.repeat)} on each of {devices}, add up to "
+                f"{inputs}{_several(problem, group)}",
+                [*sizes, *problem.of(Repeat), *_placing(problem, group)],
             )
+
+
+def _sums(reached: set[int], menus: Sequence[Ints], most: int, count: int) -> set[int]:
+    """Return to how many chunks up to *count* those in *reached* and up to *most* batches on a device can add up.
+
+    The nodes of which *menus* holds the sizes have the same chunks there: in the same batch, where each has one.
+    """
+    if most == 1:
+        shared = set(menus[0].tolist()).intersection(*(menu.tolist() for menu in menus[1:]))
+        return reached | {total + size for total in reached for size in shared if total + size <= count}
+    able: set[int] | None = None
+    for menu in menus:
+        sums = {0}
+        for _ in range(most):
+            more = sums | {total + size for total in sums for size in menu.tolist() if total + size <= count}
+            if more == sums:
+                break
+            sums = more
+        able = sums if able is None else able & sums
+    return {total + size for total in reached for size in able or {0} if total + size <= count}
+
+
+def _most(repeat: Sequence[int]) -> str:
+    """Return how many batches of a node a device runs, for a sentence."""
+    return "one" if max(repeat, default=1) == 1 else f"at most {max(repeat)}"
+
+
+def _several(problem: Problem, group: Sequence[int]) -> str:
+    """Return, for the end of a sentence, how many batches of a node on a device would do; "" where none would."""
+    batching = problem.batching
+    finite = np.isfinite(batching.time[list(group)])
+    where = np.flatnonzero(problem.allowed[list(group)].all(axis=0)).tolist()
+    for most in range(max(batching.repeat) + 1, batching.count + 1):
+        reached = {0}
+        for d in where:
+            reached = _sums(reached, [np.flatnonzero(row) for row in finite[:, d]], most, batching.count)
+        if batching.count in reached:
+            return f"; 'constraint repeat up to {most}' lets a device run several of a node"
+    return ""
 
 
 def _unlinked(problem: Problem) -> Iterator[Finding]:

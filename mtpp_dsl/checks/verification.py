@@ -32,6 +32,7 @@ from mtpp_dsl.constraints import (
     On,
     Pin,
     PinChunks,
+    Repeat,
     Replicate,
     Separate,
     Subgraphs,
@@ -58,7 +59,7 @@ __all__ = [
     "verify",
 ]
 
-OF_BATCHES = (BatchSizes, BreakSymmetry, Colocate, CustomConstraint, Forbid, Memory, Pin, PinChunks, Separate)
+OF_BATCHES = (BatchSizes, BreakSymmetry, Colocate, CustomConstraint, Forbid, Memory, Pin, PinChunks, Repeat, Separate)
 """Constraints that mean something of a batch: each input by itself, or as a plug-in says."""
 
 TOLERANCE = 1e-6

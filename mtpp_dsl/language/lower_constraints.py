@@ -334,6 +334,10 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
     yield c.BatchSizes(sizes=tuple(sorted(sizes)), devices=_on(s, scope, local), origin=s.span.place)
 
 
+def _repeat(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+    yield c.Repeat(most=_amount(s, scope, local), devices=_on(s, scope, local), origin=s.span.place)
+
+
 def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     devices = members(s.members, scope, local, DeviceRef)
     sync = cast('Literal["weights", "none"] | None', options.word("sync", ("weights", "none")))
@@ -371,6 +375,7 @@ _RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], I
     "subgraphs": _subgraphs,
     "exclusive": _exclusive,
     "batch": _batch,
+    "repeat": _repeat,
     "replicate": _replicate,
     "copies": _copies,
     "break": _break,

@@ -39,6 +39,9 @@ LANGUAGE_VERSION = 1
 
 S = TypeVar("S", bound=tree.Statement)
 
+BATCHED = {"batch": "batch sizes", "repeat": "several batches of a node"}
+"""Constraints that only the throughput of a batch can have, and what they are about."""
+
 _GRAPH = {"graph", "nodes", "weights", "time unit"}
 _DEVICES = {"devices", "options"}
 _ALL = _GRAPH | _DEVICES | {"interconnect", "objective", "anything"}
@@ -375,8 +378,9 @@ class Stages:
             if isinstance(statement, tree.ConstraintStatement):
                 new = self.findings.attempt(lambda s=statement: list(lower_constraint(s, self.scope)))
                 found.update(dict.fromkeys(new or ()))
-                if not batched and statement.rule.text == "batch":
-                    message = f"batch sizes need 'maximize throughput (batch = …)'; to {self.objective} runs one input"
+                if not batched and statement.rule.text in BATCHED:
+                    what = BATCHED[statement.rule.text]
+                    message = f"{what} need 'maximize throughput (batch = …)'; to {self.objective} runs one input"
                     self.findings.add(Diagnostic(message, statement.span, code="MTPP-E623"))
             elif isinstance(statement, tree.LabelledConstraint):
                 rows = self.findings.attempt(

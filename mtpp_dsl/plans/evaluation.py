@@ -15,7 +15,7 @@ import numpy as np
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.constraints import Decision, On, Shard, StageMemory, Used
 from mtpp_dsl.errors import Refused, UsageError
-from mtpp_dsl.plans.batches import shipments
+from mtpp_dsl.plans.batches import batch_lengths, shipments
 from mtpp_dsl.plans.decisions import Values
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.schedule import Schedule
@@ -273,9 +273,9 @@ def _batched(problem: Problem, plan: Plan) -> Evaluation:
     """Return what is known of a plan for a batch."""
     if plan.batches is None:
         raise UsageError("the plan does not say which inputs run where and when: it has no throughput")
-    k, graph, batches, batching = problem.k, problem.graph, plan.batches, problem.batching
+    k, graph, batches = problem.k, problem.graph, plan.batches
     sizes = batches.sizes
-    takes = np.take_along_axis(batching.time, -(-sizes // batching.chunk)[:, :, None], axis=2)[:, :, 0]
+    takes = batch_lengths(problem, batches.lane_sizes, batches.slots).reshape(graph.n, k, -1).sum(axis=2)
     work = takes.sum(axis=0)
     reads, writes = np.zeros(k), np.zeros(k)
     for move in shipments(problem, batches):

@@ -12,7 +12,7 @@ import numpy as np
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.spec_limits import check_table
-from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks
+from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks, Repeat
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, frozen
 
@@ -32,7 +32,8 @@ MAX_CHUNKS = 1024
 class Batching(Short, Picklable):
     """The batches of a problem, counted in chunks: inputs that stay together throughout every plan.
 
-    A node runs at most one batch on every device, and its batches together are all inputs.
+    A node runs at most one batch on every device, or as many as ``constraint repeat`` lets it, and its batches together
+    are all inputs.
 
     Attributes:
         inputs: of the whole batch.
@@ -43,6 +44,7 @@ class Batching(Short, Picklable):
         weights: [n] what a node needs on every device that runs a batch of it (``wm`` of ghannane2023, 3.7).
         share: [n] and for every chunk beside (``im + om``).
         per_input: whether transfers grow with the inputs that two batches share.
+        repeat: [devices] how many batches of a node each may run, no more than could be of use.
     """
 
     inputs: int
@@ -52,6 +54,12 @@ class Batching(Short, Picklable):
     weights: Floats
     share: Floats
     per_input: bool
+    repeat: tuple[int, ...]
+
+    @property
+    def slots(self) -> int:
+        """The most batches of a node that any device may run."""
+        return max(self.repeat, default=1)
 
     @property
     def count(self) -> int:
@@ -101,6 +109,7 @@ def batching(problem: Problem) -> Batching:
         weights=graph.params,
         share=frozen(share * chunk, np.float64),
         per_input=objective.transfer == "per_input",
+        repeat=_repeat(problem.constraints, count, sizes),
     )
 
 
@@ -129,17 +138,28 @@ def check_batches(
     known = _sizes(objective.batch, len(devices), constraints)
     chunk, sizes = _chunks(objective, known)
     count = objective.batch // chunk
-    if not _adds_up(count, sizes):
+    repeat = _repeat(constraints, count, sizes)
+    if not _adds_up(count, sizes, repeat):
         shown = ", ".join(f"{device.name}: {_list(menu, chunk)}" for device, menu in zip(devices, sizes, strict=True))
         origin = next((c.origin for c in constraints if isinstance(c, BatchSizes)), "")
         raise ConstraintError(
-            f"no batch sizes, one for each device, add up to {objective.batch} inputs ({shown})", origin
+            f"no batch sizes, {_each(repeat)}, add up to {objective.batch} inputs ({shown}){_remedy(count, sizes)}",
+            origin,
         )
     for pin in constraints:
         if isinstance(pin, PinChunks) and (
             len(pin.places) != count or not all(0 <= d < len(devices) for d in pin.places)
         ):
             raise ConstraintError(f"{pin} places {len(pin.places)} chunks; there are {count}", pin.origin)
+    short = [d for d, menu in enumerate(sizes) if menu and menu[-1] * repeat[d] < count]
+    if short and not any(isinstance(c, Repeat) for c in constraints) and len(short) == len(devices):
+        d = max(short, key=lambda d: sizes[d][-1])
+        size = sizes[d][-1] * chunk
+        yield (
+            f"no device can run all {objective.batch} inputs of a node: the largest batch, on {devices[d].name}, has "
+            f"{size}, and a node runs one batch on each device; 'constraint repeat up to {-(-count // sizes[d][-1])}' "
+            "lets it run several"
+        )
     idle = [device.name for device, menu in zip(devices, sizes, strict=True) if not menu]
     if len(idle) == 1:
         yield f"device {idle[0]!r} runs nothing: it has no batch size of at most {objective.batch}"
@@ -148,17 +168,46 @@ def check_batches(
         yield f"devices {named} run nothing: they have no batch size of at most {objective.batch}"
 
 
-def _adds_up(count: int, sizes: Sequence[Sequence[int]]) -> bool:
-    """Return whether sizes, one or none for each device, add up to *count*."""
+def _adds_up(count: int, sizes: Sequence[Sequence[int]], repeat: Sequence[int]) -> bool:
+    """Return whether sizes, at most as many for each device as *repeat* says, add up to *count*."""
     reached, within = 1, (1 << count + 1) - 1  # bit t: sizes can add up to t
-    for menu in sizes:
-        more = reached
-        for size in menu:
-            more |= reached << size
-        reached = more & within
-        if reached >> count & 1:
-            return True
+    for menu, most in zip(sizes, repeat, strict=True):
+        for _ in range(most):
+            more = reached
+            for size in menu:
+                more |= reached << size
+            more &= within
+            if more >> count & 1:
+                return True
+            if more == reached:
+                break
+            reached = more
     return False
+
+
+def _repeat(constraints: Sequence[Constraint], count: int, sizes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return [devices] how many batches of a node each may run: of several constraints on one device the last counts.
+
+    More than all chunks in the smallest batches are of no use.
+    """
+    found = [1] * len(sizes)
+    for rule in constraints:
+        if isinstance(rule, Repeat):
+            for d in range(len(sizes)) if rule.devices is None else rule.devices:
+                found[d] = rule.most
+    useful = [max(1, count // menu[0]) if menu else 1 for menu in sizes]
+    return tuple(min(most, use) for most, use in zip(found, useful, strict=True))
+
+
+def _each(repeat: Sequence[int]) -> str:
+    """Return, for a sentence, how many batches of a node a device runs."""
+    return "one for each device" if max(repeat, default=1) == 1 else f"at most {max(repeat)} for each device"
+
+
+def _remedy(count: int, sizes: Sequence[Sequence[int]]) -> str:
+    """Return, for the end of a sentence, how many batches of a node would do; "" where no number of them does."""
+    least = next((q for q in range(2, count + 1) if _adds_up(count, sizes, [q] * len(sizes))), None)
+    return "" if least is None else f"; 'constraint repeat up to {least}' lets a device run several batches of a node"
 
 
 def _list(menu: Sequence[int], chunk: int) -> str:

@@ -155,17 +155,20 @@ def _of_batches(problem: Problem, batches: Batches) -> list[Activity]:
     """Return batches by start, then what is sent between them."""
     graph, names, where = problem.graph, problem.graph.names, [device.name for device in problem.devices]
     every = list(batches)
-    place = {(batch.node, batch.device): i for i, batch in enumerate(every)}
+    slots, lane = batches.slots, batches.lane
+    place = {(batch.node, batch.device * slots + batch.slot): i for i, batch in enumerate(every)}
     needs: list[list[int]] = [[] for _ in every]
     moves: list[Activity] = []
     for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
-        for d in np.unique(batches.device[u][batches.device[u] == batches.device[v]]).tolist():
-            needs[place[v, d]].append(place[u, d])
+        same = batches.device[u] == batches.device[v]
+        for one, other in sorted(set(zip(lane[u][same].tolist(), lane[v][same].tolist(), strict=True))):
+            needs[place[v, other]].append(place[u, one])
     for move in shipments(problem, batches):
         u, v = int(graph.tails[move.edge]), int(graph.heads[move.edge])
-        needs[place[v, move.target]].append(len(every) + len(moves))
+        one, other = (d * slots + q for d, q in zip((move.source, move.target), move.slots, strict=True))
+        needs[place[v, other]].append(len(every) + len(moves))
         name, track = f"{names[u]} -> {names[v]} x{move.size}", f"{where[move.source]} -> {where[move.target]}"
-        before = (place[u, move.source],)
+        before = (place[u, one],)
         moves.append(Activity("transfer", name, track, move.start, move.end, before, (), move.edge))
     runs = [
         Activity(

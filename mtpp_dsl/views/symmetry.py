@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Constraint, Linear, Load, On, PinChunks, Used
-from mtpp_dsl.plans.batches import Batches
+from mtpp_dsl.plans.batches import Batches, batch_lengths
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.custom import CustomConstraint
@@ -116,8 +116,8 @@ def measured(problem: Problem, plan: Plan, by: Measure) -> Floats:
         takes = np.where(counts > 0, problem.time, 0.0)
     else:
         counts = plan.batches.sizes.astype(np.float64)
-        chunks = plan.batches.sizes // problem.batching.chunk
-        takes = np.take_along_axis(problem.batching.time, chunks[:, :, None], axis=2)[:, :, 0]
+        slots = plan.batches.slots
+        takes = batch_lengths(problem, plan.batches.lane_sizes, slots).reshape(n, k, slots).sum(axis=2)
     table: Floats = {"tasks": (counts > 0).astype(np.float64), "batches": counts, "time": takes}[by]
     total: Floats = table.sum(axis=0)
     return total
@@ -170,9 +170,11 @@ def _renamed(problem: Problem, plan: Plan, to: Ints) -> Plan:
     """Return *plan* with every device d called *to[d]*."""
     if plan.batches is None:
         return Plan.create(problem, to[plan.assignment], schedule=plan.schedule)
+    slots = plan.batches.slots
+    lanes = (to[:, None] * slots + np.arange(slots)).ravel()
     start, end = np.empty_like(plan.batches.start), np.empty_like(plan.batches.end)
-    start[:, to], end[:, to] = plan.batches.start, plan.batches.end
-    return Plan.of_batches(Batches.create(problem, to[plan.batches.device], start, end))
+    start[:, lanes], end[:, lanes] = plan.batches.start, plan.batches.end
+    return Plan.of_batches(Batches.create(problem, to[plan.batches.device], start, end, plan.batches.slot))
 
 
 def _asked(problem: Problem) -> tuple[Measure | None, Measure | None]:
