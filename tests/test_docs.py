@@ -288,6 +288,7 @@ CONSTRAINTS = {
     "subgraphs": "subgraphs at most 2",
     "exclusive": "exclusive links",
     "batch": "batch in [1, 2]",
+    "repeat": "repeat up to 2",
     "replicate": "replicate d up to 2",
     "break": "break symmetry by tasks",
 }
@@ -303,7 +304,7 @@ constraint {}
 """
 ASKED = [("Constraints", word, "shared", rule) for word, rule in CONSTRAINTS.items()]
 ASKED += [("Interconnects", kind, kind, "pin a on d[0]") for kind in ("shared", "host", "links")]
-PLANNERS = ("exact", "ideals", "slicegraph", "annealing")
+PLANNERS = ("exact", "ideals", "slicegraph", "annealing", "batched")
 
 
 @pytest.mark.parametrize(("section", "first", "interconnect", "rule"), ASKED)
@@ -311,8 +312,9 @@ def test_who_honours_what(section: str, first: str, interconnect: str, rule: str
     """The tables of interconnects and constraints name the methods that give plans under each, and no others."""
     table = (DOCS / "language.md").read_text(encoding="utf-8").partition(f"\n## {section}\n")[2]
     row = next(line for line in table.splitlines() if re.match(rf"\| `?{first}\b", line))
-    spec = SPEC.format("links" if first == "batch" else interconnect, rule)
-    if first == "batch":
+    batched = first in ("batch", "repeat")
+    spec = SPEC.format("links" if batched else interconnect, rule)
+    if batched:
         spec = spec.replace("minimize bottleneck", "maximize throughput (batch = 2)")
     problem = mtpp_dsl.load(spec)
     able = {name for name in PLANNERS if find_method(name).accepts(problem) is None}

@@ -166,9 +166,7 @@ def sent(problem: Problem, plan: Plan) -> Iterator[Sent]:
     batches, graph = plan.batches, problem.graph
     assert batches is not None
     names, slots = [device.name for device in problem.devices], batches.slots
-    where = [
-        list(zip(*row, strict=True)) for row in zip(batches.device.tolist(), batches.slot.tolist(), strict=True)
-    ]
+    where = [list(zip(*row, strict=True)) for row in zip(batches.device.tolist(), batches.slot.tolist(), strict=True)]
     growing = problem.objective.transfer == "per_input"
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         for ((d, q), (f, p)), count in sorted(Counter(zip(where[u], where[v], strict=True)).items()):

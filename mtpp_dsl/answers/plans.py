@@ -110,7 +110,7 @@ def false_rows(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Iterato
     repeats = plan.batches is not None and plan.batches.slots > 1
     for what, keys in (("schedule", ("node", "device")), ("transfers", ("source", "target", "from", "to"))):
         if repeats:
-            keys = (*keys, "slot" if what == "schedule" else "slots")  # noqa: PLW2901
+            keys = (*keys, "slot" if what == "schedule" else "slots")
         rows, found = said[what], _rows(problem, plan, what)
         if (rows is None) != (found is None):
             yield f"plan.{what}: {'there is one' if rows is None else 'the objective has none'}"

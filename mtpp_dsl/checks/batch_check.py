@@ -69,7 +69,7 @@ def _by_place(rows: list[list[float]], slots: int) -> list[dict[tuple[int, int],
 
 
 def _too_many(problem: Problem, v: int, row: list[tuple[int, int]]) -> Iterator[tuple[str, str]]:
-    """Yield the devices that run more batches of node *v* than ``constraint repeat`` lets them: one where there is none.
+    """Yield the devices that run more batches of node *v* than ``constraint repeat`` lets them; without it, than one.
 
     Of several such constraints on one device the last one counts.
     """

@@ -111,8 +111,8 @@ def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
 def _batch_plans(problem: Problem) -> Iterator[Plan]:
     """Yield the shortest schedule of every way to spread the chunks of all nodes over batches on devices.
 
-    A chunk of a node is in a lane: batch q of the node on device d is lane (d, q). The batches of a node on a device are
-    numbered by their first chunks.
+    A chunk of a node is in a lane: batch q of the node on device d is lane (d, q). The batches of a node on a device
+    are numbered by their first chunks.
     """
     batching = problem.batching
     lanes = [(d, q) for d in range(problem.k) for q in range(batching.repeat[d])]

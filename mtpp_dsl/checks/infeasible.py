@@ -89,7 +89,9 @@ def _needed(
     """
     kept = list(dict.fromkeys(map(id, clash)))
     by_id = {id(constraint): constraint for constraint in clash}
-    always = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks, Repeat))]
+    always = [
+        constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks, Repeat))
+    ]
     if problem.graph.n * len(kept) <= MAX_LEFT_OUT_SIZE:
         for number in [number for number in kept if by_id[number] not in always]:
             rest = [other for other in kept if other != number]
@@ -229,9 +231,9 @@ def _unbatched(problem: Problem) -> Iterator[Finding]:
             devices = _listed([problem.devices[d].name for d in np.flatnonzero(where).tolist()])
             sizes = list(problem.of(BatchSizes))
             inputs = counted(batching.inputs, "input")
+            most, several = _most(batching.repeat), _several(problem, group)
             yield (
-                f"no batches of {_names(problem, group)}, {_most(batching.repeat)} on each of {devices}, add up to "
-                f"{inputs}{_several(problem, group)}",
+                f"no batches of {_names(problem, group)}, {most} on each of {devices}, add up to {inputs}{several}",
                 [*sizes, *problem.of(Repeat), *_placing(problem, group)],
             )
 

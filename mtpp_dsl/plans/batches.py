@@ -36,8 +36,8 @@ class Batch(NamedTuple):
 class Shipment(NamedTuple):
     """What an edge carries from the batch of its tail on one device to that of its head on another.
 
-    ``size`` is the number of inputs that both batches have; it starts when the tail's batch ends. The slots are those of
-    the two batches.
+    ``size`` is the number of inputs that both batches have; it starts when the tail's batch ends. The slots are those
+    of the two batches.
     """
 
     edge: int
