@@ -26,9 +26,9 @@ class StageCosts(NamedTuple):
     where ``exchange`` is ``sum of sync * (parts - 1) // parts``, and what is streamed is the sum of ``stream`` beyond
     ``spared``. The rows after these are sums, ``base + sum of time``. A stage with j others counted before it fits if
 
-        sum of fixed + kept[a, j] * (sum of each + enter[a] * (bytes that S reads from outside)) <= room[a]
+        sum of fixed + kept[a, j] * sum of each + enter[a, j] * (bytes that S reads from outside) <= room[a]
 
-    Sizes are floats and not rounded. ``kept`` must not fall as j grows.
+    Sizes are floats and not rounded. ``kept`` and ``enter`` must not fall as j grows.
 
     Attributes:
         start, tensor: [n + 1] and the nets at each supernode, as compressed rows.
@@ -42,9 +42,9 @@ class StageCosts(NamedTuple):
         stream: [shapes, n].
         spared: [shapes].
         loads: how many rows are loads.
+        streams, exchanges: [rows] whether a load has what is streamed, and what replicas exchange.
         fixed, each: [shapes, n]; ``fixed`` is ``inf`` where a supernode may not be.
-        kept: [shapes, most stages].
-        enter: [shapes].
+        kept, enter: [shapes, most stages].
         room: [shapes]; finite.
         flow_start, flow, makes: [n + 1], the tensors that each supernode makes or reads, and whether it makes them.
         size: [flows] bytes of each of these tensors.
@@ -62,6 +62,8 @@ class StageCosts(NamedTuple):
     stream: Ints
     spared: Ints
     loads: int
+    streams: Bools
+    exchanges: Bools
     fixed: Floats
     each: Floats
     kept: Floats

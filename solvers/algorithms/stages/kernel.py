@@ -202,7 +202,9 @@ def _sweep_stages(
                             grows = False
                             break
                         continue
-                    base = time[deeper, p, a] + streamed
+                    base = time[deeper, p, a]
+                    if costs.streams[p]:
+                        base += streamed
                     whole = base
                     f = costs.rate[p, a]
                     if f >= 0:
@@ -211,7 +213,9 @@ def _sweep_stages(
                     if base // share >= most:
                         grows = False
                         break
-                    load[a, p] = max(whole // share, exchange)
+                    load[a, p] = whole // share
+                    if costs.exchanges[p]:
+                        load[a, p] = max(load[a, p], exchange)
                     if load[a, p] >= most:
                         below = False
                 if grows:
@@ -227,11 +231,9 @@ def _sweep_stages(
                     for a in range(shapes):
                         if not fits[a] or not states.open[s, a]:
                             continue
-                        after = costs.kept[a, states.after[s]]
-                        if (
-                            fixed[deeper, a] + after * (each[deeper, a] + costs.enter[a] * enter[deeper])
-                            > costs.room[a]
-                        ):
+                        after = states.after[s]
+                        size = fixed[deeper, a] + costs.kept[a, after] * each[deeper, a]
+                        if size + costs.enter[a, after] * enter[deeper] > costs.room[a]:
                             continue
                         good = True
                         total = 0.0

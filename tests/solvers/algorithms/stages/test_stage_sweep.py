@@ -62,10 +62,12 @@ class Case:
             stream=r.integers(0, 4, size=(s, n)),
             spared=r.integers(0, 6, size=s),
             loads=LOADS,
+            streams=r.random(ROWS) < 0.5,
+            exchanges=r.random(ROWS) < 0.5,
             fixed=fixed,
             each=r.integers(0, 3, size=(s, n)).astype(np.float64),
             kept=np.cumsum(r.integers(0, 2, size=(s, 12)), axis=1).astype(np.float64),
-            enter=r.integers(0, 2, size=s).astype(np.float64),
+            enter=np.cumsum(r.integers(0, 2, size=(s, 12)), axis=1).astype(np.float64),
             room=r.integers(4, 30, size=s).astype(np.float64),
             flow_start=flow_start,
             flow=flow,
@@ -77,8 +79,8 @@ class Case:
         """Return the rows of a stage, None where it does not fit; written down from the definition."""
         c, inside = self.costs, sorted(block)
         entering = sum(size for made, pins, size in self.flows if made not in block and block & set(pins))
-        each = c.each[a, inside].sum() + c.enter[a] * entering
-        if c.fixed[a, inside].sum() + c.kept[a, j] * each > c.room[a]:
+        size = c.fixed[a, inside].sum() + c.kept[a, j] * c.each[a, inside].sum() + c.enter[a, j] * entering
+        if size > c.room[a]:
             return None
         found = []
         for p in range(ROWS):
@@ -87,9 +89,9 @@ class Case:
                 for t, pins in enumerate(self.nets):
                     if c.rate[p, a] >= 0 and block & set(pins) and not set(pins) <= block:
                         total += int(c.cost[c.rate[p, a], t])
-                total += max(0, int(c.stream[a, inside].sum() - c.spared[a]))
+                total += max(0, int(c.stream[a, inside].sum() - c.spared[a])) * int(c.streams[p])
                 m = int(c.parts[a])
-                total = max(total // m, int(c.sync[a, inside].sum()) * (m - 1) // m)
+                total = max(total // m, int(c.sync[a, inside].sum()) * (m - 1) // m * int(c.exchanges[p]))
             found.append(total)
         return found
 
