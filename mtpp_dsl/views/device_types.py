@@ -56,11 +56,11 @@ def device_types(problem: Problem) -> DeviceTypes:
     shared = isinstance(problem.interconnect, Shared)
     memory = problem.memory_room
     pays = np.array([shared or device.pays_io for device in problem.devices])
-    found: dict[tuple[bytes, float, float, bool, int], list[int]] = {}
+    found: dict[tuple[bytes | float, ...], list[int]] = {}
     for d in range(problem.k):
-        rule = problem.replicate[d]
-        key = (time[:, d].tobytes(), float(memory[d]), float(problem.overflow_limit[d]), bool(pays[d]), id(rule))
-        found.setdefault(key, []).append(d)
+        grouped = (id(problem.replicate[d]), id(problem.shard[d]), id(problem.stage_memory[d]))
+        sizes = (float(memory[d]), float(problem.overflow_limit[d]), float(problem.stage_limit[d]))
+        found.setdefault((time[:, d].tobytes(), *sizes, bool(pays[d]), *grouped), []).append(d)
     members = tuple(map(tuple, found.values()))
     first = [devices[0] for devices in members]
     rules = [problem.replicate[d] for d in first]

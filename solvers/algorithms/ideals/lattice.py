@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from mtpp_dsl.base.compiling import Kernel
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
-from mtpp_dsl.solvers.algorithms.ideals.whole_costs import WholeCosts
 
-__all__ = ["Lattice", "chain", "lattice_of", "measure", "places"]
+__all__ = ["Lattice", "WholeNets", "chain", "lattice_of", "measure", "places"]
 
 WORD = 60
 """OrderedSupernodes per word of a bit set: whole numbers of 64 bits with room for the sign."""
@@ -48,6 +47,26 @@ class Lattice(NamedTuple):
     def size(self) -> int:
         """Number of ideals."""
         return len(self.start) - 1
+
+
+class WholeNets(Protocol):
+    """Nets in whole numbers: see :class:`mtpp_dsl.solvers.algorithms.ideals.whole_costs.WholeCosts`."""
+
+    @property
+    def start(self) -> Ints:
+        """[n + 1] row pointers into ``tensor``."""
+
+    @property
+    def tensor(self) -> Ints:
+        """The nets at each supernode."""
+
+    @property
+    def cost(self) -> Ints:
+        """[nets] cost."""
+
+    @property
+    def pins(self) -> Ints:
+        """[nets] number of pins."""
 
 
 def places(n: int) -> tuple[Ints, Ints]:
@@ -205,7 +224,7 @@ def _grow(
 GROW = Kernel(_grow, IDEALS_WORTH_COMPILING)
 
 
-def measure(lattice: Lattice, costs: WholeCosts, weights: Floats, say: Callable[[str], None]) -> tuple[Floats, Floats]:
+def measure(lattice: Lattice, costs: WholeNets, weights: Floats, say: Callable[[str], None]) -> tuple[Floats, Floats]:
     """Return [ideals, rows] what is left outside of each ideal, by each row of *weights*, and [ideals] its cut.
 
     The cut of an ideal is the cost of the tensors with a pin inside and a pin outside.

@@ -43,6 +43,9 @@ class StageCosts(NamedTuple):
         spared: [shapes].
         loads: how many rows are loads.
         streams, exchanges: [rows] whether a load has what is streamed, and what replicas exchange.
+        remains: [rows] another load, of which this one is the rest of ``exchange`` at least; -1 for none. That other
+            one counts as ``ulp`` more, since it was rounded down.
+        ulp: what the rounding of one load may have taken from it at most.
         fixed, each: [shapes, n]; ``fixed`` is ``inf`` where a supernode may not be.
         kept, enter: [shapes, most stages].
         room: [shapes]; finite.
@@ -64,6 +67,8 @@ class StageCosts(NamedTuple):
     loads: int
     streams: Bools
     exchanges: Bools
+    remains: Ints
+    ulp: int
     fixed: Floats
     each: Floats
     kept: Floats

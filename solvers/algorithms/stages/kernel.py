@@ -216,6 +216,8 @@ def _sweep_stages(
                     load[a, p] = whole // share
                     if costs.exchanges[p]:
                         load[a, p] = max(load[a, p], exchange)
+                    if costs.remains[p] >= 0:
+                        load[a, p] = max(load[a, p], exchange - load[a, costs.remains[p]] - costs.ulp)
                     if load[a, p] >= most:
                         below = False
                 if grows:

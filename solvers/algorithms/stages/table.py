@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from mtpp_dsl.views.device_types import DeviceTypes
 from mtpp_dsl.views.hypergraph import compressed
 from mtpp_dsl.views.whole_numbers import binary_unit, floored
 
-__all__ = ["LoadRow", "Shape", "StageTable"]
+__all__ = ["LoadRow", "Shape", "StageTable", "nets_of", "tensors_of"]
 
 BITS = 60
 ANYTHING = 1e300
@@ -55,6 +54,7 @@ class LoadRow(NamedTuple):
         reduce: [nodes] time to pass once what the devices of a group add up.
         again, reduce_again: [nodes, types], [nodes] what a stage that recomputes adds to both.
         streams, exchanges: whether it has what is streamed, and what replicas exchange.
+        remains: the number of the row whose stages leave it the rest of what replicas exchange; -1 for none.
     """
 
     time: Floats
@@ -64,6 +64,7 @@ class LoadRow(NamedTuple):
     reduce_again: Floats
     streams: bool = True
     exchanges: bool = True
+    remains: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class StageTable:
         rate: [rows, shapes].
         nets: the pins of each net, and [rates, nets] ``cost``.
         loads: how many rows are loads; those after them are sums.
-        streams, exchanges: [rows].
+        streams, exchanges, remains: [rows].
         sync, stream: [shapes, n] seconds, and [shapes] ``spared``.
         fixed, each: [shapes, n] bytes; [shapes, most stages] ``kept``, ``enter``; [shapes] ``room``.
         tensors: the supernode that makes each tensor and those that read it, with its bytes.
@@ -96,6 +97,7 @@ class StageTable:
     loads: int
     streams: Bools
     exchanges: Bools
+    remains: Ints
     sync: Floats
     stream: Floats
     spared: Floats
@@ -126,6 +128,17 @@ class StageTable:
         alone = self.fixed + self.kept[:, :1] * self.each
         return np.asarray((alone <= self.room[:, None]).T, np.bool_)
 
+    def held(self, block: Ints, a: int, after: int) -> float:
+        """Return what each device of a stage on shape *a* holds in its memory, with so many stages *after* it."""
+        inside = set(block.tolist())
+        read = sum(
+            size
+            for (maker, readers), size in self.tensors.items()
+            if maker not in inside and inside.intersection(readers)
+        )
+        size = self.fixed[a, block].sum() + self.kept[a, after] * self.each[a, block].sum()
+        return float(size + self.enter[a, after] * read)
+
     def with_prices(self, prices: Floats) -> StageTable:
         """Return the table with one more load: the first one times the price of its device type.
 
@@ -154,6 +167,7 @@ class StageTable:
             loads=self.loads + 1,
             streams=np.insert(self.streams, where, False),
             exchanges=np.insert(self.exchanges, where, False),
+            remains=np.insert(self.remains, where, -1),
         )
 
     def with_sum(self, values: Floats, base: Floats | float = 0.0) -> StageTable:
@@ -173,6 +187,7 @@ class StageTable:
             rate=np.concatenate((self.rate, np.full((1, shapes), -1))),
             streams=np.append(self.streams, False),
             exchanges=np.append(self.exchanges, False),
+            remains=np.append(self.remains, -1),
         )
 
     def whole(self, top: float) -> tuple[StageCosts, Floats, int]:
@@ -215,8 +230,9 @@ class StageTable:
             parts=np.array([shape.replicas for shape in self.shapes], np.int64),
             sync=floored(self.sync, unit, 2 * most), stream=floored(self.stream if streams else 0 * self.stream, unit),
             spared=np.ceil(spared / unit).astype(np.int64), loads=self.loads, streams=self.streams & bool(streams),
-            exchanges=self.exchanges, fixed=self.fixed, each=self.each, kept=self.kept, enter=self.enter,
-            room=np.minimum(self.room, ANYTHING), flow_start=flow_start, flow=flow, makes=makes, size=size,
+            exchanges=self.exchanges, remains=self.remains, ulp=n + len(self.nets) + 4, fixed=self.fixed,
+            each=self.each, kept=self.kept, enter=self.enter, room=np.minimum(self.room, ANYTHING),
+            flow_start=flow_start, flow=flow, makes=makes, size=size,
         )  # fmt: skip
         return costs, units, most
 
@@ -264,8 +280,3 @@ def _flows(n: int, tensors: Tensors) -> tuple[Ints, Ints, Bools, Floats]:
     start, flow = compressed([[number for number, _ in row] for row in at])
     makes = np.array([made for row in at for _, made in row], np.bool_)
     return start, flow, makes, np.array(list(tensors.values()), np.float64)
-
-
-def weights_of(rows: Sequence[LoadRow]) -> Floats:
-    """Return [rows, nodes] the cost of one transfer of each tensor, for each row."""
-    return np.array([row.tensor for row in rows], np.float64)

@@ -64,6 +64,8 @@ class Case:
             loads=LOADS,
             streams=r.random(ROWS) < 0.5,
             exchanges=r.random(ROWS) < 0.5,
+            remains=np.array([-1, int(r.integers(-1, 1)), -1]),
+            ulp=int(r.integers(0, 2)),
             fixed=fixed,
             each=r.integers(0, 3, size=(s, n)).astype(np.float64),
             kept=np.cumsum(r.integers(0, 2, size=(s, 12)), axis=1).astype(np.float64),
@@ -92,6 +94,9 @@ class Case:
                 total += max(0, int(c.stream[a, inside].sum() - c.spared[a])) * int(c.streams[p])
                 m = int(c.parts[a])
                 total = max(total // m, int(c.sync[a, inside].sum()) * (m - 1) // m * int(c.exchanges[p]))
+                if c.remains[p] >= 0:
+                    exchange = int(c.sync[a, inside].sum()) * (m - 1) // m
+                    total = max(total, exchange - found[int(c.remains[p])] - c.ulp)
             found.append(total)
         return found
 
