@@ -59,6 +59,7 @@ RUNTIME = {"solvers.runtime", "solvers.runtime.portfolio"}
 ALGORITHMS = {
     "solvers.algorithms",
     "solvers.algorithms.chains",
+    "solvers.algorithms.homes",
     "solvers.algorithms.ideals",
     "solvers.algorithms.slicing",
     "solvers.algorithms.stages",
@@ -74,6 +75,7 @@ SOLVERS = {
     "solvers.runtime": BELOW_SOLVERS,
     "solvers.runtime.portfolio": BELOW_SOLVERS | {"solvers.runtime"},
     **dict.fromkeys(ALGORITHMS, BELOW_SOLVERS | RUNTIME),
+    "solvers.algorithms.homes": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.ideals"},
     "solvers.algorithms.stages": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.ideals"},
     "solvers.reductions": GROUND,
     "solvers.backends": set(),

@@ -25,7 +25,7 @@ class Chain:
         sent, received: [n, devices, devices] what the device of node j pays for sending its tensor to that of node
             j + 1, and what that one pays for it; ``inf`` where nothing leads there. The last row is not read.
         overlap: whether transfers run beside work.
-        half: whether a device that overlaps them sends and receives one after the other.
+        half: [devices] whether one that overlaps them sends and receives one after the other; None for no device.
     """
 
     time: Floats
@@ -34,7 +34,7 @@ class Chain:
     sent: Floats
     received: Floats
     overlap: bool = False
-    half: bool = False
+    half: Bools | None = None
 
     @property
     def n(self) -> int:
@@ -46,6 +46,11 @@ class Chain:
         """Number of devices."""
         return int(self.time.shape[1])
 
+    @property
+    def halves(self) -> Bools:
+        """[devices] whether sending and receiving add up where transfers overlap work."""
+        return np.zeros(self.k, np.bool_) if self.half is None else self.half
+
     def loads(self, device: Ints) -> Floats:
         """Return [devices] the loads of a split that gives each node a device, each device one range of nodes."""
         work, out, into = np.zeros(self.k), np.zeros(self.k), np.zeros(self.k)
@@ -55,7 +60,7 @@ class Chain:
         np.add.at(into, device[ends + 1], self.received[ends, device[ends], device[ends + 1]])
         if not self.overlap:
             return work + out + into
-        return np.maximum(work, out + into if self.half else np.maximum(out, into))
+        return np.maximum(work, np.where(self.halves, out + into, np.maximum(out, into)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +71,7 @@ class Typed:
         members: the devices of each type. They are equal in all that enters a load, to one another and to all others.
         stride: [types] what one device of the type adds to the number of a state; states number the counts used.
         left: [states, types] how many devices of each type are unused.
-        time, memory, room, sent, received: as of :class:`Chain`, by types.
+        time, memory, room, sent, received, halves: as of :class:`Chain`, by types.
     """
 
     members: tuple[tuple[int, ...], ...]
@@ -77,6 +82,7 @@ class Typed:
     room: Floats
     sent: Floats
     received: Floats
+    halves: Bools
 
     @property
     def states(self) -> int:
@@ -128,12 +134,17 @@ def typed(chain: Chain, *prices: Floats) -> Typed:
         room=chain.room[first],
         sent=between(chain.sent),
         received=between(chain.received),
+        halves=chain.halves[first],
     )
 
 
 def _equal(chain: Chain, links: Floats, d: int, e: int, prices: tuple[Floats, ...]) -> bool:
     """Return whether devices *d* and *e* may be exchanged."""
-    if chain.room[d] != chain.room[e] or any(price[d] != price[e] for price in prices):
+    if (
+        chain.room[d] != chain.room[e]
+        or chain.halves[d] != chain.halves[e]
+        or any(price[d] != price[e] for price in prices)
+    ):
         return False
     if not np.array_equal(chain.time[:, d], chain.time[:, e]):
         return False

@@ -101,7 +101,7 @@ class _Search:
         self.unit = binary_unit(limit, min(BITS, 61 - n.bit_length()))
         self.top = int(limit / self.unit) + 1
         self._types = types
-        self._mode = 0 if not chain.overlap else 2 if chain.half else 1
+        self._mode = np.where(types.halves, 2, 1) if chain.overlap else np.zeros(kinds, np.int64)
         self._ahead = np.zeros((kinds, n + 1), np.int64)
         time = self._whole(types.time)
         np.cumsum(time.T, axis=1, out=self._ahead[:, 1:])
@@ -142,7 +142,7 @@ class _Search:
             into = int(self._received[begin - 1, steps[s - 1][2], v]) if s else 0
             out = int(self._sent[end - 1, v, steps[s + 1][2]]) if s + 1 < len(steps) else 0
             loads = (work + into + out, max(work, into, out), max(work, into + out))
-            largest = max(largest, loads[self._mode])
+            largest = max(largest, loads[int(self._mode[v])])
         return largest
 
 

@@ -13,7 +13,7 @@ FAR = 1 << 62
 
 
 def _below(
-    target: int, mode: int, ahead: Ints, held: Floats, room: Floats, sent: Ints, received: Ints, stride: Ints,
+    target: int, modes: Ints, ahead: Ints, held: Floats, room: Floats, sent: Ints, received: Ints, stride: Ints,
     left: Ints, into: Ints, origin: Ints, queue: Ints, answer: Ints,
 ) -> int:  # fmt: skip
     """Find stages whose loads are *target* or less; return 0, or else the least target at which more is possible.
@@ -24,7 +24,7 @@ def _below(
 
     Args:
         target: as above.
-        mode: 0 where work, sending and receiving add up, 1 where they overlap, 2 where the last two add up then.
+        modes: [types] 0: work, sending and receiving add up; 1: they overlap; 2: the last two add up then.
         ahead: [types, n + 1] work before each node.
         held: [n + 1] memory before each node.
         room: [types] memory of each.
@@ -47,6 +47,7 @@ def _below(
         for v in range(kinds):
             if left[c, v] == 0:
                 continue
+            mode = modes[v]
             new = c + stride[v]
             front, back, low = 0, 0, 0
             for end in range(1, n + 1):

@@ -31,7 +31,7 @@ def random_chain(seed: int) -> Chain:
     memory = rng.integers(0, 3, n).astype(float)
     room = rng.choice([np.inf, 2.0, 3.0, 4.0], k)
     received = moved + rng.integers(0, 2, (k, k)) if seed % 7 == 0 else moved
-    return Chain(time, memory, room, moved, received, overlap=seed % 2 == 1, half=seed % 8 > 3)
+    return Chain(time, memory, room, moved, received, overlap=seed % 2 == 1, half=rng.random(k) < 0.5)
 
 
 def splits(chain: Chain) -> list[Ints]:
