@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf, isclose
 from typing import Any
 
+from mtpp_dsl.checks.pipeline_check import iteration_times
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
@@ -82,6 +83,20 @@ def false_claims(
     yield from _status(data, cost, bound, size, gaps)
     yield from _log(problem, data, cost, bound, size)
     yield from _penalties(problem, data, plan)
+    yield from _iteration(problem, data, plan)
+
+
+def _iteration(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:
+    """Yield what an answer says an iteration of its plan takes that is not so."""
+    said = data.get("iteration")
+    if (said is None) != (plan is None or not problem.objective.is_iteration):
+        yield "iteration: it is what an iteration of the plan takes, where the objective is one, and nothing else"
+    if said is None or plan is None or not problem.objective.is_iteration:
+        return
+    time, bound = iteration_times(problem, plan)
+    for what, found in (("simulated", time), ("bound", bound)):
+        if (said[what] is None and found is not None) or (found is not None and not near(said[what], found)):
+            yield f"iteration.{what}: {said[what]!r} in the answer; the plan has {found!r}"
 
 
 def _bounded(
@@ -114,6 +129,9 @@ def _objective(
     for name, wanted in asked.items():
         if said.get(name, wanted) != wanted:
             yield f"{place}.{name}: the answer says {said[name]!r}, the spec {wanted!r}"
+    for name, wanted in (("microbatches", objective.microbatches), ("schedule", objective.schedule)):
+        if said.get(name) != wanted:
+            yield f"{place}.{name}: the answer says {said.get(name)!r}, the spec {wanted!r}"
     value = None if cost is None else objective.value(cost)
     if value == inf:  # no limit to the throughput
         value = None

@@ -13,8 +13,9 @@ from math import isnan
 from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.replica_counts import exchange, spans
 from mtpp_dsl.checks.schedule_check import travel
+from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.checks.subgraph_check import subgraph_traffic
-from mtpp_dsl.constraints import Memory
+from mtpp_dsl.constraints import Memory, StageMemory
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Shared
 
@@ -65,12 +66,27 @@ def _nodes(problem: Problem, plan: Plan) -> tuple[list[Counts], list[float]]:
     found, params = _nothing(problem), [0.0] * problem.k
     graph = problem.graph
     for v, d in enumerate(plan.assignment.tolist()):
-        time = float(problem.time[v, d])
-        found[d]["work"] += time
-        found[d]["backward" if graph.backward[v] else "forward"] += time
-        found[d]["memory"] += float(graph.memory[v])
-        params[d] += float(graph.params[v])
+        t, time, share = plan.shards.get(d, 1), _takes(problem, plan, v, d), float(graph.forward_share[v])
+        ahead, back = share * time if share else 0.0, (1 - share) * time if share < 1 else 0.0
+        again = ahead if d in plan.recomputed else 0.0
+        found[d]["work"] += time + again
+        found[d]["forward"] += ahead
+        found[d]["backward"] += back + again
+        found[d]["memory"] += float(graph.memory[v]) / t
+        params[d] += float(graph.params[v]) / t
+    for d, (held, _) in held_memory(problem, plan).items() if any(problem.stage_memory) else ():
+        found[d]["memory"] = held
     return found, params
+
+
+def _takes(problem: Problem, plan: Plan, v: int, d: int) -> float:
+    """Return how long a node runs on a device, or on its shards, with their all-reduce."""
+    t, rule, time = plan.shards.get(d, 1), problem.shard[d], float(problem.time[v, d])
+    if t == 1 or rule is None or isinstance(problem.interconnect, Links):
+        return time
+    pays = isinstance(problem.interconnect, Shared) or problem.devices[d].pays_io
+    reduced = 2 * (t - 1) / t * float(problem.graph.reduce[v]) / problem.interconnect.bandwidth if pays else 0.0
+    return time / rule.faster(t) + reduced
 
 
 def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
@@ -82,21 +98,26 @@ def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
         rate = link.between if far and link.between is not None else link.bandwidth
         cost = float(problem.graph.output[u]) / rate
         found[d][what] += cost
-        found[d]["backward" if problem.graph.backward[u] else "forward"] += cost
+        share = float(problem.graph.forward_share[u])
+        found[d]["forward"] += share * cost
+        found[d]["backward"] += (1 - share) * cost
     for lead, members in plan.replicas.items():
         for d in members[1:]:
             found[d], params[d] = dict(found[lead]), params[lead]
     for d, device in enumerate(problem.devices):
-        hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
+        rules = (c for c in problem.constraints if isinstance(c, (Memory, StageMemory)))
+        hard = any(c.devices is None or d in c.devices for c in rules)
         pays = isinstance(link, Shared) or device.pays_io
         if link.overflow and pays and device.memory is not None and not hard:
             found[d]["overflow"] = max(0.0, params[d] - device.room) / link.bandwidth
             found[d]["forward"] += found[d]["overflow"]
     for lead, members in plan.replicas.items():
-        sync = exchange(problem, plan.replicas, lead, params)
+        copies = len(members) // plan.shards.get(lead, 1)
+        groups = {**plan.replicas, lead: members[:copies]}
+        sync = exchange(problem, groups, lead, params) if copies > 1 else 0.0
         for d in members:
             for what in ("work", "input", "output", "overflow", "forward", "backward"):
-                found[d][what] /= len(members)
+                found[d][what] /= copies
             found[d]["sync"] = sync
     for row in found:
         row["load"] = max(row["work"] + row["input"] + row["output"] + row["overflow"], row["sync"])

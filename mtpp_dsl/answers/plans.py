@@ -7,6 +7,7 @@ from typing import Any
 
 from mtpp_dsl.answers.claims import near
 from mtpp_dsl.answers.counts import counted, sent
+from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
 
@@ -22,7 +23,7 @@ def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]
     if names != given:
         yield f"devices: the answer has {', '.join(given) or 'none'}; the spec has {', '.join(names)}"
         return
-    training = bool(problem.graph.backward.any())
+    training = bool(problem.graph.backward.any()) or problem.objective.is_iteration
     slack = _rounding(problem)
     for device, row, counts in zip(problem.devices, said, counted(problem, plan), strict=True):
         for what, figure in counts.items():
@@ -58,7 +59,13 @@ def false_stages(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Itera
     found: dict[str, dict[str, Any]] = {}
     for v, d in enumerate(plan.assignment.tolist()):
         members = [names[member] for member in plan.replicas.get(d, (d,))]
-        stage = {"devices": members, "nodes": [], "share": dict.fromkeys(members, 1 / len(members))}
+        copies = len(members) // plan.shards.get(d, 1)
+        stage = {"devices": members, "nodes": [], "share": dict.fromkeys(members, 1 / copies)}
+        kept = held_memory(problem, plan) if any(problem.stage_memory) else {}
+        if problem.staged:
+            stage |= {"shards": plan.shards.get(d, 1), "replicas": copies}
+            stage |= {"recompute": d in plan.recomputed if d in kept else None}
+            stage |= {"kept": kept[d][1] if d in kept else None}
         found.setdefault(names[d], stage)["nodes"].append(problem.graph.names[v])
     order = [name for name in (said["order"] or names) if name in found]
     given = [stage["devices"][0] for stage in said["stages"]]
@@ -67,8 +74,10 @@ def false_stages(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Itera
         return
     for name, stage in zip(order, said["stages"], strict=True):
         for what, value in found[name].items():
-            if stage[what] != value:
-                yield f"plan.stages: {what} of the stage of {name} are {stage[what]!r}; the plan has {value!r}"
+            if what not in stage or stage[what] != value:
+                yield f"plan.stages: {what} of the stage of {name} are {stage.get(what)!r}; the plan has {value!r}"
+        for what in set(stage) - set(found[name]):
+            yield f"plan.stages: {what} of the stage of {name}: the problem is not about that"
 
 
 def false_order(problem: Problem, plan: Plan, said: Sequence[str] | None) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations, product
 from math import inf, nan
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,10 @@ __all__ = ["plans"]
 
 
 def plans(problem: Problem) -> Iterator[Plan]:
-    """Yield every plan that satisfies every constraint, with every choice of replicas.
+    """Yield every plan that satisfies every constraint, with every choice of replicas and shards.
+
+    Where memory depends on the place of a stage, plans come with every order of the stages, and with every choice of
+    those that recompute.
 
     For a makespan on links, of every assignment the plan of the shortest schedule in which nothing could start
     earlier in its place: without labelled constraints on times, no schedule is shorter. For a linear objective, and
@@ -45,9 +48,10 @@ def plans(problem: Problem) -> Iterator[Plan]:
                 yield from _by_subgraphs(problem, assignment)
             continue
         for replicas in _replicas(problem, set(assignment)):
-            plan = Plan.create(problem, assignment, replicas=replicas)
-            if not verify(problem, plan):
-                yield plan
+            for staged in _staged(problem, assignment, replicas):
+                plan = Plan.create(problem, assignment, replicas=replicas, **staged)
+                if not verify(problem, plan):
+                    yield plan
 
 
 def _schedules(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]:
@@ -197,9 +201,36 @@ def _by_subgraphs(problem: Problem, assignment: Sequence[int]) -> Iterator[Plan]
             yield plan
 
 
+def _staged(
+    problem: Problem, assignment: Sequence[int], replicas: Mapping[int, tuple[int, ...]]
+) -> Iterator[dict[str, Any]]:
+    """Yield every choice of shards, of an order of the stages, and of stages that recompute, as they are asked for."""
+    leads = sorted(set(assignment))
+    splits: list[tuple[int, ...]] = [
+        (1,) if (rule := problem.shard[d]) is None else tuple(t for t in rule.by if t <= len(replicas.get(d, (d,))))
+        for d in leads
+    ]
+    orders: Iterable[tuple[int, ...] | None] = (None,)
+    again: list[tuple[bool, ...]] = [(False,)] * len(leads)
+    if any(problem.stage_memory):
+        unused = tuple(d for d in range(problem.k) if d not in leads)
+        orders = [(*order, *unused) for order in permutations(leads)]
+        again = [
+            {"never": (False,), "always": (True,), "free": (False, True)}["never" if rule is None else rule.recompute]
+            for rule in (problem.stage_memory[d] for d in leads)
+        ]
+    for shards, order, chosen in product(product(*splits), orders, product(*again)):
+        yield {
+            "shards": dict(zip(leads, shards, strict=True)),
+            "order": order,
+            "recomputed": [d for d, whether in zip(leads, chosen, strict=True) if whether],
+        }
+
+
 def _replicas(problem: Problem, busy: set[int]) -> Iterator[dict[int, tuple[int, ...]]]:
     """Yield every way in which devices without nodes can be replicas of those that have some."""
-    idle = [d for d in range(problem.k) if d not in busy] if any(problem.replicate) else []
+    shared = any(problem.replicate) or any(problem.shard)
+    idle = [d for d in range(problem.k) if d not in busy] if shared else []
     for leads in product([None, *sorted(busy)], repeat=len(idle)):
         chosen = list(zip(idle, leads, strict=True))
         yield {lead: (lead, *(d for d, of in chosen if of == lead)) for lead in busy if lead in leads}

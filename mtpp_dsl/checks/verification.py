@@ -16,6 +16,14 @@ from mtpp_dsl.checks.linear_values import Values, broken_row, payments
 from mtpp_dsl.checks.replica_counts import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.checks.route_check import broken_routes, mixed
 from mtpp_dsl.checks.schedule_check import broken_times
+from mtpp_dsl.checks.stage_check import (
+    broken_groups,
+    broken_memory,
+    broken_order,
+    broken_stages,
+    iteration_cost,
+    staged_loads,
+)
 from mtpp_dsl.checks.subgraph_check import broken_subgraphs, subgraph_loads
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -35,6 +43,8 @@ from mtpp_dsl.constraints import (
     Repeat,
     Replicate,
     Separate,
+    Shard,
+    StageMemory,
     Subgraphs,
     Used,
 )
@@ -100,13 +110,19 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
     if plan.routes:
         return _broken_routes(problem, plan)
     device = [int(d) for d in plan.assignment]
-    broken = [Violation("replicas", message) for message in faults(problem, plan.replicas, device)]
+    broken = [Violation("replicas", message) for message in _groups(problem, plan)]
+    if any(problem.stage_memory):
+        broken += [Violation("memory", message) for message in broken_order(problem, plan)]
     if problem.timed:
         check = broken_subgraphs if _by_subgraphs(problem) else broken_times
         broken += [Violation(what, message) for what, message in check(problem, plan)]
     if broken:
         return broken
-    found = [v for copy in copies(plan.replicas, device) for v in _check(problem, copy, plan.schedule)]
+    found = [v for copy in copies(plan.replicas, device) for v in _check(problem, copy, plan)]
+    if any(problem.stage_memory) or plan.recomputed:
+        found += [Violation(what, message) for what, message in broken_stages(problem, plan, TOLERANCE)]
+    for rule in problem.of(Memory) if plan.shards else ():
+        found += [Violation(str(rule), message) for message in broken_memory(problem, plan, rule, TOLERANCE)]
     for constraint in problem.of(Acyclic) if problem.hierarchical else ():
         messages = _acyclic_groups(problem, plan.replicas, device, constraint)
         found += (Violation(str(constraint), message) for message in messages)
@@ -122,6 +138,14 @@ def _broken_routes(problem: Problem, plan: Plan) -> list[Violation]:
     for route in plan.routes:
         found += verify(problem, replace(plan, assignment=route.assignment, routes=()))
     return list(dict.fromkeys(found))
+
+
+def _groups(problem: Problem, plan: Plan) -> Iterator[str]:
+    """Yield what is wrong with the devices that share a stage."""
+    if plan.shards or any(problem.shard):
+        yield from broken_groups(problem, plan)
+    else:
+        yield from faults(problem, plan.replicas, plan.assignment.tolist())
 
 
 def _custom(problem: Problem, plan: Plan) -> Iterator[Violation]:
@@ -153,8 +177,6 @@ def _refuse_unknown(problem: Problem) -> None:
         return
     if isinstance(problem.interconnect, Links) and not problem.timed:
         raise Refused(f"cannot verify a plan for {problem.objective.quantity} on {problem.interconnect.keyword} yet")
-    if any(objective.is_iteration for objective in problem.objectives):
-        raise Refused("cannot verify a plan for an iteration yet")
     reason = undefined(problem) if _by_subgraphs(problem) else None
     if reason is not None:
         raise Refused(f"cannot verify a plan: {reason}")
@@ -162,8 +184,11 @@ def _refuse_unknown(problem: Problem) -> None:
         raise Refused("cannot verify 'constraint subgraphs' yet: it speaks of a makespan on host or shared")
 
 
-def _values(problem: Problem, device: list[int], schedule: Schedule | None, replicas: Replicas = NONE) -> Values:
+def _values(problem: Problem, device: list[int], plan: Plan, replicas: Replicas = NONE) -> Values:
     """Return the values of decisions in a plan with every node on one device, or with *replicas*."""
+    schedule = plan.schedule
+    if plan.shards or plan.recomputed:
+        return Values(problem, device, schedule, lambda: staged_loads(problem, plan), replicas)
     return Values(problem, device, schedule, lambda: _all_loads(problem, device, schedule, replicas), replicas)
 
 
@@ -181,17 +206,17 @@ def _by_subgraphs(problem: Problem) -> bool:
     return problem.timed and not isinstance(problem.interconnect, Links)
 
 
-def _check(problem: Problem, device: list[int], schedule: Schedule | None) -> Iterator[Violation]:
+def _check(problem: Problem, device: list[int], plan: Plan) -> Iterator[Violation]:
     """Yield what breaks a constraint, with every node on one device."""
     yield from _support(problem, device)
-    values = _values(problem, device, schedule)
+    values = _values(problem, device, plan)
     for constraint in problem.constraints:
         if isinstance(constraint, Linear):
             for message in broken_row(constraint, values, TOLERANCE):
                 yield Violation(str(constraint), message)
             continue
-        if isinstance(constraint, CustomConstraint):
-            continue  # its own check is of the whole plan
+        if isinstance(constraint, CustomConstraint) or (plan.shards and isinstance(constraint, Memory)):
+            continue  # their own checks are of the whole plan
         for message in _CHECKS[type(constraint)](problem, device, constraint):
             yield Violation(str(constraint), message)
 
@@ -235,7 +260,7 @@ def size_of(problem: Problem, plan: Plan, objective: Objective | None = None) ->
     weighted = [(1.0, objective.terms, objective.constant)] if objective.is_linear else []
     soft = problem.of(Linear) if objective.penalised else ()
     weighted += [(row.penalty, row.terms, row.rhs) for row in soft if row.penalty is not None]
-    values = _values(problem, [int(d) for d in plan.assignment], plan.schedule, plan.replicas)
+    values = _values(problem, [int(d) for d in plan.assignment], plan, plan.replicas)
     sizes = [0.0]
     for weight, terms, constant in weighted:
         sizes.append(weight * abs(constant))
@@ -282,7 +307,7 @@ def costs_of(problem: Problem, plan: Plan) -> list[float]:
     if plan.routes:
         return [max(mixed(plan, lambda device: loads(problem, device)))]
     device = [int(d) for d in plan.assignment]
-    values = _values(problem, device, plan.schedule, plan.replicas)
+    values = _values(problem, device, plan, plan.replicas)
     costs = []
     for objective in problem.objectives:
         paid = sum(payments(problem, values).values()) if objective.penalised else 0.0
@@ -293,7 +318,7 @@ def costs_of(problem: Problem, plan: Plan) -> list[float]:
 def penalties_of(problem: Problem, plan: Plan) -> dict[str, float]:
     """Return what each soft row costs, by its label."""
     device = [int(d) for d in plan.assignment]
-    return payments(problem, _values(problem, device, plan.schedule, plan.replicas))
+    return payments(problem, _values(problem, device, plan, plan.replicas))
 
 
 def _cost(problem: Problem, objective: Objective, plan: Plan, values: Values) -> float:
@@ -305,6 +330,8 @@ def _cost(problem: Problem, objective: Objective, plan: Plan, values: Values) ->
     if objective.is_linear:
         total = objective.constant + sum(a * values.of(decision) for decision, a in objective.terms)
         return 0.0 - total if objective.sense == "maximize" else total
+    if objective.is_iteration:
+        return iteration_cost(problem, plan, objective)
     if objective.quantity == "makespan":
         assert plan.schedule is not None
         return max(plan.schedule.end.tolist(), default=0.0)
@@ -347,7 +374,8 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
         for d in members[1:]:
             total[d], params[d] = total[lead], params[lead]
     for d, spec in enumerate(problem.devices):
-        hard = any(c.devices is None or d in c.devices for c in problem.of(Memory))
+        rules = (c for c in problem.constraints if isinstance(c, (Memory, StageMemory)))
+        hard = any(c.devices is None or d in c.devices for c in rules)
         pays = isinstance(link, Shared) or spec.pays_io
         if link.overflow and pays and spec.memory is not None and not hard and not backward:
             total[d] += max(0.0, params[d] - spec.room) / link.bandwidth
@@ -462,6 +490,8 @@ _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str
     Linear: lambda *_: (),  # checked with the schedule
     Replicate: lambda *_: (),  # it takes no plan away
     Copies: lambda *_: (),  # nor does this; routes are checked together
+    Shard: lambda *_: (),  # checked with the groups of devices
+    StageMemory: lambda *_: (),  # checked with the stages
     BreakSymmetry: lambda *_: (),  # it leaves of equal plans one, and none of them is wrong
     ExclusiveLinks: lambda *_: (),  # checked with the times
     Subgraphs: lambda *_: (),  # checked with the times

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.constraints import Decision, On, Shard, StageMemory, Used
+from mtpp_dsl.constraints import Decision, On, Used
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.batches import batch_lengths, shipments
 from mtpp_dsl.plans.decisions import Values
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.schedule import Schedule
+from mtpp_dsl.plans.stages import Keeping, ring_time, shard_speedup, stages_after
 from mtpp_dsl.plans.subgraphs import traffic
 from mtpp_dsl.problem import Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
@@ -35,16 +36,18 @@ class Evaluation(Picklable):
     """Costs per device, all [devices], in the problem's units; a replica has its share of the times.
 
     Attributes:
-        work: running time of the device's nodes.
+        work: running time of the device's nodes, with the all-reduces of shards, and the passes that it computes again.
         input, output: time to read tensors made elsewhere, and to write those read elsewhere.
         overflow: time to stream the parameters that do not fit.
-        memory: what the device's nodes take, as ``constraint memory`` counts it.
-        params: size of the parameters of the device's nodes.
+        memory: what the device's nodes take, as ``constraint memory`` counts it, by stage or not.
+        params: size of the parameters of the device's nodes, or of its shard of them.
         sync: time to exchange the parameters with the other replicas, beside everything else.
         load: work + input + output + overflow, or sync where that is more.
         forward, backward: the parts of the load: nodes by their own part, tensors by that of their producer,
             overflow with the forward part (tarnawski2020, 5.3).
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
+        iteration: what all microbatches cost, where that is the objective; see
+            :class:`~mtpp_dsl.problem.objective.Objective`.
         makespan: when the last node or batch ends, where that is the objective; input and output are then the times
             for which tensors arrive and leave; on links that is beside the work, which alone is the load.
         carried: what transfers take, in sum, that are in no load: all of those on links.
@@ -67,6 +70,7 @@ class Evaluation(Picklable):
     forward: Floats
     backward: Floats
     separate: bool = False
+    iteration: float | None = None
     makespan: float | None = None
     carried: float = 0.0
     used: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
@@ -86,9 +90,11 @@ class Evaluation(Picklable):
 
     @property
     def cost(self) -> float:
-        """The minimised quantity: bottleneck, sum of those of both parts, makespan, or linear; and what is paid."""
+        """The minimised quantity: bottleneck, sum of two, makespan, iteration, or linear; and what is paid."""
         if self.linear is not None:
             return self.linear + self.paid
+        if self.iteration is not None:
+            return self.iteration + self.paid
         if self.makespan is not None:
             return self.makespan + self.paid
         if self.separate:
@@ -199,48 +205,82 @@ def _cost(objective: Objective, found: Evaluation, values: Values) -> float:
         return found.makespan
     if objective.quantity == "sum of bottlenecks":
         return float(found.forward.max() + found.backward.max())
+    if found.iteration is not None:
+        return found.iteration
     return found.bottleneck
 
 
 def _split(problem: Problem, plan: Plan) -> Evaluation:
     """Return what is known of a plan without a schedule."""
-    if any(objective.is_iteration for objective in problem.objectives) or any(
-        isinstance(c, (StageMemory, Shard)) for c in problem.constraints
-    ):
-        raise Refused("cannot evaluate stages yet")
     if isinstance(problem.interconnect, Links):
         raise Refused("a bottleneck on links is not defined: transfers take no device's time; minimize makespan")
     k, device, graph = problem.k, plan.assignment, problem.graph
-    time = problem.time[np.arange(graph.n), device]
-    work = _per_device(device, time, k)
+    shards = np.array([plan.shards.get(d, 1) for d in range(k)])
+    time = problem.time[np.arange(graph.n), device] / shard_speedup(problem, shards)[device]
+    time = time + graph.reduce * ring_time(problem, shards)[device]
+    passes = graph.forward_share
+    again = np.zeros(k)
+    for d in plan.recomputed:
+        again[d] = _share(time, passes)[device == d].sum()
+    work = _per_device(device, time, k) + again
     tensor = graph.output / problem.interconnect.bandwidth
     span = _spans(problem, plan)
     reads, writes = _io(problem, device, span, tensor)
     forward, backward = (
-        _per_device(device, np.where(part, time, 0.0), k) + sum(_io(problem, device, span, np.where(part, tensor, 0.0)))
-        for part in (~graph.backward, graph.backward)
+        _per_device(device, _share(time, part), k) + sum(_io(problem, device, span, tensor * part))
+        for part in (passes, 1.0 - passes)
     )
-    params = _per_device(device, graph.params, k)
+    params = _per_device(device, graph.params, k) / shards
     lead = plan.leads(k)
     excess = np.maximum(params[lead] - problem.overflow_limit, 0.0)
-    share = 1.0 / np.bincount(lead, minlength=k)[lead]
+    share = shards[lead] / np.bincount(lead, minlength=k)[lead]
     held = np.bincount(device, minlength=k) > 0
     overflow = excess / problem.interconnect.bandwidth * share
     sync = _sync(problem, plan, span, params)
-    return Evaluation(
+    found = Evaluation(
         work=work[lead] * share,
         input=reads[lead] * share,
         output=writes[lead] * share,
         overflow=overflow,
-        memory=_per_device(device, graph.memory, k)[lead],
+        memory=_memory(problem, plan, shards)[lead],
         params=params[lead],
         sync=sync,
         load=np.maximum((work + reads + writes)[lead] * share + overflow, sync),
         forward=forward[lead] * share + overflow,
-        backward=backward[lead] * share,
-        separate=problem.objective.parts == "separate",
+        backward=(backward + again)[lead] * share,
+        separate=problem.objective.parts == "separate" and not problem.objective.is_iteration,
         used=held[lead],
     )
+    if problem.objective.is_iteration:
+        return replace(found, iteration=_iteration(problem.objective, found, np.flatnonzero(held)))
+    return found
+
+
+def _share(time: Floats, part: Floats) -> Floats:
+    """Return times by a share of each; nothing of one that is not supported is 0."""
+    found: Floats = np.multiply(time, part, out=np.zeros(len(time)), where=part > 0)
+    return found
+
+
+def _memory(problem: Problem, plan: Plan, shards: Ints) -> Floats:
+    """Return what the nodes of every device take on it and on each of its replicas, by stage where that is asked."""
+    memory = _per_device(plan.assignment, problem.graph.memory, problem.k) / shards
+    if any(problem.stage_memory):
+        keeping = Keeping.of(problem, plan.assignment, plan.shards)
+        after = stages_after(plan.order, plan.assignment, problem.k)
+        for d in np.unique(plan.assignment).tolist():
+            if problem.stage_memory[d] is not None:
+                memory[d] = keeping.memory(d, int(after[d]), again=d in plan.recomputed)
+    return memory
+
+
+def _iteration(objective: Objective, found: Evaluation, leads: Ints) -> float:
+    """Return what all microbatches cost; a stage whose load is its exchange of weights waits in the backward part."""
+    load, forward = found.load[leads], found.forward[leads]
+    largest = float(load.max())
+    if objective.quantity == "separate iteration":
+        largest = float(forward.max() + np.maximum(found.backward[leads], load - forward).max())
+    return ((objective.microbatches or 1) - 1) * largest + float(load.sum())
 
 
 def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
@@ -364,7 +404,7 @@ def _sync(problem: Problem, plan: Plan, span: Ints, params: Floats) -> Floats:
         members = list(plan.replicas[lead])
         inside = np.bincount(problem.group[members])
         groups = int((inside > 0).sum())
-        m = int(inside.max())
+        m = int(inside.max()) // plan.shards.get(lead, 1)
         time = 2 * (m - 1) * params[lead] / link.bandwidth / (m * groups)
         if link.between is not None:
             together = sum(params[other] for other in exchanging if span[other] == span[lead])

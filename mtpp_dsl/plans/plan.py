@@ -18,6 +18,7 @@ from mtpp_dsl.plans.batches import Batches
 from mtpp_dsl.plans.routes import Route, merged, routes_from_json, routes_to_json
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.split_file import assignment_of_split, is_split
+from mtpp_dsl.plans.stages import Keeping, stage_order, stages_after
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints, frozen
 
@@ -76,8 +77,13 @@ class Plan(Picklable):
         order: Sequence[int] | None = None,
         replicas: Mapping[int, Sequence[int]] | None = None,
         schedule: Schedule | None = None,
+        shards: Mapping[int, int] | None = None,
+        recomputed: Iterable[int] | None = None,
     ) -> Plan:
         """Check the shape and ranges of a plan; where *order* is not given, find one if there is one.
+
+        Under ``constraint memory (schedule = …)`` the order is one in which the stages fit, if there is such a one, and
+        those stages recompute that have to, unless *recomputed* says which.
 
         Raises:
             UsageError: wrong length, a device that does not exist, or one that is not among its own replicas.
@@ -87,8 +93,23 @@ class Plan(Picklable):
             raise UsageError(f"the plan places {array.size} nodes; the graph has {problem.graph.n}")
         if array.size and not (array.min() >= 0 and array.max() < problem.k):
             raise UsageError(f"the plan names a device outside 0..{problem.k - 1}")
-        order = device_order(problem, array) if order is None else tuple(order)
-        return cls(array, order, MappingProxyType(dict(_replicas(replicas or {}, problem))), schedule, problem=problem)
+        split = {d: int(t) for d, t in sorted((shards or {}).items()) if t != 1}
+        if not all(0 <= d < problem.k and t >= 1 for d, t in split.items()):
+            raise UsageError(f"the plan splits nodes of a device outside 0..{problem.k - 1}, or over no device")
+        if order is None:
+            order = stage_order(problem, array, split, device_order(problem, array))
+        if recomputed is None:
+            asks = any(rule is not None and rule.recompute != "never" for rule in problem.stage_memory)
+            recomputed = Keeping.of(problem, array, split).settled(array, order) if asks else ()
+        return cls(
+            array,
+            None if order is None else tuple(order),
+            MappingProxyType(dict(_replicas(replicas or {}, problem))),
+            schedule,
+            problem=problem,
+            shards=MappingProxyType(split),
+            recomputed=frozenset(recomputed),
+        )
 
     @classmethod
     def of_routes(cls, problem: Problem, routes: Iterable[tuple[Fraction, Sequence[int] | Ints]]) -> Plan:
@@ -114,9 +135,10 @@ class Plan(Picklable):
     def __repr__(self) -> str:
         what = f"{len(self.assignment)} nodes on {len(np.unique(self.assignment))} devices"
         replicas = f", {len(self.replicas)} stages replicated" if self.replicas else ""
+        again = f", {len(self.recomputed)} recomputed" if self.recomputed else ""
         if self.routes:
             return f"Plan({len(self.routes)} routes)"
-        return f"Plan({what}{replicas}{', scheduled' if self.timed else ''})"
+        return f"Plan({what}{replicas}{again}{', scheduled' if self.timed else ''})"
 
     @cached_property
     def _names(self) -> Mapping[str, str | list[str]]:
@@ -202,9 +224,11 @@ class Plan(Picklable):
     def _stages(self, problem: Problem) -> list[dict[str, Any]]:
         """Return the nodes of every device that runs some, in the order in which data flow, or else of the devices.
 
-        Replicas are one stage, and each has its share of the inputs.
+        Replicas are one stage, and each has its share of the inputs. Of problems about memory by stage, iterations or
+        shards, it is also said over how many devices nodes are split, and what is kept and computed again.
         """
         names, devices = problem.graph.names, [device.name for device in problem.devices]
+        after = stages_after(self.order, self.assignment, problem.k)
         held: dict[int, list[str]] = {}
         for v, d in enumerate(self.assignment.tolist()):
             held.setdefault(d, []).append(names[v])
@@ -212,8 +236,14 @@ class Plan(Picklable):
         for d in range(problem.k) if self.order is None else self.order:
             if d in held:
                 members = [devices[member] for member in self.replicas.get(d, (d,))]
-                share = dict.fromkeys(members, 1.0 / len(members))
-                found.append({"devices": members, "nodes": held[d], "share": share})
+                shards, rule = self.shards.get(d, 1), problem.stage_memory[d]
+                share = dict.fromkeys(members, shards / len(members))
+                stage = {"devices": members, "nodes": held[d], "share": share}
+                if problem.staged:
+                    stage |= {"shards": shards, "replicas": len(members) // shards}
+                    stage |= {"recompute": None if rule is None else d in self.recomputed}
+                    stage |= {"kept": None if rule is None else rule.kept(int(after[d]))}
+                found.append(stage)
         return found
 
     @classmethod
@@ -246,7 +276,14 @@ class Plan(Picklable):
             if node not in graph.index:
                 raise UsageError(f"the plan places {node!r}, which is no node{did_you_mean(node, graph.names)}")
             devices[graph.index[node]] = _device(problem, device, f"puts {node!r} on")
-        return cls.create(problem, devices, replicas=_replicas_of(problem, data), schedule=_schedule_of(problem, data))
+        return cls.create(
+            problem,
+            devices,
+            order=_order_of(problem, data),
+            replicas=_replicas_of(problem, data),
+            schedule=_schedule_of(problem, data),
+            **_stages_of(problem, data),
+        )
 
 
 def plan_of(problem: Problem, given: Plan | Mapping[str, object]) -> Plan:
@@ -309,6 +346,40 @@ def _replicas_of(problem: Problem, data: object) -> dict[int, list[int]]:
         _device(problem, lead, "replicates"): [_device(problem, d, f"replicates {lead!r} on") for d in members]
         for lead, members in replicas.items()
     }
+
+
+def _order_of(problem: Problem, data: object) -> tuple[int, ...] | None:
+    """Return the order of devices in a plan's JSON, where it matters to what stages keep; else None."""
+    order = _plan_of(data).get("order") if any(problem.stage_memory) else None
+    if order is None:
+        return None
+    if not isinstance(order, list):
+        raise UsageError("the order of a plan is a list of devices")
+    found = [_device(problem, device, "orders") for device in order]
+    if sorted(found) != list(range(problem.k)):
+        raise UsageError("the order of a plan names every device once")
+    return tuple(found)
+
+
+def _stages_of(problem: Problem, data: object) -> dict[str, Any]:
+    """Return the shards, and which stages recompute, of a plan's JSON; nothing where it does not say."""
+    stages = _plan_of(data).get("stages")
+    if not isinstance(stages, list) or not (any(problem.shard) or any(problem.stage_memory)):
+        return {}
+    shards: dict[int, int] = {}
+    recomputed: set[int] | None = None
+    for stage in stages:
+        devices = stage.get("devices") if isinstance(stage, Mapping) else None
+        if not isinstance(devices, list) or not devices:
+            raise UsageError("the stages of a plan are objects, each with a list of its devices")
+        lead = _device(problem, devices[0], "has a stage on")
+        t, again = stage.get("shards") or 1, stage.get("recompute")
+        if not isinstance(t, int) or isinstance(t, bool) or t < 1:
+            raise UsageError(f"the stage on {devices[0]!r} is split over {t!r} devices; that is a whole number from 1")
+        shards[lead] = t
+        if again is not None:
+            recomputed = (recomputed or set()) | ({lead} if again is True else set())
+    return {"shards": shards, "recomputed": recomputed}
 
 
 def _replicas(replicas: Mapping[int, Sequence[int]], problem: Problem) -> Iterator[tuple[int, tuple[int, ...]]]:

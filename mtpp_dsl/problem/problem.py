@@ -242,6 +242,11 @@ class Problem(Picklable):
         loads = self.objective.quantity in ("bottleneck", "sum of bottlenecks")
         return loads and isinstance(self.interconnect, (Shared, Host))
 
+    @cached_property
+    def staged(self) -> bool:
+        """Whether it is about the stages of a pipeline: their memory, iterations, or nodes split over devices."""
+        return self.objective.is_iteration or any(isinstance(c, (Shard, StageMemory)) for c in self.constraints)
+
     @property
     def hierarchical(self) -> bool:
         """Whether the network between groups of devices is slower than the one inside."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.constraints import Acyclic, Constraint, Linear, Memory, Shard, StageMemory
+from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Linear, Memory, Repeat, Replicate, Shard, StageMemory
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.graph import Graph
 
@@ -96,6 +96,23 @@ def check_stages(
                     one.origin,
                 )
             limited[d] = one
+    for group in constraints if rules else ():
+        if isinstance(group, (Replicate, Shard)):
+            _check_alike(group, rules, devices)
+
+
+def _check_alike(group: Replicate | Shard, rules: Sequence[StageMemory], devices: Sequence[Device]) -> None:
+    """Hold that a rule about memory has all devices that may share a stage, or none of them."""
+    members = set(range(len(devices)) if group.devices is None else group.devices)
+    for rule in rules:
+        limited = members if rule.devices is None else members & set(rule.devices)
+        if limited and limited < members:
+            one, other = devices[min(limited)].name, devices[min(members - limited)].name
+            raise ConstraintError(
+                f"constraint {rule} is about {one} and not about {other}, which may share a stage by constraint "
+                f"{group}; let it be about both",
+                rule.origin,
+            )
 
 
 def _no_stages(
@@ -111,6 +128,8 @@ def _no_stages(
             "here nodes of a backward part are separate nodes; give each node the time of both passes, and the share "
             "of it that is the forward pass (forward = 33%)"
         )
+    if any(isinstance(c, (Copies, Repeat)) for c in constraints):
+        return "plans of several routes, or in which nodes run again, have none"
     order = next((c for c in constraints if isinstance(c, Acyclic)), None)
     if order is None:
         return "only 'constraint acyclic' puts them in an order; add it"
@@ -193,6 +212,8 @@ def _no_groups(
         return "that is not defined where the network between groups of devices is slower"
     if getattr(interconnect, "overflow", False):
         return "that is not defined of parameters that are streamed; say 'constraint memory' in place of overflow"
+    if any(isinstance(c, (Copies, Repeat)) for c in constraints):
+        return "that does not go with plans of several routes, or in which nodes run again"
     labelled = next((c for c in constraints if isinstance(c, Linear)), None)
     if labelled is not None:
         return f"constraint {labelled} counts nodes and loads on single devices"

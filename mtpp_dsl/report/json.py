@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
+from mtpp_dsl.plans.pipeline import iteration_of
 from mtpp_dsl.plans.result import Bound, Reached, Result
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.text.visible import escaped
@@ -28,11 +30,13 @@ def _first_version(rule: dict[str, Any]) -> dict[str, Any]:
     """Return schema 1: this one without what version 2 has added."""
     properties = rule["properties"]
     properties["schema"] = {"const": 1}
+    del properties["iteration"]
     for added in ("objectives", "penalties"):
         del properties[added]
         rule["required"].remove(added)
     objective = properties["objective"]
-    del objective["properties"]["kind"]
+    for added in ("kind", "microbatches", "schedule"):
+        del objective["properties"][added]
     objective["required"].remove("kind")
     objective["properties"]["name"] = {"enum": ["bottleneck", "makespan", "throughput"]}
     objective["properties"]["unit"] = {"enum": ["s", "1/s", ""]}
@@ -62,6 +66,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "termination": result.termination,
         "objective": _objective(problem, objective, result.cost),
         "objectives": _objectives(problem, result),
+        **_iteration(problem, result),
         "penalties": _penalties(problem, result),
         "bound": _bound(objective, bound),
         "gap": result.gap,
@@ -106,6 +111,7 @@ def _objective(problem: Problem, objective: Objective, cost: float | None) -> di
         "sense": objective.sense,
         "parts": objective.parts,
         "batch": objective.batch,
+        **({"microbatches": objective.microbatches, "schedule": objective.schedule} if objective.is_iteration else {}),
         "value": None if cost is None else _finite(objective.value(cost)),
         "unit": objective.unit(problem.time_unit),
     }
@@ -128,6 +134,15 @@ def _objectives(problem: Problem, result: Result) -> list[dict[str, Any]]:
         }
         for one in reached
     ]
+
+
+def _iteration(problem: Problem, result: Result) -> dict[str, Any]:
+    """Return what an iteration of the plan takes, pass by pass, by the name of the field; {} for other objectives."""
+    if not problem.objective.is_iteration:
+        return {}
+    if result.plan is None or result.evaluation is None:
+        return {"iteration": None}
+    return {"iteration": asdict(iteration_of(problem, result.plan, result.evaluation))}
 
 
 def _penalties(problem: Problem, result: Result) -> list[dict[str, Any]]:
@@ -169,7 +184,7 @@ def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
     evaluation = result.evaluation
     if evaluation is None:
         return []
-    training = bool(problem.graph.backward.any())
+    training = bool(problem.graph.backward.any()) or problem.objective.is_iteration
     return [
         {
             "name": device.name,
