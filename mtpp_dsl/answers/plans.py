@@ -60,7 +60,7 @@ def false_stages(problem: Problem, plan: Plan, said: Mapping[str, Any]) -> Itera
     for v, d in enumerate(plan.assignment.tolist()):
         members = [names[member] for member in plan.replicas.get(d, (d,))]
         copies = len(members) // plan.shards.get(d, 1)
-        stage = {"devices": members, "nodes": [], "share": dict.fromkeys(members, 1 / copies)}
+        stage: dict[str, Any] = {"devices": members, "nodes": [], "share": dict.fromkeys(members, 1 / copies)}
         kept = held_memory(problem, plan) if any(problem.stage_memory) else {}
         if problem.staged:
             stage |= {"shards": plan.shards.get(d, 1), "replicas": copies}

@@ -179,7 +179,7 @@ def iteration_cost(problem: Problem, plan: Plan, objective: Objective) -> float:
     again = any(rule is not None and rule.recompute != "never" for rule in problem.stage_memory) and shares != {0.0}
     apart = objective.schedule == "gpipe" and (len(shares) > 1 or again)
     largest = max(forward) + max(backward) if apart else max(load)
-    return ((objective.microbatches or 1) - 1) * largest + sum(load)
+    return float(((objective.microbatches or 1) - 1) * largest + sum(load))
 
 
 def passes_of(problem: Problem, plan: Plan) -> list[tuple[float, float, float]]:

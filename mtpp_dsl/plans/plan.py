@@ -238,7 +238,7 @@ class Plan(Picklable):
                 members = [devices[member] for member in self.replicas.get(d, (d,))]
                 shards, rule = self.shards.get(d, 1), problem.stage_memory[d]
                 share = dict.fromkeys(members, shards / len(members))
-                stage = {"devices": members, "nodes": held[d], "share": share}
+                stage: dict[str, Any] = {"devices": members, "nodes": held[d], "share": share}
                 if problem.staged:
                     stage |= {"shards": shards, "replicas": len(members) // shards}
                     stage |= {"recompute": None if rule is None else d in self.recomputed}
