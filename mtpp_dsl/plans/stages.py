@@ -75,11 +75,11 @@ class Keeping:
         split = np.array([shards.get(d, 1) for d in range(k)], np.int64)
         crossing = assignment[graph.tails] != assignment[graph.heads]
         pairs = np.unique(graph.tails[crossing] * k + assignment[graph.heads[crossing]])
-        sums = [
+        state, params, saved = (
             np.bincount(assignment, each, k).astype(np.float64) for each in (graph.state, graph.params, graph.saved)
-        ]
+        )
         read = np.bincount(pairs % k, graph.output[pairs // k], k).astype(np.float64)
-        return cls(problem, split, *sums, read)
+        return cls(problem, split, state, params, saved, read)
 
     def kept(self, d: int, after: int) -> int:
         """Return how many microbatches the stage of device *d* keeps; 0 where nothing says so."""
@@ -127,7 +127,7 @@ def _loads(problem: Problem, assignment: Ints, keeping: Keeping) -> Floats:
     written = np.bincount(assignment[crossing], graph.output[crossing], k)
     pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
     work = np.bincount(assignment, time * (1 + graph.forward_share), k)
-    found: Floats = work + np.where(pays, (keeping.read + written) / link.bandwidth, 0.0)
+    found: Floats = np.add(work, np.where(pays, (keeping.read + written) / link.bandwidth, 0.0), dtype=np.float64)
     return found
 
 
