@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
-from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, SLICES, checking
+from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, SLICES, STAGES, checking
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
@@ -43,6 +43,11 @@ class Ideals(Scoped, MethodBase):
     are all backward nodes are free to be anywhere: plans place them along their backward edges, reversed, as
     tarnawski2020's program does, and the bound only counts what they cost everybody.
 
+    Under memory by stage, for iterations, and where devices share nodes, stages are placed from the last to the first,
+    so that the number of stages after one is known, and every stage is tried on every number of shards and replicas,
+    recomputing or not. Where there are too many ideals for that, some orders are cut optimally, and the bound is one
+    that needs no search.
+
     Args:
         most_bytes: how much memory the ideals and their labels may take.
         patience: seconds after which it gives up, before its limits, unless it has found that there are few ideals.
@@ -51,7 +56,7 @@ class Ideals(Scoped, MethodBase):
     name = "ideals"
     gives: Gives = "plan and bound"
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
-    scopes = (checking(replace(CHAINS, groups=True)),)
+    scopes = (checking(replace(CHAINS, groups=True)), checking(STAGES))
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience
@@ -67,7 +72,10 @@ class Ideals(Scoped, MethodBase):
         """Return an optimal plan and its proof, or the best of both within the limits."""
         from mtpp_dsl.solvers.partition.ideals.flat_run import Run
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
+        from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun, of_stages
 
+        if of_stages(problem):
+            return StagesRun(problem, limits, progress, self.most_bytes, self.patience).result()
         run = NestedRun if problem.hierarchical else Run
         return run(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
 

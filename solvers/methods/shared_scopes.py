@@ -25,6 +25,8 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Replicate,
     Separate,
+    Shard,
+    StageMemory,
     Start,
     Subgraphs,
     Used,
@@ -42,6 +44,7 @@ __all__ = [
     "PATHS",
     "PLACED",
     "SLICES",
+    "STAGES",
     "SUBGRAPHS",
     "TIMED_WEIGHTED",
     "WEIGHTED",
@@ -59,6 +62,13 @@ SLICES = Scope(
 
 CHAINS = replace(SLICES, constraints=(*SLICES.constraints, Replicate))
 """The same, with stages that may run on several devices."""
+
+STAGES = replace(
+    CHAINS,
+    objectives=("bottleneck", "iteration", "separate iteration"),
+    constraints=(*CHAINS.constraints, Shard, StageMemory),
+)
+"""Chains of stages: what they keep by the stages after them, iterations, and nodes that several devices share."""
 
 BY_MOVES = replace(SLICES, constraints=(*SLICES.constraints, Separate))
 """Splits that are found by moving nodes between devices."""

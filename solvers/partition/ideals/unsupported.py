@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from mtpp_dsl.constraints import Replicate
+import numpy as np
+
+from mtpp_dsl.constraints import Replicate, Shard
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
+from mtpp_dsl.solvers.algorithms.stages.build import shapes_of
 from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
+from mtpp_dsl.solvers.partition.ideals.stages_run import of_stages
 from mtpp_dsl.views.device_types import device_types, too_many_states
 
 __all__ = ["unsupported"]
 
+MAX_STAGE_STATES = 20_000
+"""How many ways to have used devices, in how many stages, are gone through."""
+
 
 def unsupported(problem: Problem) -> str | None:
     """Return why there are too many device types, or other ones than replicas may have, or None."""
+    if of_stages(problem):
+        return told_apart(problem) or _unfit_for_stages(problem)
     flat = one_level(problem) if problem.hierarchical else problem
     apart = told_apart(flat) or (unlike(problem) if problem.hierarchical else None)
     return apart or too_many_states("ideals", flat)
+
+
+def _unfit_for_stages(problem: Problem) -> str | None:
+    """Return why stages cannot be searched: groups, a backward part apart, or too many ways to have used devices."""
+    types = device_types(problem)
+    if problem.graph.backward.any() and ordered_supernodes(problem, types, "relaxed").eliminated:
+        return (
+            "ideals shares nodes among devices where every backward node is colocated with a forward node; here some "
+            "are not"
+        )
+    shapes = shapes_of(problem, types)
+    groups = any(shape.devices > 1 for shape in shapes) and any(problem.stage_memory)
+    states = np.prod([len(members) + 1.0 for members in types.members]) * (problem.k + 1 if groups else 1)
+    if states <= MAX_STAGE_STATES:
+        return None
+    return (
+        f"there are {states:,.0f} ways to have used some devices of each type in some number of stages; "
+        f"ideals goes through at most {MAX_STAGE_STATES:,}"
+    )
 
 
 def told_apart(problem: Problem) -> str | None:
@@ -26,4 +55,14 @@ def told_apart(problem: Problem) -> str | None:
         if other is not None:
             one, two = problem.devices[members[0]].name, problem.devices[other].name
             return f"ideals replicates on equal devices; other constraints tell {one} and {two} of {rule} apart"
+    for shard in problem.of(Shard):
+        first: dict[tuple[object, ...], int] = {}
+        for d in range(problem.k) if shard.devices is None else shard.devices:
+            spec = problem.devices[d]
+            same = first.setdefault((problem.time[:, d].tobytes(), spec.memory, spec.reserve, spec.pays_io), d)
+            if kind[same] != kind[d]:
+                one, two = problem.devices[same].name, spec.name
+                return (
+                    f"ideals splits nodes over equal devices; other constraints tell {one} and {two} of {shard} apart"
+                )
     return None

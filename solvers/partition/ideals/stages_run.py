@@ -1,0 +1,206 @@
+"""Method ``ideals`` on stages: memory by stage, recomputing, iterations, and groups that share nodes or inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin, StageMemory
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Infeasibility
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
+from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
+from mtpp_dsl.solvers.algorithms.stages.table import StageTable
+from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, as_verified
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+from mtpp_dsl.solvers.partition.ideals.pieces import pieces
+from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch, states_of_table
+from mtpp_dsl.views.device_types import device_types
+
+__all__ = ["StagesRun", "of_stages", "reversed_order"]
+
+ORDERS = 4
+MAX_PIECES = 150
+"""Orders of more supernodes than this are cut into so many pieces."""
+MANY_IDEALS = 3_000
+"""With more ideals, plans are first sought along orders."""
+LIST_BYTES = 8.0
+DETAIL = (
+    "every chain of stages costs this or more, with what a stage keeps after the stages that come after it; loads were "
+    "added up in whole numbers, rounded down"
+)
+SIMPLE = "the least times of the nodes on their best shapes, shared among all devices, and the costliest node"
+CROWDED = "the ideals of {n} supernodes, with all ways to have used the devices, take more than {room:,.0f} MB"
+
+
+def of_stages(problem: Problem) -> bool:
+    """Return whether *problem* speaks of memory by stage, of an iteration, or of groups that share nodes."""
+    staged = any(problem.stage_memory) or any(problem.shard)
+    return staged or any(objective.is_iteration for objective in problem.objectives)
+
+
+def reversed_order(supernodes: OrderedSupernodes) -> OrderedSupernodes:
+    """Return the same supernodes in the opposite order: a chain of its ideals begins with the last stage."""
+    return replace(supernodes, before=tuple((b, a) for a, b in supernodes.before))
+
+
+class StagesRun(IdealsSearch):
+    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.Run`.
+
+    Args:
+        problem: what is asked.
+        limits: when to stop, and where to start.
+        progress: told of plans and bounds.
+        most_bytes: how much memory the ideals and their labels may take.
+        patience: seconds after which it ends, before its limits, unless there are few ideals.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        most_bytes: float,
+        patience: float = float("inf"),
+    ) -> None:
+        super().__init__(problem, limits, progress, patience)
+        self._most_bytes = most_bytes
+        self._devices = as_verified(device_types(problem), problem)
+        self._parts = problem.objective.quantity == "separate iteration"
+        self._table: StageTable | None = None
+
+    def _go(self) -> None:
+        self._infeasibility = quick(self._original)
+        if self._infeasibility is not None:
+            return
+        acyclic = self._original.acyclic
+        if not acyclic:
+            self._incumbent.note(UNASKED)
+        self._search("forward", proves=acyclic)
+        if self._original.graph.backward.any() and self._incumbent.plan is None and self._infeasibility is None:
+            self._incumbent.note(APART)
+            modes: tuple[TrainingOrder, ...] = ("mirrored", "parallel")
+            for mode in modes:
+                self._search(mode, proves=False)
+
+    def _search(self, mode: TrainingOrder, *, proves: bool) -> None:
+        """Search one mode of the problem."""
+        problem = self._original
+        supernodes = reversed_order(ordered_supernodes(problem, self._devices, mode, absorb=False))
+        search = self._searching(self._tabled(supernodes), proves=proves)
+        if proves and np.isfinite(search.first_bound):
+            self._raise(search.first_bound, SIMPLE)
+        if self._closed:
+            return
+        states = len(states_of_table(search.table).used)
+        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
+        crowded = lattice is None or lattice.size * states * LIST_BYTES > self._most_bytes / 2
+        if crowded or (lattice is not None and lattice.size > MANY_IDEALS):
+            self._along_orders(supernodes)
+        if self._closed:
+            return
+        if lattice is not None and not crowded:
+            self._few = lattice.size <= MANY_IDEALS
+            self._table = search.table
+            try:
+                there = search.run(lattice, self._incumbent.cost)
+            except Crowded:
+                crowded = True
+            else:
+                if proves and not there and self._incumbent.plan is None:
+                    self._infeasibility = self._none_fits()
+        if crowded:
+            self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
+            self._termination = "limit"
+
+    def _none_fits(self) -> Infeasibility:
+        kinds = (Acyclic, Colocate, Forbid, Memory, Pin, StageMemory)
+        clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
+        return Infeasibility("no chain of stages fits on the devices; all were tried", clash)
+
+    def _tabled(self, supernodes: OrderedSupernodes) -> StageTable:
+        rows = load_rows(self._original, self._devices, parts=self._parts)
+        return stage_table(self._original, self._devices, supernodes, rows, self._original.k, TOLERANCE)
+
+    def _searching(self, table: StageTable, *, proves: bool) -> StageSearch:
+        objective = self._original.objective
+        return StageSearch(
+            table,
+            microbatches=objective.microbatches or 1,
+            bottleneck=not objective.is_iteration,
+            parts=self._parts,
+            most_bytes=self._most_bytes,
+            found=self._found,
+            bounded=self._bounded if proves else _ignore,
+            closed=lambda: self._closed,
+            say=self._progress.say,
+            pause=self._pause,
+        )
+
+    def _along_orders(self, supernodes: OrderedSupernodes) -> None:
+        """Find the best chains of some orders of the supernodes, cut into pieces where these are many."""
+        for order in islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS):
+            if self._closed:
+                return
+            parts = pieces(supernodes, order, MAX_PIECES)
+            search = self._searching(self._tabled(parts), proves=False)
+            self._table = search.table
+            try:
+                search.run(chain(np.arange(parts.n)), self._incumbent.cost)
+            except Crowded:
+                return
+            self._pause()
+
+    def _found(self, steps: Sequence[StageStep]) -> float:
+        """Turn a chain of stages into a plan, keep it if it is one, and return what it costs."""
+        table, problem = self._table, self._original
+        assert table is not None
+        free = [list(group) for group in self._devices.members]
+        assignment = np.zeros(problem.graph.n, np.int64)
+        replicas: dict[int, tuple[int, ...]] = {}
+        shards: dict[int, int] = {}
+        leads: list[int] = []
+        recomputed: list[int] = []
+        for number, (block, a) in enumerate(steps):
+            shape = table.shapes[a]
+            lead, *others = (free[shape.kind].pop(0) for _ in range(shape.devices))
+            assignment[[v for c in block.tolist() for v in table.supernodes.members[c]]] = lead
+            leads.append(lead)
+            if others:
+                replicas[lead] = (lead, *others)
+            if shape.shards > 1:
+                shards[lead] = shape.shards
+            if shape.recompute and not self._fits_without(table, steps[number], len(steps) - 1 - number):
+                recomputed.append(lead)
+        staged = problem.acyclic and not problem.graph.backward.any()
+        order = (*leads, *(d for d in range(problem.k) if d not in leads)) if staged else None
+        plan = Plan.create(problem, assignment, order, replicas, shards=shards, recomputed=recomputed)
+        return evaluate(problem, plan).cost if self._incumbent.take(plan) else float("inf")
+
+    @staticmethod
+    def _fits_without(table: StageTable, step: StageStep, after: int) -> bool:
+        """Return whether a stage that recomputes may, and need not."""
+        shape = table.shapes[step.shape]._replace(recompute=False)
+        if shape not in table.shapes:
+            return False
+        a = table.shapes.index(shape)
+        return bool(table.held(step.supernodes, a, after) <= table.room[a])
+
+    def _bounded(self, lower: float) -> None:
+        if np.isfinite(lower):
+            self._raise(lower, DETAIL)
+
+
+def _ignore(_: float) -> None:
+    pass
