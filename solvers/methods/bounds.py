@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Replicate
+from mtpp_dsl.constraints import Replicate, Shard
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
@@ -19,17 +19,28 @@ class Simple(Scoped, MethodBase):
     """Method ``simple``: no search, no solver, only a bound; constraints that take plans away cannot lower it.
 
     For a makespan on links, and for the throughput of a batch, it is the longest path, or the share of the work that
-    some device must take.
+    some device must take. Where several devices share nodes, every node counts on its best shape: work over the number
+    of devices is no bound there. An iteration takes the bound for every microbatch but one, and all work for that.
     """
 
     name = "simple"
     gives: Gives = "bound"
     summary = "the largest node, or longest path on links, and each device's share of the work (archer2024, Lemma 3.3)"
-    scopes = (replace(LOADS, constraints=(*LOADS.constraints, Replicate)), PATHS, BATCH)
+    scopes = (
+        replace(LOADS, constraints=(*LOADS.constraints, Replicate)),
+        replace(
+            LOADS,
+            objectives=("bottleneck", "iteration", "separate iteration"),
+            constraints=(*LOADS.constraints, Replicate, Shard),
+        ),
+        PATHS,
+        BATCH,
+    )
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound, or the node that no device may take."""
         from mtpp_dsl.solvers.algorithms.least_load import least_load, nowhere
+        from mtpp_dsl.solvers.algorithms.stages.simple import simple_stages
         from mtpp_dsl.solvers.algorithms.windows.batch_bounds import batch_bound
         from mtpp_dsl.solvers.algorithms.windows.shortest import shortest
 
@@ -37,6 +48,8 @@ class Simple(Scoped, MethodBase):
             return batch_bound(problem, self.name, "none", limits, progress)
         if problem.objective.quantity == "makespan":
             return nowhere(problem, limits, progress) or shortest(problem, self.name, limits, progress)
+        if problem.objective.is_iteration or any(problem.shard):
+            return nowhere(problem, limits, progress) or simple_stages(problem, self.name, limits, progress)
         return least_load(problem, limits, progress)
 
 

@@ -70,9 +70,10 @@ class Ideals(Scoped, MethodBase):
     @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
+        from mtpp_dsl.solvers.algorithms.stages.build import of_stages
         from mtpp_dsl.solvers.partition.ideals.flat_run import Run
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
-        from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun, of_stages
+        from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun
 
         if of_stages(problem):
             return StagesRun(problem, limits, progress, self.most_bytes, self.patience).result()

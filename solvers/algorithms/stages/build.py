@@ -13,11 +13,17 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, Shape, StageTable, nets_of, tensors_of
 from mtpp_dsl.views.device_types import DeviceTypes
 
-__all__ = ["load_rows", "shapes_of", "stage_table"]
+__all__ = ["load_rows", "of_stages", "shapes_of", "stage_table"]
 
 ROUNDING = 1e-6
 """As a share of the 'tolerance' of the check of plans, so that no plan that it accepts is left out."""
 AGAIN = {"never": (False,), "always": (True,), "free": (False, True)}
+
+
+def of_stages(problem: Problem) -> bool:
+    """Return whether *problem* speaks of memory by stage, of an iteration, or of groups that share nodes."""
+    staged = any(problem.stage_memory) or any(problem.shard)
+    return staged or any(objective.is_iteration for objective in problem.objectives)
 
 
 def shapes_of(problem: Problem, types: DeviceTypes) -> tuple[Shape, ...]:

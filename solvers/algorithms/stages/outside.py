@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.algorithms.ideals.outside import ROUNDING, Prices
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, Outside, ShapeStates, StageCosts
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 
-__all__ = ["first_bounds", "least_sum", "outside_of"]
+__all__ = ["first_bounds", "outside_of"]
 
 
 class _Nets(NamedTuple):
@@ -133,8 +133,3 @@ def _around(table: StageTable, a: int, time: Floats) -> Floats:
             u = by_time[-1] if by_time[-1] != v else by_time[-2]
             owed[v][u] = owed[v].get(u, 0.0) + cost
     return np.array([sum(min(cost, float(time[u])) for u, cost in row.items()) for row in owed])
-
-
-def least_sum(largest: float, total: float, microbatches: int) -> float:
-    """Return what an iteration of so many microbatches costs at least, from bounds on the largest load and the sum."""
-    return (microbatches - 1) * largest + total

@@ -139,6 +139,10 @@ class StageTable:
         size = self.fixed[a, block].sum() + self.kept[a, after] * self.each[a, block].sum()
         return float(size + self.enter[a, after] * read)
 
+    def with_room(self, room: Floats) -> StageTable:
+        """Return the table with other limits of what a stage holds, [shapes]."""
+        return replace(self, room=room)
+
     def with_prices(self, prices: Floats) -> StageTable:
         """Return the table with one more load: the first one times the price of its device type.
 

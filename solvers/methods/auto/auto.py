@@ -84,6 +84,10 @@ def _run_of(problem: Problem) -> type[Steps]:
         from mtpp_dsl.solvers.methods.auto.throughput import BatchRun
 
         return BatchRun
+    if _staged(problem):
+        from mtpp_dsl.solvers.methods.auto.stages import StagesRun
+
+        return StagesRun
     if not problem.timed and _weighted(problem):
         from mtpp_dsl.solvers.methods.auto.weighted import WeightedRun
 
@@ -103,6 +107,13 @@ def _run_of(problem: Problem) -> type[Steps]:
     from mtpp_dsl.solvers.methods.auto.latency import LatencyRun
 
     return LatencyRun
+
+
+def _staged(problem: Problem) -> bool:
+    """Return whether what a stage costs or keeps depends on its place, or several devices may share its nodes."""
+    if problem.timed or problem.objective.is_linear or problem.soft_rows:
+        return False
+    return problem.objective.is_iteration or any(problem.stage_memory) or any(problem.shard)
 
 
 def _weighted(problem: Problem) -> bool:

@@ -43,6 +43,7 @@ class StageSearch:
         bottleneck: whether the cost is the largest load.
         parts: whether the largest load of an iteration is the sum of the largest of both passes.
         most_bytes: of memory for labels.
+        proves: whether bounds are of use; else the first target is *upper* itself.
         found: told of every chain, from the first stage to the last; returns the cost of its plan.
         bounded: told of every bound on the cost.
         closed: whether the search may end.
@@ -54,6 +55,7 @@ class StageSearch:
     bottleneck: bool
     parts: bool
     most_bytes: float
+    proves: bool
     found: Callable[[Sequence[StageStep]], float]
     bounded: Callable[[float], None]
     closed: Callable[[], bool]
@@ -105,10 +107,10 @@ class StageSearch:
         top, least = min(upper, self.ceiling()), self.largest
         while True:
             costs, units, most = self.table.whole(top)
-            unit, share = float(units[0]), FIRST_STEP
+            unit, share = float(units[0]), FIRST_STEP if self.proves else np.inf
             floor, answer = int(least / unit), None
             while floor < most:
-                target = min(most, int(floor + share * max(floor, most / 1000)) + 1)
+                target = int(min(most, floor + share * max(floor, most / 1000) + 1))
                 swept = self._sweep(lattice, costs, [(0, False)], {0: target}, floor=floor)
                 if len(swept.values):
                     answer = int(swept.values[:, 0].min()), swept
@@ -202,7 +204,7 @@ class StageSearch:
         costs, units, most = self.table.whole(min(ceiling, top))
         unit = float(units[0])
         weight, last = [float(m), float(m), 1.0], top / unit
-        share, floor = FIRST_STEP, self.first_bound / unit
+        share, floor = FIRST_STEP if self.proves else np.inf, self.first_bound / unit
         self.bounded(self.first_bound)
         while True:
             goal = min(last, floor + share * max(floor, last / 1e4) + 1)

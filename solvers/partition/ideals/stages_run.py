@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -16,9 +16,10 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
-from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.slicing.orders import kahn, orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
@@ -28,13 +29,17 @@ from mtpp_dsl.solvers.partition.ideals.pieces import pieces
 from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch, states_of_table
 from mtpp_dsl.views.device_types import device_types
 
-__all__ = ["StagesRun", "of_stages", "reversed_order"]
+__all__ = ["StagesRun", "reversed_order"]
 
 ORDERS = 4
 MAX_PIECES = 150
 """Orders of more supernodes than this are cut into so many pieces."""
 MANY_IDEALS = 3_000
 """With more ideals, plans are first sought along orders."""
+PATIENCE = 8
+"""Where there are too many ideals, the search of orders ends after so many rounds without a better plan."""
+SPREADS = (0.9, 1.8)
+"""How far a supernode may stray from the stage that it is on, in orders near the best plan."""
 LIST_BYTES = 8.0
 DETAIL = (
     "every chain of stages costs this or more, with what a stage keeps after the stages that come after it; loads were "
@@ -42,12 +47,6 @@ DETAIL = (
 )
 SIMPLE = "the least times of the nodes on their best shapes, shared among all devices, and the costliest node"
 CROWDED = "the ideals of {n} supernodes, with all ways to have used the devices, take more than {room:,.0f} MB"
-
-
-def of_stages(problem: Problem) -> bool:
-    """Return whether *problem* speaks of memory by stage, of an iteration, or of groups that share nodes."""
-    staged = any(problem.stage_memory) or any(problem.shard)
-    return staged or any(objective.is_iteration for objective in problem.objectives)
 
 
 def reversed_order(supernodes: OrderedSupernodes) -> OrderedSupernodes:
@@ -107,7 +106,7 @@ class StagesRun(IdealsSearch):
         lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
         crowded = lattice is None or lattice.size * states * LIST_BYTES > self._most_bytes / 2
         if crowded or (lattice is not None and lattice.size > MANY_IDEALS):
-            self._along_orders(supernodes)
+            self._along(supernodes, islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS))
         if self._closed:
             return
         if lattice is not None and not crowded:
@@ -123,6 +122,7 @@ class StagesRun(IdealsSearch):
         if crowded:
             self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
             self._termination = "limit"
+            self._improve(supernodes)
 
     def _none_fits(self) -> Infeasibility:
         kinds = (Acyclic, Colocate, Forbid, Memory, Pin, StageMemory)
@@ -141,6 +141,7 @@ class StagesRun(IdealsSearch):
             bottleneck=not objective.is_iteration,
             parts=self._parts,
             most_bytes=self._most_bytes,
+            proves=proves,
             found=self._found,
             bounded=self._bounded if proves else _ignore,
             closed=lambda: self._closed,
@@ -148,9 +149,9 @@ class StagesRun(IdealsSearch):
             pause=self._pause,
         )
 
-    def _along_orders(self, supernodes: OrderedSupernodes) -> None:
+    def _along(self, supernodes: OrderedSupernodes, some: Iterable[Ints]) -> None:
         """Find the best chains of some orders of the supernodes, cut into pieces where these are many."""
-        for order in islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS):
+        for order in some:
             if self._closed:
                 return
             parts = pieces(supernodes, order, MAX_PIECES)
@@ -161,6 +162,21 @@ class StagesRun(IdealsSearch):
             except Crowded:
                 return
             self._pause()
+
+    def _improve(self, supernodes: OrderedSupernodes) -> None:
+        """Try more orders: random ones, and those in which the stages of the best plan follow one another."""
+        graph, tensor = supernodes.as_graph()
+        random = np.random.default_rng(self._limits.seed)
+        others = islice(orders(graph, tensor, self._limits.seed), ORDERS, None)
+        rounds, best = 0, self._incumbent.cost
+        while rounds < PATIENCE and not self._closed:
+            plan = self._incumbent.plan
+            self._along(supernodes, [next(others)])
+            if plan is not None and plan.order is not None:
+                place = np.argsort(np.array(plan.order))
+                stage = place[plan.assignment[[members[0] for members in supernodes.members]]]  # the last comes first
+                self._along(supernodes, [kahn(graph, random.random(graph.n) * spread - stage) for spread in SPREADS])
+            rounds, best = (rounds + 1, best) if self._incumbent.cost >= best else (0, self._incumbent.cost)
 
     def _found(self, steps: Sequence[StageStep]) -> float:
         """Turn a chain of stages into a plan, keep it if it is one, and return what it costs."""

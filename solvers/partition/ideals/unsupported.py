@@ -7,9 +7,8 @@ import numpy as np
 from mtpp_dsl.constraints import Replicate, Shard
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
-from mtpp_dsl.solvers.algorithms.stages.build import shapes_of
+from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of
 from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
-from mtpp_dsl.solvers.partition.ideals.stages_run import of_stages
 from mtpp_dsl.views.device_types import device_types, too_many_states
 
 __all__ = ["unsupported"]

@@ -1,0 +1,84 @@
+"""One run of method ``auto`` for memory by stage, iterations, and nodes that several devices share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mtpp_dsl.contracts import Method, Progress
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Objective
+from mtpp_dsl.solvers.algorithms.stages.simple import iteration_of, staged_bounds
+from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
+from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
+from mtpp_dsl.solvers.methods.partition import Ideals
+from mtpp_dsl.solvers.methods.trivial import SingleDevice
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+
+__all__ = ["StagesRun"]
+
+FIRST: tuple[type[Method], ...] = (Simple,)
+QUICK: tuple[type[Method], ...] = (Node, Anchor, Count)
+QUICK_SHARE, QUICK_SECONDS = 0.05, 2.0
+"""Bounds that cost next to nothing, and how long each may take in large graphs all the same."""
+AT_ONCE_SHARE = 0.7
+"""Of the time, what the ideals get before other bounds and the exact model; where they are few they need far less."""
+
+
+class StagesRun(Steps):
+    """One call.
+
+    1. everything on one device, and the bound that costs next to nothing;
+    2. ``ideals``, which proves what it finds where there is room for the ideals;
+    3. else bounds on the bottleneck, for an iteration with the sum of the loads;
+    4. the exact model, where it accepts the problem and is not too large.
+    """
+
+    minor = frozenset({SingleDevice.name, *(bound().name for bound in (*FIRST, *QUICK))})
+
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+        self.first(SingleDevice())
+        self.run(Task(Simple()))
+        self.run(Task(Ideals(), AT_ONCE_SHARE))
+        self.bounds()
+        for method in self.models():
+            if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
+                self.run(Task(method))
+        self.insist()
+        return self.answer()
+
+    def bounds(self) -> None:
+        """Bound a bottleneck, and with it an iteration: the other microbatches take as long each, and the first W."""
+        if self.closed or self.told is not None:
+            return
+        iteration = self.problem.objective.is_iteration
+        problem = self.problem.asking(Objective("bottleneck"), self.problem.constraints) if iteration else self.problem
+        for bound in QUICK:
+            method = bound()
+            if self.closed or method.accepts(problem) is not None:
+                continue
+            limits = self.limits.within(min(QUICK_SECONDS, QUICK_SHARE * self.limits.remaining), start=None)
+            if not iteration:
+                self.take(method.solve(problem, limits, self.progress))
+                continue
+            found = method.solve(problem, limits, Progress()).bound
+            if found is not None:
+                cost = iteration_of(self.problem, found.cost, staged_bounds(self.problem)[1])
+                detail = f"{found.detail}; for every microbatch but one, and the sum of all least times for that"
+                self.progress.report_bound(replace(found, cost=cost, detail=detail, certificate=None))
+
+    @property
+    def rows(self) -> int:
+        """About how many rows the exact model has."""
+        graph, k = self.problem.graph, self.problem.k
+        return (graph.n + (2 + k) * graph.m) * k
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the search for chains of stages."""
+        yield Ideals()
+
+    def models(self) -> Iterator[Method]:
+        """Yield the exact model with its solver."""
+        yield mip(formulation("exact"))
