@@ -36,6 +36,8 @@ MAX_PIECES = 150
 """Orders of more supernodes than this are cut into so many pieces."""
 MANY_IDEALS = 3_000
 """With more ideals, plans are first sought along orders."""
+ORDER_BYTES = 1e8
+"""What the labels of one order may take at least."""
 PATIENCE = 8
 """Where there are too many ideals, the search of orders ends after so many rounds without a better plan."""
 SPREADS = (0.9, 1.8)
@@ -140,7 +142,7 @@ class StagesRun(IdealsSearch):
             microbatches=objective.microbatches or 1,
             bottleneck=not objective.is_iteration,
             parts=self._parts,
-            most_bytes=self._most_bytes,
+            most_bytes=self._most_bytes if proves else max(self._most_bytes, ORDER_BYTES),
             proves=proves,
             found=self._found,
             bounded=self._bounded if proves else _ignore,
