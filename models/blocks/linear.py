@@ -86,7 +86,7 @@ def greatest(problem: Problem, tensor_costs: Floats, unit: float) -> Floats:
     graph, paying = problem.graph, [isinstance(problem.interconnect, Shared) or d.pays_io for d in problem.devices]
     time = np.where(problem.allowed, problem.time, 0.0).sum(axis=0) / unit
     params = np.where(problem.allowed, graph.params[:, None], 0.0).sum(axis=0)
-    streamed = np.maximum(params - problem.overflow_limit, 0.0) / problem.interconnect.bandwidth / unit
+    streamed = np.maximum(params - problem.overflow_limit, 0.0) / problem.channel.bandwidth / unit
     return np.asarray((time + np.where(paying, tensor_costs.sum(), 0.0) + streamed) * (1 + 1e-9), np.float64)
 
 

@@ -44,7 +44,7 @@ def overflow(model: Any, problem: Problem, params: Floats, on: On, unit: float, 
         unit: the model's unit of cost.
         exact: devices whose overflow something pushes up.
     """
-    per_size = 1.0 / (problem.interconnect.bandwidth * unit)
+    per_size = 1.0 / (problem.channel.bandwidth * unit)
     excess = np.array([fsum([*params.tolist(), -limit]) for limit in problem.overflow_limit.tolist()]) * per_size
     over = np.flatnonzero(excess > 0).tolist()
     if not over:

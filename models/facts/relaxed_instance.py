@@ -57,7 +57,7 @@ def asked_of(problem: Problem, view: Hypergraph, nets: Sequence[Net], unit: floa
         needs.append(view.memory / (room * (1 + PASSED)))
     kept = float(problem.overflow_limit.max())
     if kept < np.inf:
-        per_size = 1.0 / (problem.interconnect.bandwidth * unit)
+        per_size = 1.0 / (problem.channel.bandwidth * unit)
         needs.append((work + view.params * per_size) / (cost / unit + kept * per_size))
     paying = isinstance(problem.interconnect, Shared) or all(device.pays_io for device in problem.devices)
     return Asked(

@@ -90,9 +90,7 @@ def scale_of(problem: Problem, least_work: Floats, ceiling: float | None = None)
     """
     floor = floor_of(least_work, problem.k)
     ceiling = _ceiling(problem) if ceiling is None else ceiling
-    streamed = (
-        np.maximum(problem.graph.params.sum() - problem.overflow_limit, 0.0).max() / problem.interconnect.bandwidth
-    )
+    streamed = np.maximum(problem.graph.params.sum() - problem.overflow_limit, 0.0).max() / problem.channel.bandwidth
     tensors = np.minimum(problem.tensor_time, ceiling).max(initial=0.0)
     largest = max(streamed, tensors)
     unit = (floor if floor >= FINEST * largest else COARSE * largest) / TARGET
@@ -104,7 +102,7 @@ def _ceiling(problem: Problem) -> float:
     if problem.objective.is_linear or not all(isinstance(constraint, HARMLESS) for constraint in problem.constraints):
         return float("inf")
     graph = problem.graph
-    over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.interconnect.bandwidth
+    over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.channel.bandwidth
     fits = problem.allowed.all(axis=0) & (graph.memory.sum() <= problem.memory_limit)
     costs = np.where(fits, problem.time.sum(axis=0) + over, np.inf)
     least = float(costs.min())

@@ -155,7 +155,7 @@ def _stream(model: Any, problem: Problem, params: Floats, on: On, unit: float, l
     limit = float(problem.overflow_limit.max())
     if not np.isfinite(limit) or params.sum() <= limit:
         return
-    per_size = 1.0 / (problem.interconnect.bandwidth * unit)
+    per_size = 1.0 / (problem.channel.bandwidth * unit)
     model.params = pyo.Param(model.V, initialize=dict(enumerate((params * per_size).tolist())))
     kept = limit * per_size
     constrain(

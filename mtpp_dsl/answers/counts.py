@@ -92,8 +92,7 @@ def _takes(problem: Problem, plan: Plan, v: int, d: int) -> float:
 def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures behind a bottleneck."""
     found, params = _nodes(problem, plan)
-    link = problem.interconnect
-    assert not isinstance(link, Links)
+    link = problem.channel
     for u, d, what, far in _tensors(problem, plan):
         rate = link.between if far and link.between is not None else link.bandwidth
         cost = float(problem.graph.output[u]) / rate

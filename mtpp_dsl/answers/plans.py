@@ -9,7 +9,7 @@ from mtpp_dsl.answers.claims import near
 from mtpp_dsl.answers.counts import counted, sent
 from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Links, Problem, Tree
 
 __all__ = ["false_devices", "false_order", "false_rows", "false_stages"]
 
@@ -42,7 +42,7 @@ def _rounding(problem: Problem) -> float:
     link = problem.interconnect
     if problem.timed:  # transfers are differences of times
         return ROUNDING * float(problem.time[problem.time < float("inf")].sum())
-    if isinstance(link, Links) or not link.overflow:
+    if isinstance(link, (Links, Tree)) or not link.overflow:
         return 0.0
     return ROUNDING * float(problem.graph.params.sum()) / link.bandwidth
 

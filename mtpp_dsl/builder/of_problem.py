@@ -11,10 +11,11 @@ import numpy as np
 
 from mtpp_dsl import constraints as c
 from mtpp_dsl.builder.of_rows import objective_text, row_texts
+from mtpp_dsl.builder.of_tree import hung, split_options, switches
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.scope import RESERVED
 from mtpp_dsl.language.written import named, option_list, quantity, quoted
-from mtpp_dsl.problem import Device, Host, Links, Problem
+from mtpp_dsl.problem import Device, Host, Links, Problem, Tree
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
 from mtpp_dsl.problem.transfers import transfers
@@ -97,7 +98,13 @@ def _device(problem: Problem, device: Device) -> str:
     for what, amount, unit in (("price", device.price, device.price_unit), ("power", device.power, device.power_unit)):
         if amount is not None:
             options[what] = quantity(amount, unit)
-    return option_list(options, texts=("type", "unsupported", "group"), words=("io",))
+    if isinstance(problem.interconnect, Tree):
+        options |= hung(problem, problem.interconnect, problem.device_index[device.name])
+    return option_list(options, texts=("type", "unsupported", "group", "switch"), words=("io", "duplex"))
+
+
+WORDS = ("routing", "overlap", "send", "duplex")
+"""Options of links whose values are words."""
 
 
 def _interconnect(problem: Problem) -> Iterator[str]:
@@ -106,6 +113,9 @@ def _interconnect(problem: Problem) -> Iterator[str]:
     rate = "B/s" if (problem.graph.size_unit == "B" if sized else problem.time_unit) else ""
     if isinstance(joined, Links):
         yield from _links(problem, joined, rate)
+        return
+    if isinstance(joined, Tree):
+        yield f"interconnect tree{option_list(split_options(joined), words=('overlap', 'send'))}"
         return
     options: dict[str, Any] = {"bandwidth": quantity(joined.bandwidth, rate)}
     if joined.overflow:
@@ -118,14 +128,15 @@ def _interconnect(problem: Problem) -> Iterator[str]:
 def _links(problem: Problem, links: Links, rate: str) -> Iterator[str]:
     """Yield what joins each pair of devices: all alike in one statement, others by pairs."""
     k = problem.k
-    routing = {"routing": links.routing} if links.routing != "widest" else {}
+    routing: dict[str, Any] = {"routing": links.routing} if links.routing != "widest" else {}
+    routing |= split_options(links)
     pairs = [(d, e) for d in range(k) for e in range(k) if d != e]
     texts = {(d, e): _link(float(links.bandwidth[d, e]), float(links.latency[d, e]), rate, problem) for d, e in pairs}
     alike = set(texts.values())
     if len(alike) == 1 and (common := next(iter(alike))) is not None:
-        yield f"interconnect links{option_list({**common_options(common), **routing}, words=('routing',))}"
+        yield f"interconnect links{option_list({**common_options(common), **routing}, words=WORDS)}"
         return
-    yield f"interconnect links{option_list(routing, words=('routing',))}"
+    yield f"interconnect links{option_list(routing, words=WORDS)}"
     names = [quoted(device.name) for device in problem.devices]
     for (d, e), given in texts.items():
         both = texts[e, d] == given
@@ -310,4 +321,4 @@ def _custom(problem: Problem, rule: CustomConstraint) -> str:
     return f"{rule.keyword}{members}{_on(problem, said.devices)}{option_list(options, texts=texts)}"
 
 
-_PARTS = (_devices, _interconnect, _transfers, _times, _batch_times, _objectives, _constraints)
+_PARTS = (_devices, _interconnect, switches, _transfers, _times, _batch_times, _objectives, _constraints)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import isnan
 
+from mtpp_dsl.checks.network_check import Counted, counted
 from mtpp_dsl.checks.replica_counts import NONE, Replicas
 from mtpp_dsl.constraints import (
     Bottleneck,
@@ -55,6 +56,24 @@ class Values:
         return self._loads()
 
     @cached_property
+    def bottleneck(self) -> float:
+        """The largest load of a device, or of a channel."""
+        most = max(self.loads)
+        return most if self._shipments is None else max([most, *self._shipments.channels.values()])
+
+    @cached_property
+    def latency(self) -> float:
+        """The sum of loads, and of transfers that are in none; of a split on a network, of work and shipments."""
+        if self._shipments is not None:
+            return float(sum(self._shipments.work) + self._shipments.shipped)
+        return float(sum(self.loads) + self._carried())
+
+    @cached_property
+    def _shipments(self) -> Counted | None:
+        """What is shipped, of a split on links or a tree."""
+        return counted(self.problem, self.device) if self.problem.networked else None
+
+    @cached_property
     def busy(self) -> set[int]:
         """The devices that run any node."""
         return {d for home in self.device for d in self.replicas.get(home, (home,))}
@@ -74,9 +93,9 @@ class Values:
             case Used(d):
                 return float(d in self.busy)
             case Bottleneck() if not separate:
-                return max(self.loads)
+                return self.bottleneck
             case Latency():
-                return sum(self.loads) + self._carried()
+                return self.latency
             case Penalties():
                 return sum(payments(self.problem, self).values())
             case Start(node) if schedule is not None:

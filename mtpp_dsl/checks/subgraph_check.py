@@ -9,7 +9,7 @@ from math import inf, isnan
 
 from mtpp_dsl.constraints import Contiguous, Subgraphs
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Problem, Shared
 
 __all__ = ["SLACK", "broken_subgraphs", "subgraph_loads", "subgraph_traffic"]
 
@@ -85,8 +85,7 @@ class _Runs:
         return self._carried(self.written[run]) if run[0] >= 0 else 0.0
 
     def _carried(self, tensors: Iterable[int]) -> float:
-        link = self.problem.interconnect
-        assert not isinstance(link, Links)
+        link = self.problem.channel
         return sum(float(self.problem.graph.output[u]) / link.bandwidth for u in sorted(tensors))
 
     def shapes(self, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from mtpp_dsl.checks.batch_check import broken_batches
 from mtpp_dsl.checks.linear_values import Values, broken_row, payments
+from mtpp_dsl.checks.network_check import counted, unreachable
 from mtpp_dsl.checks.replica_counts import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.checks.route_check import broken_routes, mixed
 from mtpp_dsl.checks.schedule_check import broken_times
@@ -175,8 +176,6 @@ def _refuse_unknown(problem: Problem) -> None:
             if not isinstance(constraint, OF_BATCHES):
                 raise Refused(f"cannot verify 'constraint {constraint}' of a batch: it speaks of one sample")
         return
-    if isinstance(problem.interconnect, Links) and not problem.timed:
-        raise Refused(f"cannot verify a plan for {problem.objective.quantity} on {problem.interconnect.keyword} yet")
     reason = undefined(problem) if _by_subgraphs(problem) else None
     if reason is not None:
         raise Refused(f"cannot verify a plan: {reason}")
@@ -209,6 +208,8 @@ def _by_subgraphs(problem: Problem) -> bool:
 def _check(problem: Problem, device: list[int], plan: Plan) -> Iterator[Violation]:
     """Yield what breaks a constraint, with every node on one device."""
     yield from _support(problem, device)
+    for what, message in unreachable(problem, device) if problem.networked else ():
+        yield Violation(what, message)
     values = _values(problem, device, plan)
     for constraint in problem.constraints:
         if isinstance(constraint, Linear):
@@ -337,7 +338,7 @@ def _cost(problem: Problem, objective: Objective, plan: Plan, values: Values) ->
         return max(plan.schedule.end.tolist(), default=0.0)
     if objective.parts == "separate":
         return sum(max(loads(problem, values.device, backward)) for backward in (False, True))
-    return max(values.loads)
+    return values.bottleneck
 
 
 def loads(problem: Problem, device: list[int], backward: bool | None = None, replicas: Replicas = NONE) -> list[float]:
@@ -345,12 +346,14 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
 
     A tensor belongs to the part of its producer, overflow to the forward part (tarnawski2020, 5.3).
     """
-    link = problem.interconnect
     total = [0.0] * problem.k
-    if isinstance(link, Links):  # transfers take no device's time
+    if problem.networked:
+        return counted(problem, device).load
+    if isinstance(problem.interconnect, Links):  # of a schedule: transfers take no device's time
         for v, d in enumerate(device):
             total[d] += float(problem.time[v, d])
         return total
+    link = problem.channel
     params = [0.0] * problem.k
     graph = problem.graph
     counts = [backward is None or back == backward for back in graph.backward.tolist()]

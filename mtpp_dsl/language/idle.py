@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.language import tree
-from mtpp_dsl.problem import Device, Host, Interconnect, Links, Objective, Shared
+from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Shared
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
@@ -71,7 +71,7 @@ def idle_memory(
         first: what the spec calls the first memory of a device, and its place.
     """
     rules = any(isinstance(constraint, Memory) for constraint in constraints)
-    streams = not isinstance(joined, Links) and joined.overflow
+    streams = isinstance(joined, (Shared, Host)) and joined.overflow
     limited = any(device.memory is not None for device in devices)
     called = _named({s.span.source for s in statements}, calls=True)
     places = [s.span for s in statements if isinstance(s, tree.ConstraintStatement) and s.rule.text == "memory"]

@@ -32,6 +32,7 @@ class Values:
         assignment: [n] device of every node.
         load: [devices] loads.
         used: [devices] whether any node is there.
+        bottleneck: the largest load of a device or a channel.
         latency: the sum of loads, and of transfers that are in none.
         makespan: when the last node ends; None of a plan without times.
         schedule: when nodes run; None of a plan without times.
@@ -41,6 +42,7 @@ class Values:
     assignment: Ints
     load: Floats
     used: Bools
+    bottleneck: float
     latency: float
     makespan: float | None = None
     schedule: Schedule | None = None
@@ -60,7 +62,7 @@ class Values:
             case Used(device):
                 return float(self.used[device])
             case Bottleneck():
-                return float(self.load.max())
+                return self.bottleneck
             case Latency():
                 return self.latency
             case Penalties():

@@ -14,14 +14,15 @@ import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.constraints import Decision, On, Used
-from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.batches import batch_lengths, shipments
 from mtpp_dsl.plans.decisions import Values
+from mtpp_dsl.plans.network_loads import carried
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.stages import Keeping, ring_time, shard_speedup, stages_after
 from mtpp_dsl.plans.subgraphs import traffic
-from mtpp_dsl.problem import Links, Objective, Problem, Shared
+from mtpp_dsl.problem import Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.problem.replication import synchronises
 
@@ -50,7 +51,10 @@ class Evaluation(Picklable):
             :class:`~mtpp_dsl.problem.objective.Objective`.
         makespan: when the last node or batch ends, where that is the objective; input and output are then the times
             for which tensors arrive and leave; on links that is beside the work, which alone is the load.
-        carried: what transfers take, in sum, that are in no load: all of those on links.
+        carried: what transfers take, in sum, that the latency counts beside loads: all of those on links and trees.
+        alone: [devices] what the latency counts of every device in place of its load: its work, of a split on links or
+            a tree; None elsewhere.
+        channels: [channels] loads of ``problem.network.channels``, of a split on links or a tree; empty elsewhere.
         used: which devices run any node, by themselves or as replicas.
         linear: the cost of the first objective, without penalties, where it is linear.
         penalties: what each soft row costs, by its label; empty where there is none.
@@ -73,6 +77,8 @@ class Evaluation(Picklable):
     iteration: float | None = None
     makespan: float | None = None
     carried: float = 0.0
+    alone: Floats | None = None
+    channels: Floats = field(default_factory=lambda: np.zeros(0))
     used: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     linear: float | None = None
     penalties: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -85,8 +91,8 @@ class Evaluation(Picklable):
 
     @property
     def bottleneck(self) -> float:
-        """The largest load."""
-        return float(self.load.max())
+        """The largest load of a device, or of a channel."""
+        return max(float(self.load.max()), float(self.channels.max(initial=0.0)))
 
     @property
     def cost(self) -> float:
@@ -108,20 +114,20 @@ class Evaluation(Picklable):
 
     @property
     def latency(self) -> float:
-        """The sum of all loads, and of transfers that are in none."""
-        return float(self.load.sum()) + self.carried
+        """The sum of all loads, and of transfers that are in none; on links and trees of all work and all shipments."""
+        return float((self.load if self.alone is None else self.alone).sum()) + self.carried
 
 
 def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
     """Return what *plan* costs, which may be given as an answer's JSON, or as ``{node: device}``, too.
 
+    On links and trees see :mod:`mtpp_dsl.problem.network`.
     On ``shared`` and ``host`` interconnects a tensor is written once by its producer's device if anybody elsewhere
     reads it, and read once by every other device with a consumer, however many consumers there are. Replicas share
     the time.
     A makespan is read off the schedule; whether that is one, :func:`mtpp_dsl.checks.verification.verify` says.
 
     Raises:
-        Refused: the objective is a bottleneck and the interconnect ``links``.
         UsageError: the objective is a makespan, and the plan has no schedule; or of a batch, and it has no batches.
     """
     plan = plan_of(problem, plan)
@@ -162,6 +168,7 @@ def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluat
         assignment=plan.assignment,
         load=found.load,
         used=found.used,
+        bottleneck=found.bottleneck,
         latency=found.latency,
         makespan=found.makespan,
         schedule=plan.schedule,
@@ -212,8 +219,9 @@ def _cost(objective: Objective, found: Evaluation, values: Values) -> float:
 
 def _split(problem: Problem, plan: Plan) -> Evaluation:
     """Return what is known of a plan without a schedule."""
-    if isinstance(problem.interconnect, Links):
-        raise Refused("a bottleneck on links is not defined: transfers take no device's time; minimize makespan")
+    if problem.networked:
+        return _on_network(problem, plan)
+    assert isinstance(problem.interconnect, (Shared, Host))
     k, device, graph = problem.k, plan.assignment, problem.graph
     shards = np.array([plan.shards.get(d, 1) for d in range(k)])
     time = problem.time[np.arange(graph.n), device] / shard_speedup(problem, shards)[device]
@@ -281,6 +289,32 @@ def _iteration(objective: Objective, found: Evaluation, leads: Ints) -> float:
     if objective.quantity == "separate iteration":
         largest = float(forward.max() + np.maximum(found.backward[leads], load - forward).max())
     return ((objective.microbatches or 1) - 1) * largest + float(load.sum())
+
+
+def _on_network(problem: Problem, plan: Plan) -> Evaluation:
+    """Return what is known of a split on links or a tree."""
+    k, device, graph = problem.k, plan.assignment, problem.graph
+    time = problem.time[np.arange(graph.n), device]
+    work, nothing = _per_device(device, time, k), np.zeros(k)
+    found = carried(problem, device)
+    together = problem.network.overlap == "none"
+    both = (work, found.sends, found.receives)
+    return Evaluation(
+        work=work,
+        input=found.receives,
+        output=found.sends,
+        overflow=nothing,
+        memory=_per_device(device, graph.memory, k),
+        params=_per_device(device, graph.params, k),
+        sync=nothing,
+        load=np.sum(both, axis=0) if together else np.max(both, axis=0),
+        forward=_per_device(device, np.where(graph.backward, 0.0, time), k),
+        backward=_per_device(device, np.where(graph.backward, time, 0.0), k),
+        carried=found.total,
+        alone=work,
+        channels=found.channels,
+        used=np.bincount(device, minlength=k) > 0,
+    )
 
 
 def _scheduled(problem: Problem, plan: Plan) -> Evaluation:
@@ -369,7 +403,7 @@ def _spans(problem: Problem, plan: Plan) -> Ints:
 def _io(problem: Problem, device: Ints, span: Ints, cost: Floats) -> tuple[Floats, Floats]:
     """Return what every stage pays to read and to write tensors; they cost more between stages of other groups."""
     graph, k, link = problem.graph, problem.k, problem.interconnect
-    assert not isinstance(link, Links)
+    assert isinstance(link, (Shared, Host))
     pays = np.array([d.pays_io or isinstance(link, Shared) for d in problem.devices])
     far = 1.0 if link.between is None else link.bandwidth / link.between
     crossing = device[graph.tails] != device[graph.heads]
@@ -392,7 +426,7 @@ def _sync(problem: Problem, plan: Plan, span: Ints, params: Floats) -> Floats:
     the network a group does so, likewise, for all its stages at once.
     """
     sync, link = np.zeros(problem.k), problem.interconnect
-    assert not isinstance(link, Links)
+    assert isinstance(link, (Shared, Host))
     exchanging = [
         lead
         for lead in plan.replicas

@@ -33,7 +33,9 @@ from mtpp_dsl.problem.copying import check_copies
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.devices import Device
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
-from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared
+from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared, Tree
+from mtpp_dsl.problem.network import Network, network_of
+from mtpp_dsl.problem.networked import check_network, check_tree
 from mtpp_dsl.problem.objective import Objective
 from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.several import settled_objectives
@@ -118,10 +120,12 @@ class Problem(Picklable):
                 :mod:`mtpp_dsl.problem.several` and :mod:`mtpp_dsl.problem.batching`.
         """
         devices = tuple(devices)
-        channel = None if isinstance(interconnect, Links) else interconnect
+        channel = interconnect if isinstance(interconnect, (Shared, Host)) else None
         check_devices(devices, channel, graph)
         if isinstance(interconnect, Links):
             check_links(interconnect, graph, len(devices))
+        if isinstance(interconnect, Tree):
+            check_tree(interconnect, graph, len(devices))
         for constraint in constraints:
             check_members(constraint, graph.n, len(devices))
         check_magnitudes(graph, devices, channel)
@@ -133,6 +137,7 @@ class Problem(Picklable):
         check_shards(objectives, devices, interconnect, constraints)
         check_copies(constraints, graph, interconnect, objectives)
         objective = objectives[0]
+        notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
         if objective.batch is not None:
             notes = (*notes, *check_batches(objective, devices, interconnect, constraints))
         notes = (*notes, *unread(graph, devices, interconnect, objective, constraints))
@@ -248,9 +253,21 @@ class Problem(Picklable):
         return self.objective.is_iteration or any(isinstance(c, (Shard, StageMemory)) for c in self.constraints)
 
     @property
+    def channel(self) -> Shared | Host:
+        """The one channel of all devices; of ``shared`` and ``host`` only."""
+        if not isinstance(self.interconnect, (Shared, Host)):
+            raise UsageError(f"{self.interconnect.keyword} has no channel that all devices share")
+        return self.interconnect
+
+    @property
+    def networked(self) -> bool:
+        """Whether plans are splits on ``links`` or a ``tree``: their cost is in the loads of devices and channels."""
+        return isinstance(self.interconnect, (Links, Tree)) and not self.timed and self.objective.batch is None
+
+    @property
     def hierarchical(self) -> bool:
         """Whether the network between groups of devices is slower than the one inside."""
-        return not isinstance(self.interconnect, Links) and self.interconnect.between is not None
+        return isinstance(self.interconnect, (Shared, Host)) and self.interconnect.between is not None
 
     @cached_property
     def group(self) -> Ints:
@@ -365,17 +382,24 @@ class Problem(Picklable):
         return transfers(self.interconnect, self.graph)
 
     @cached_property
+    def network(self) -> Network:
+        """The channels between devices and the routes over them; of ``links`` and of a ``tree`` only."""
+        if not isinstance(self.interconnect, (Links, Tree)):
+            raise UsageError(f"only links and trees have channels of their own, not {self.interconnect.keyword}")
+        return network_of(self.interconnect, self.devices)
+
+    @cached_property
     def tensor_time(self) -> Floats:
         """[n] what one reading or writing of each node's tensor costs on ``shared`` and ``host``.
 
         Zero for a tensor that nobody reads.
         """
-        if isinstance(self.interconnect, Links):
-            raise UsageError("on links a transfer depends on the pair of devices")
+        if isinstance(self.interconnect, (Links, Tree)):
+            raise UsageError(f"on {self.interconnect.keyword} a transfer depends on the pair of devices")
         if self.interconnect.between is not None:
             raise UsageError("with groups of devices a transfer depends on whether it leaves its group")
         read = np.diff(self.graph.offsets) > 0
-        return frozen(np.where(read, self.graph.output / self.interconnect.bandwidth, 0.0), np.float64)
+        return frozen(np.where(read, self.graph.output / self.channel.bandwidth, 0.0), np.float64)
 
 
 def running_times(graph: Graph, devices: Sequence[Device]) -> Floats:

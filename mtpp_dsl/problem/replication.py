@@ -31,6 +31,9 @@ def check_groups(devices: Sequence[Device], interconnect: Interconnect) -> None:
     if between is None:
         grouped = next((device for device in devices if device.group is not None), None)
         if grouped is not None:
+            if interconnect.keyword == "tree":
+                message = f"device {grouped.name!r} is in a group, which has no effect on a tree: say its switch"
+                raise DeviceError(message, grouped.name)
             raise DeviceError(
                 f"device {grouped.name!r} is in a group, which has no effect here: give interconnect shared or host "
                 "the bandwidth between groups, (between = …)",

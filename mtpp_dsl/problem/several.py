@@ -7,7 +7,18 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Linear, Penalties, Replicate
+from mtpp_dsl.constraints import (
+    Bottleneck,
+    Constraint,
+    Decision,
+    ExclusiveLinks,
+    Finish,
+    Linear,
+    Makespan,
+    Penalties,
+    Replicate,
+    Start,
+)
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.interconnects import Interconnect, Links
@@ -30,8 +41,9 @@ def settled_objectives(
 ) -> tuple[tuple[Objective, ...], tuple[str, ...]]:
     """Return the objectives, the first first, and warnings.
 
-    All of them are timed if one is, and on links: a bottleneck beside a makespan is then a linear objective. What soft
-    rows cost is added to the first.
+    All of them are timed if one is: a bottleneck beside a makespan is then a linear objective. On links they are, too,
+    if a row speaks of times, or times of transfers are given in place of bandwidths. What soft rows cost is added to
+    the first.
 
     Raises:
         UsageError: objectives that do not go together, or two of one label; terms over nodes or devices that are not
@@ -55,12 +67,22 @@ def settled_objectives(
     _check_soft(settled[0], constraints)
     linear = any(objective.is_linear for objective in settled)
     timed = any(objective.timed for objective in settled)
-    if timed or (isinstance(interconnect, Links) and (linear or len(settled) > 1)):
+    if timed or ((linear or len(settled) > 1) and _asks_times(interconnect, constraints)):
         settled = [_timed(objective) for objective in settled]
     rule = next((c for c in constraints if isinstance(c, Replicate)), None)
     if rule is not None and linear:
         raise ConstraintError("replicas have no meaning in an objective over decisions", rule.origin)
     return tuple(settled), tuple(dict.fromkeys(notes))
+
+
+def _asks_times(interconnect: Interconnect, constraints: Sequence[Constraint]) -> bool:
+    """Return whether plans on links are schedules although no objective asks for it."""
+    if not isinstance(interconnect, Links):
+        return False
+    exclusive = any(isinstance(constraint, ExclusiveLinks) for constraint in constraints)
+    rows = (one for one in constraints if isinstance(one, Linear))
+    spoken = any(isinstance(decision, (Start, Finish, Makespan)) for row in rows for decision, _ in row.terms)
+    return interconnect.transfers is not None or exclusive or spoken
 
 
 def _timed(objective: Objective) -> Objective:

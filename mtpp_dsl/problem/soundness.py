@@ -68,6 +68,12 @@ def check_links(links: Links, graph: Graph, k: int) -> None:
             raise UsageError(f"the {what} of links has the shape {table.shape}; {shape} is expected")
         if not (table >= 0).all():
             raise UsageError(f"the {what} of links has an entry that is negative or no number")
+    one = next(iter(np.argwhere(links.bandwidth != links.bandwidth.T).tolist()), None)
+    if links.duplex == "half" and one is not None:
+        raise UsageError(
+            f"with duplex = half both directions of a link share one channel, and those between devices {one[0]} and "
+            f"{one[1]} have different bandwidths"
+        )
     finite = links.latency[np.isfinite(links.latency)].sum() * max(graph.m, 1)
     if links.transfers is not None:
         finite += links.transfers[np.isfinite(links.transfers)].sum()

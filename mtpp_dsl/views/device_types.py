@@ -78,7 +78,7 @@ def device_types(problem: Problem) -> DeviceTypes:
         replicas=frozen([1 if rule is None else rule.most for rule in rules], np.int64),
         syncs=frozen(syncs & pays[first], np.bool_),
         tensor=problem.tensor_time,
-        bandwidth=float(problem.interconnect.bandwidth),
+        bandwidth=float(problem.channel.bandwidth),
     )
 
 

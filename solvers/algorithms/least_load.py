@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.constraints import Forbid, Pin, Replicate
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Links, Problem, Tree
 from mtpp_dsl.problem.graph import Floats
 
 __all__ = ["least_load", "nowhere", "simple_bound"]
@@ -98,12 +98,12 @@ def _streams(problem: Problem) -> tuple[Floats, float]:
     Sums may be rounded in other ways elsewhere: a relative 1e-12 of what is compared is taken off.
     """
     limit, params = problem.overflow_limit, problem.graph.params
-    if isinstance(problem.interconnect, Links) or np.isinf(limit).all() or any(problem.of(Replicate)):
+    if isinstance(problem.interconnect, (Links, Tree)) or np.isinf(limit).all() or any(problem.of(Replicate)):
         return np.zeros((problem.graph.n, problem.k)), 0.0
     kept = np.where(np.isinf(limit), 0.0, np.abs(limit) * ROUNDING) + limit
     alone = np.maximum(params[:, None] * (1 - ROUNDING) - kept, 0.0)
     together = max(float(params.sum()) * (1 - ROUNDING) - float(kept.sum()), 0.0)
-    return alone / problem.interconnect.bandwidth, together / problem.interconnect.bandwidth
+    return alone / problem.channel.bandwidth, together / problem.channel.bandwidth
 
 
 def _copies(problem: Problem) -> Floats:

@@ -14,7 +14,7 @@ from mtpp_dsl.constraints import Colocate, Contiguous, Forbid, Memory, Pin, Subg
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.subgraphs import undefined
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.solvers.proofs.flow import FREE, IN, LEAST_CUT, OUT
 
 __all__ = ["PathHullProof"]
@@ -106,8 +106,7 @@ class _Cut:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        graph, link = problem.graph, problem.interconnect
-        assert not isinstance(link, Links)
+        graph, link = problem.graph, problem.channel
         self.tensor = [float(x) / link.bandwidth for x in graph.output.tolist()]
         self.network = _Network(problem, self.tensor)
         self.readers = [sum(1 << v for v in graph.successors(u).tolist()) for u in range(graph.n)]

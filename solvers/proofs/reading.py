@@ -12,7 +12,7 @@ from typing import Any
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, BatchSizes, Colocate, Contiguous, Forbid, Memory, Pin
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Problem, Shared
 
 __all__ = ["Kind", "Reading", "named_numbers", "number", "units_for", "whole_numbers"]
 
@@ -61,8 +61,7 @@ class Reading:
     """
 
     def __init__(self, problem: Problem) -> None:
-        link = problem.interconnect
-        if not problem.is_split or isinstance(link, Links):
+        if not problem.is_split:
             raise Refused("certificates are about loads on shared and host interconnects")
         other = next((c for c in problem.constraints if c.enlarges or isinstance(c, BatchSizes)), None)
         if other is not None:
@@ -70,8 +69,8 @@ class Reading:
         self.problem = problem
         self.members = _colocated(problem)
         self.group = {v: g for g, nodes in enumerate(self.members) for v in nodes}
-        self.tensors = self._tensors(link.bandwidth)
-        self.bandwidth = link.bandwidth
+        self.bandwidth = problem.channel.bandwidth
+        self.tensors = self._tensors(self.bandwidth)
         memory = [fsum(float(problem.graph.memory[v]) for v in nodes) for nodes in self.members]
         self.memory, self.params = memory, [fsum(float(problem.graph.params[v]) for v in ns) for ns in self.members]
         self.kinds = self._kinds()

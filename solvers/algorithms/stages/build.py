@@ -47,7 +47,7 @@ def load_rows(problem: Problem, types: DeviceTypes, *, parts: bool = False) -> l
         parts: whether the passes are rows too.
     """
     graph, share = problem.graph, problem.graph.forward_share
-    reduce = graph.reduce / problem.interconnect.bandwidth
+    reduce = graph.reduce / problem.channel.bandwidth
     time = np.where(np.isfinite(types.time), types.time, 0.0)
     again, reduce_again = share[:, None] * time, share * reduce
     rows = [LoadRow(types.time, types.tensor, reduce, again, reduce_again)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Contiguous
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import colocated
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
@@ -149,10 +149,10 @@ def costliest_plan(instance: BoundInstance) -> float:
 
 def _near(problem: Problem) -> Problem:
     """Return the problem with the bandwidth inside a group of devices everywhere: no load is larger."""
-    if not problem.hierarchical or isinstance(problem.interconnect, Links):
+    if not problem.hierarchical:
         return problem
     devices = tuple(replace(device, group=None) for device in problem.devices)
-    return replace(problem, devices=devices, interconnect=replace(problem.interconnect, between=None))
+    return replace(problem, devices=devices, interconnect=replace(problem.channel, between=None))
 
 
 def _whole(value: float, scale: float, below: int) -> int:

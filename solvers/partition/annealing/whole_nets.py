@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
 from mtpp_dsl.views.whole_numbers import floored
@@ -108,8 +108,7 @@ def _streams(graph: Hypergraph) -> tuple[Floats, Floats]:
     limit = problem.overflow_limit
     if not np.isfinite(limit).any():
         return np.zeros(graph.n), np.zeros(problem.k)
-    link = problem.interconnect
-    assert not isinstance(link, Links)
+    link = problem.channel
     stream = graph.total(problem.graph.params / link.bandwidth)
     return stream, np.minimum(limit / link.bandwidth, 2 * stream.sum())
 

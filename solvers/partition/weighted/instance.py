@@ -9,7 +9,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Bottleneck, Contiguous, Decision, Latency, Linear, Load, On, Penalties, Used
 from mtpp_dsl.errors import Refused
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.colocation import convex_edges, ordered_edges
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.views.hypergraph import Hypergraph, compressed, hypergraph, incidence
@@ -131,8 +131,7 @@ def instance_of(problem: Problem, view: Hypergraph | None = None) -> Instance:
         Refused: a row or the objective speaks of times.
     """
     graph = view or hypergraph(problem)
-    link = problem.interconnect
-    assert not isinstance(link, Links)
+    link = problem.channel
     nets = graph.sorted_nets(problem.tensor_time)
     pins = [net.pins for net in nets]
     nets_at, net = compressed(incidence(graph.n, pins))

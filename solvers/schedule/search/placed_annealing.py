@@ -128,6 +128,7 @@ class _Run:
             assignment=plan.assignment,
             load=found.load,
             used=found.used,
+            bottleneck=found.bottleneck,
             latency=found.latency,
             makespan=found.makespan,
             schedule=plan.schedule,
