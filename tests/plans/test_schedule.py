@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import ExclusiveLinks, Finish, Linear, Load, Makespan, Memory, On, Start
-from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.schedule import Schedule
-from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.transfers import routed
@@ -174,14 +173,6 @@ def test_a_schedule_on_other_devices_is_refused() -> None:
     data["schedule"][0]["device"] = "y"
     with pytest.raises(UsageError, match="the schedule on 'y'"):
         Plan.from_json(fork(), data)
-
-
-def test_bottlenecks_on_links_are_refused() -> None:
-    """Links have makespans; a bottleneck on them is not defined."""
-    problem = small()["links"]
-    for function in (verify, evaluate):
-        with pytest.raises(Refused):
-            function(problem, Plan.create(problem, [0] * 6))
 
 
 @pytest.mark.parametrize(
