@@ -17,7 +17,7 @@ from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.checks.subgraph_check import subgraph_traffic
 from mtpp_dsl.constraints import Memory, StageMemory
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Links, Problem, Shared, Tree
 
 __all__ = ["Counts", "Sent", "counted", "sent"]
 
@@ -82,10 +82,10 @@ def _nodes(problem: Problem, plan: Plan) -> tuple[list[Counts], list[float]]:
 def _takes(problem: Problem, plan: Plan, v: int, d: int) -> float:
     """Return how long a node runs on a device, or on its shards, with their all-reduce."""
     t, rule, time = plan.shards.get(d, 1), problem.shard[d], float(problem.time[v, d])
-    if t == 1 or rule is None or isinstance(problem.interconnect, Links):
+    if t == 1 or rule is None or isinstance(problem.interconnect, (Links, Tree)):
         return time
     pays = isinstance(problem.interconnect, Shared) or problem.devices[d].pays_io
-    reduced = 2 * (t - 1) / t * float(problem.graph.reduce[v]) / problem.interconnect.bandwidth if pays else 0.0
+    reduced = 2 * (t - 1) / t * float(problem.graph.reduce[v]) / problem.channel.bandwidth if pays else 0.0
     return time / rule.faster(t) + reduced
 
 

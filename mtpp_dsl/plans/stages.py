@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.problem import Links, Problem, Shared
+from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Floats, Ints
 
 __all__ = ["Keeping", "ring_time", "shard_speedup", "stage_order", "stages_after"]
@@ -31,10 +31,10 @@ def ring_time(problem: Problem, shards: Ints) -> Floats:
 
     It takes no time on devices that pay for no transfer (``io = free``).
     """
-    if isinstance(problem.interconnect, Links) or not (shards > 1).any():
+    if not isinstance(problem.interconnect, (Shared, Host)) or not (shards > 1).any():
         return np.zeros(problem.k)
     pays = np.array([isinstance(problem.interconnect, Shared) or device.pays_io for device in problem.devices])
-    return np.where(pays, 2 * (shards - 1) / shards, 0.0) / problem.interconnect.bandwidth
+    return np.where(pays, 2 * (shards - 1) / shards, 0.0) / problem.channel.bandwidth
 
 
 def stages_after(order: Sequence[int] | None, assignment: Ints, k: int) -> Ints:
@@ -119,8 +119,7 @@ class Keeping:
 
 def _loads(problem: Problem, assignment: Ints, keeping: Keeping) -> Floats:
     """Return [devices] the loads of stages that recompute, on a network that is as fast between groups as inside."""
-    graph, k, link = problem.graph, problem.k, problem.interconnect
-    assert not isinstance(link, Links)
+    graph, k, link = problem.graph, problem.k, problem.channel
     time = problem.time[np.arange(graph.n), assignment] / shard_speedup(problem, keeping.shards)[assignment]
     time += graph.reduce * ring_time(problem, keeping.shards)[assignment]
     crossing = np.unique(graph.tails[assignment[graph.tails] != assignment[graph.heads]])
