@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.constraints import Colocate, Constraint, Memory, Replicate, Separate
+from mtpp_dsl.constraints import Colocate, Constraint, Memory, Replicate, Separate, Shard
 from mtpp_dsl.problem import Device, Host, Links, Problem
 
 __all__ = ["differences"]
 
 COLUMNS = ("tails", "heads", "work", "params", "output", "memory", "sizes", "colors", "backward")
+COLUMNS += ("saved", "state", "reduce", "forward_share")
 
 
 def differences(one: Problem, two: Problem) -> Iterator[str]:
@@ -53,9 +54,9 @@ def _device(problem: Problem, device: Device) -> Device:
 def _rules(problem: Problem) -> Iterator[Constraint]:
     """Yield the constraints that ask something, with all devices by number where they are about all."""
     for rule in problem.constraints:
-        if isinstance(rule, (Memory, Replicate)):
+        if isinstance(rule, (Memory, Replicate, Shard)):
             devices = range(problem.k) if rule.devices is None else rule.devices
-            some = tuple(d for d in devices if isinstance(rule, Replicate) or problem.devices[d].memory is not None)
+            some = tuple(d for d in devices if not isinstance(rule, Memory) or problem.devices[d].memory is not None)
             if some:
                 yield replace(rule, devices=some)
         elif isinstance(rule, (Colocate, Separate)):

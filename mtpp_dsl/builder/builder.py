@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Builder"]
 
-_OBJECTIVES = ("bottleneck", "makespan", "latency", "throughput")
+_OBJECTIVES = ("bottleneck", "makespan", "latency", "throughput", "iteration")
 
 
 class Builder(Items, Rules):
@@ -283,7 +283,7 @@ class Builder(Items, Rules):
         Args:
             objective: a name, an expression of :mod:`mtpp_dsl.algebra`, or its text.
             label: what results call it.
-            options: ``within``, ``parts``, ``batch``, ``chunk``, ``transfer``.
+            options: ``within``, ``parts``, ``batch``, ``chunk``, ``transfer``, ``microbatches``, ``schedule``.
         """
         self._objective("maximize", objective, label, options)
         return self
@@ -293,7 +293,8 @@ class Builder(Items, Rules):
     ) -> None:
         called = "" if label is None else f"{checked_name(label)}: "
         what = objective if isinstance(objective, str) and objective in _OBJECTIVES else value(objective, "objective")
-        self._statement(f"{sense} {called}{what}{option_list(options, words=('parts', 'transfer'))}")
+        given = option_list(options, words=("parts", "transfer", "schedule"))
+        self._statement(f"{sense} {called}{what}{given}")
 
     @contextmanager
     def scenario(self, name: str) -> Iterator[Builder]:

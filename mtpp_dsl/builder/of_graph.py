@@ -36,6 +36,7 @@ def items_of(graph: Graph) -> Iterator[str]:
         options: dict[str, Any] = {
             what: quantity(*each) for what, each in given.items() if each[0] or what in ("memory", *said)
         }
+        options |= {what: quantity(amount, unit) for what, amount, unit, usual in _staged(graph, v) if amount != usual}
         said = ()
         options |= {what: text for what, text in (("kind", graph.kinds[v]), ("label", graph.labels[v])) if text}
         options |= {"color": int(graph.colors[v])} if graph.colors[v] >= 0 else {}
@@ -47,9 +48,19 @@ def items_of(graph: Graph) -> Iterator[str]:
         yield f"edge {quoted(graph.names[u])} -> {quoted(graph.names[v])}{option_list(options)}"
 
 
+def _staged(graph: Graph, v: int) -> Iterator[tuple[str, float, str, float]]:
+    """Yield (name, value, unit, default) of what a node says of stages."""
+    unit = graph.size_unit
+    yield "saved", float(graph.saved[v]), unit, float(graph.output[v])
+    yield "state", float(graph.state[v]), unit, float(graph.params[v])
+    yield "reduce", float(graph.reduce[v]), unit, 0.0
+    yield "forward", float(graph.forward_share[v]), "", 0.0 if graph.backward[v] else 1.0
+
+
 def _without_weights(graph: Graph) -> tuple[str, ...]:
     """Return which weights the first node gives although they are zero: nothing else would say their units."""
     sized = graph.output.any() or graph.sizes.any() or graph.params.any() or graph.memory.any()
+    sized = sized or graph.saved.any() or graph.state.any() or graph.reduce.any()
     return ("work",) * bool(graph.work_unit and not graph.work.any()) + ("output",) * bool(
         graph.size_unit and not sized
     )

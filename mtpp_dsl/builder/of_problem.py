@@ -14,7 +14,7 @@ from mtpp_dsl.builder.of_rows import objective_text, row_texts
 from mtpp_dsl.builder.of_tree import hung, split_options, switches
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.scope import RESERVED
-from mtpp_dsl.language.written import named, option_list, quantity, quoted
+from mtpp_dsl.language.written import named, option_list, quantity, quoted, value
 from mtpp_dsl.problem import Device, Host, Links, Problem, Tree
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
@@ -264,6 +264,12 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
             return "contiguous" + _on(problem, rule.devices) + _said(parts=(rule.parts, "both"))
         case c.Memory():
             return "memory" + _on(problem, _limited(problem, rule))
+        case c.StageMemory():
+            given: dict[str, Any] = {"schedule": rule.schedule, "microbatches": rule.microbatches}
+            given["recompute"] = None if rule.recompute == "never" else rule.recompute
+            return "memory" + _on(problem, rule.devices) + option_list(given, words=("schedule", "recompute"))
+        case c.Shard():
+            return _shard(problem, rule)
         case c.Colocate() | c.Separate():
             return f"{rule.keyword} {_nodes(problem, rule.nodes)}"
         case c.Pin() | c.Forbid():
@@ -291,6 +297,14 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
         case CustomConstraint():
             return _custom(problem, rule)
     raise UsageError(f"constraint {rule} cannot be said in a spec: it has no statement")
+
+
+def _shard(problem: Problem, rule: c.Shard) -> str:
+    """Return what stands behind the word ``constraint`` of nodes that may be split over devices."""
+    where = "devices" if rule.devices is None else named(problem.devices[d].name for d in rule.devices)
+    pairs = zip(rule.by, rule.speedup, strict=False)
+    faster = ", ".join(f"{t}: {value(speed)}" for t, speed in pairs if speed != t)
+    return f"shard {where} by [{', '.join(map(str, rule.by))}]" + (f" (speedup = {{{faster}}})" if faster else "")
 
 
 def _said(**options: tuple[object, object]) -> str:

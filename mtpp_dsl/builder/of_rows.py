@@ -138,6 +138,8 @@ def objective_text(problem: Problem, objective: Objective) -> str:
         options["parts"] = objective.parts
     if objective.batch is not None and objective.transfer.replace("-", "_") != "per_batch":
         options["transfer"] = objective.transfer.replace("-", "_")
+    if objective.is_iteration:
+        options = {"microbatches": objective.microbatches, "schedule": objective.schedule}
     unit = objective.unit(problem.time_unit)
     if objective.within:
         options["within"] = (
@@ -152,4 +154,4 @@ def objective_text(problem: Problem, objective: Objective) -> str:
             what += f"{' - ' if objective.constant < 0 else ' + '}{quantity(abs(objective.constant), unit)}"
         if what in OBJECTIVES and objective.kind == "linear":  # the word alone would be the objective of that name
             what = f"1 * {what}"
-    return f"{objective.sense} {label}{what}{option_list(options, words=('parts', 'transfer'))}"
+    return f"{objective.sense} {label}{what}{option_list(options, texts=('schedule',), words=('parts', 'transfer'))}"

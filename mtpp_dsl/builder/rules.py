@@ -29,7 +29,8 @@ class Rules:
 
     def _rule(self, rule: str, devices: Names | None = None, rest: str = "", **options: Any) -> Self:
         on = "" if devices is None else f" on {named(devices)}"
-        self._statement(f"constraint {rule}{on}{rest}{option_list(options, words=('parts', 'sync', 'scope'))}")
+        given = option_list(options, words=("parts", "share", "sync", "scope", "schedule", "recompute"))
+        self._statement(f"constraint {rule}{on}{rest}{given}")
         return self
 
     @says
@@ -82,9 +83,19 @@ class Rules:
         return self._rule("contiguous", devices, parts=parts)
 
     @says
-    def fits_memory(self, devices: Names | None = None) -> Self:
-        """Let the memory of the nodes on each device, or on these, fit into its memory: ``constraint memory``."""
-        return self._rule("memory", devices)
+    def fits_memory(
+        self,
+        devices: Names | None = None,
+        *,
+        schedule: Literal["gpipe", "1f1b", "pipedream", "2bw"] | None = None,
+        microbatches: object = None,
+        recompute: Literal["never", "always", "free"] | None = None,
+    ) -> Self:
+        """Let the memory of the nodes on each device, or on these, fit into its memory: ``constraint memory``.
+
+        With a schedule, let what a stage of the pipeline keeps fit: of so many microbatches, at most.
+        """
+        return self._rule("memory", devices, schedule=schedule, microbatches=microbatches, recompute=recompute)
 
     @says
     def colocate(self, *nodes: str, by: Literal["color", "kind", "label"] | None = None) -> Self:
@@ -132,6 +143,23 @@ class Rules:
     def replicate(self, devices: Names, up_to: object, *, sync: Literal["weights", "none"] | None = None) -> Self:
         """Let a stage on one of the devices run on up to so many of them."""
         return self._rule(f"replicate {named(devices)} up to {value(up_to, 'up_to')}", sync=sync)
+
+    @says
+    def shard(self, devices: Names, by: Iterable[int], *, speedup: Mapping[int, float] | str | None = None) -> Self:
+        """Let the nodes of a stage on one of the devices be split over so many of them, each of *by*.
+
+        Args:
+            devices: of which groups are made.
+            by: how many devices a group may have.
+            speedup: what the work is divided by, by the number of devices; or the name of a function of the spec.
+        """
+        law = ""
+        if isinstance(speedup, str):
+            law = f" (speedup = {checked_name(speedup)})"
+        elif speedup is not None:
+            pairs = ", ".join(f"{value(t)}: {value(faster)}" for t, faster in speedup.items())
+            law = f" (speedup = {{{pairs}}})"
+        return self._rule(f"shard {named(devices)} by {value([*by])}{law}")
 
     @says
     def copies(self, up_to: object, *, share: Literal["pipelines", "stages", "ranges", "any"] | None = None) -> Self:

@@ -20,13 +20,26 @@ from mtpp_dsl.language.expressions import Locals, iterate
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
-from mtpp_dsl.language.values import Quantity
+from mtpp_dsl.language.values import Quantity, shown
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Place, Span
 
 __all__ = ["NODE_OPTIONS", "GraphItems"]
 
-NODE_OPTIONS = ("work", "params", "output", "memory", "kind", "label", "color", "part")
+NODE_OPTIONS = (
+    "work",
+    "params",
+    "output",
+    "memory",
+    "saved",
+    "state",
+    "reduce",
+    "forward",
+    "kind",
+    "label",
+    "color",
+    "part",
+)
 
 _ABSENT = {"work": Quantity(0), "params": Quantity(0), "output": Quantity(0)}
 
@@ -224,6 +237,9 @@ class GraphItems:
             ("params", (SIZE, NONE), self.bytes),
             ("output", (SIZE, NONE), self.bytes),
             ("memory", (SIZE, NONE), self.memory),
+            ("saved", (SIZE, NONE), self.bytes),
+            ("state", (SIZE, NONE), self.bytes),
+            ("reduce", (SIZE, NONE), self.bytes),
         ):
             value = options.quantity(what, dimensions)
             if value is not None:
@@ -231,6 +247,15 @@ class GraphItems:
                 found[what] = float(value.value)
                 if not survives(value.value):
                     self.scope.exact[what, name] = value.value
+        share = options.quantity("forward", (NONE,))
+        if share is not None and share.value > 1:
+            raise Complaint(
+                f"forward is the share of the time that is the forward pass, at most 100%; this is {shown(share)}",
+                options.span("forward"),
+                code="MTPP-E214",
+            )
+        if share is not None:
+            found["forward"] = float(share.value)
         found["kind"] = options.text("kind") or ""
         found["label"] = options.text("label") or ""
         color = options.whole("color")
@@ -345,6 +370,10 @@ class GraphItems:
             kinds=[str(kind) for kind in self.column("kind", "")],
             labels=[str(label) for label in self.column("label", "")],
             colors=self.column("color", -1),  # type: ignore[arg-type]
+            saved=self.column("saved", float("nan")),  # type: ignore[arg-type]
+            state=self.column("state", float("nan")),  # type: ignore[arg-type]
+            reduce=self.column("reduce", 0.0),  # type: ignore[arg-type]
+            forward_share=self.column("forward", float("nan")),  # type: ignore[arg-type]
             backward=self.column("backward", False),  # type: ignore[arg-type]
             work_unit=self.times.unit,
             size_unit=(self.memory if self.bytes.settles_nothing else self.bytes).unit,

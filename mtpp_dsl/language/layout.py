@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 )
 _KEYWORDS = {
     *("in", "if", "then", "else", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
-    *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "repeat", "replicate"),
+    *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "repeat", "replicate", "shard"),
 }
 _ROWS = ("node", "edge", "use", "device", "link", "time")
 _INDENT = "  "

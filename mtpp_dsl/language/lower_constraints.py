@@ -15,6 +15,7 @@ from mtpp_dsl.language.evaluating import members_of, warn_of_no_step
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whole
 from mtpp_dsl.language.linear import condition_remedy, is_not_linear, mismatch_code, remedy
 from mtpp_dsl.language.lower_objective import Asked
+from mtpp_dsl.language.lower_pipelines import MEMORY_OPTIONS, shard, stage_memory
 from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.penalties import lower_penalty
@@ -56,6 +57,8 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         "contiguous": ("parts",),
         "break": ("scope",),
         "replicate": ("sync",),
+        "memory": MEMORY_OPTIONS,
+        "shard": ("speedup",),
         "copies": ("share",),
     }.get(statement.rule.text, ())
     for local in iterate(statement.clauses, scope):
@@ -254,7 +257,7 @@ def _parts(options: Options) -> c.Parts:
     return cast("c.Parts", options.word("parts", ("both", "forward")) or "both")
 
 
-def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
+def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     devices = _on(s, scope, local)
     scope.need("devices", "options")
     assert scope.devices is not None
@@ -262,7 +265,10 @@ def _memory(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options
     without = [device.name for device in chosen if device.memory is None]
     if len(without) == len(chosen) or (devices is not None and without):
         raise Complaint(f"device {without[0]!r} has no memory limit; give it (memory = …)", s.span, code="MTPP-E404")
-    yield c.Memory(devices=devices, origin=s.span.place)
+    if any(name in options for name in MEMORY_OPTIONS):
+        yield from stage_memory(s, options, devices)
+    else:
+        yield c.Memory(devices=devices, origin=s.span.place)
 
 
 def _colocate(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
@@ -334,6 +340,10 @@ def _batch(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options)
     yield c.BatchSizes(sizes=tuple(sorted(sizes)), devices=_on(s, scope, local), origin=s.span.place)
 
 
+def _shard(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+    yield from shard(s, scope, local, options, members(s.members, scope, local, DeviceRef))
+
+
 def _repeat(s: tree.ConstraintStatement, scope: Scope, local: Locals, _: Options) -> Iterator[c.Constraint]:
     yield c.Repeat(most=_amount(s, scope, local), devices=_on(s, scope, local), origin=s.span.place)
 
@@ -377,6 +387,7 @@ _RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], I
     "batch": _batch,
     "repeat": _repeat,
     "replicate": _replicate,
+    "shard": _shard,
     "copies": _copies,
     "break": _break,
 }

@@ -11,6 +11,7 @@ from mtpp_dsl.language import tree
 from mtpp_dsl.language.decisions import DIMENSIONS
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.linear import is_not_linear
+from mtpp_dsl.language.lower_pipelines import PIPELINED, microbatches
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope
@@ -78,6 +79,8 @@ def _named(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> A
     options = Options(statement.options, (*OBJECTIVES[name], "within"), name, scope, local)
     parts = cast("Literal['together', 'separate']", options.word("parts", _PARTS) or "together")
     objective = _throughput(options, parts) if name == "throughput" else replace(objective, parts=parts)
+    if "microbatches" in OBJECTIVES[name]:
+        objective = _iteration(objective, options)
     scope.need("time unit")
     dimension = DIMENSIONS[scope.time_unit]
     return Asked(_within(objective, options, dimension), dimension, value.span)
@@ -153,6 +156,26 @@ def _within(objective: Objective, options: Options, dimension: Dimension) -> Obj
             code="MTPP-E603",
         )
     return replace(objective, within=number, within_is="share" if share else "value")
+
+
+def _iteration(objective: Objective, options: Options) -> Objective:
+    """Return *objective* with the microbatches and the schedule of its iteration, where they are given."""
+    many, schedule = microbatches(options), options.word("schedule", PIPELINED)
+    if objective.name == "throughput":
+        others = [word for word in ("batch", "chunk", "parts", "transfer") if word in options]
+        if many is None and schedule is not None:
+            raise Complaint(
+                "schedule needs the number of microbatches: give it (microbatches = …)",
+                options.span("schedule"),
+                code="MTPP-E623",
+            )
+        if many is not None and others:
+            raise Complaint(
+                f"the throughput of iterations has microbatches, and no {others[0]}",
+                options.span(others[0]),
+                code="MTPP-E623",
+            )
+    return replace(objective, microbatches=many, schedule=cast("Any", schedule))
 
 
 def _throughput(options: Options, parts: Literal["together", "separate"]) -> Objective:

@@ -160,6 +160,14 @@ class Options:
             return None
         value = self.options[name].value
         known = (*self.scope.params, *self.local)
+        if isinstance(value, tree.Number) and value.span.text in choices:  # it begins with a digit
+            mend = Fix.replace(value.span, f'"{value.span.text}"')
+            raise Complaint(
+                f'a word that begins with a digit stands in quotation marks: {name} = "{value.span.text}"',
+                value.span,
+                fix=mend,
+                code="MTPP-E110",
+            )
         bare = isinstance(value, tree.Name) and not value.subscripts and value.name not in known
         if isinstance(value, tree.Chain):  # such as per-input
             word: str | None = value.span.text

@@ -49,6 +49,7 @@ RULES = (
     "batch",
     "repeat",
     "replicate",
+    "shard",
     "copies",
     "break",
 )
@@ -248,6 +249,7 @@ EXAMPLES: dict[str, list[str]] = {
         "constraint repeat d up to 2",
     ],
     "'replicate' is written 'replicate d up to 2'": ["constraint replicate d", "constraint replicate d up 2"],
+    "'shard' is written 'shard d by [1, 2]'": ["constraint shard d", "constraint shard d up to 2"],
     "'copies' is written 'copies up to 2'": ["constraint copies", "constraint copies 2", "constraint copies up 2"],
     "'break symmetry' is written 'break symmetry by tasks'": ["constraint break", "constraint break symmetry"],
     "a loop is written 'for i in 0..3'": [

@@ -85,6 +85,10 @@ def check_stages(
         raise UsageError(f"{what} is about the stages of a pipeline: {reason}")
     for rule in rules:
         _check_rule(rule, rules[0], graph)
+        chosen = devices if rule.devices is None else [devices[d] for d in rule.devices]
+        without = [device.name for device in chosen if device.memory is None]
+        if len(without) == len(chosen) or (rule.devices is not None and without):
+            raise ConstraintError(f"device {without[0]!r} has no memory limit; give it (memory = …)", rule.origin)
     limited: dict[int, Constraint] = {}
     for one in constraints:
         if not rules or not isinstance(one, (StageMemory, Memory)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.constraints import Constraint
+from mtpp_dsl.constraints import Constraint, Shard, StageMemory
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.problem.batching import menus
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
@@ -33,6 +33,7 @@ def unread(
     yield from _kinds(graph, devices)
     yield from _types(graph, devices)
     yield from _barred_times(graph, devices)
+    yield from _of_stages(graph, objective, constraints)
     if interconnect.keyword != "links" and (graph.sizes != graph.output[graph.tails]).any():
         e = int(np.flatnonzero(graph.sizes != graph.output[graph.tails])[0])
         one, two = graph.names[graph.tails[e]], graph.names[graph.heads[e]]
@@ -44,6 +45,25 @@ def unread(
         yield from _unsupported(graph, devices)
         yield from _sizes(graph, devices, menus(objective, len(devices), constraints))
         yield from _laws(graph, devices)
+
+
+def _of_stages(graph: Graph, objective: Objective, constraints: Sequence[Constraint]) -> Iterator[str]:
+    """Yield what nodes say of stages, where nothing asks for it."""
+    staged = any(isinstance(c, StageMemory) for c in constraints)
+    memory = "what a stage keeps: say 'constraint memory (schedule = …, microbatches = …)'"
+    forward = "passes apart: minimize iteration, or 'constraint memory (schedule = …, recompute = free)'"
+    usual = np.where(graph.backward, 0.0, 1.0)
+    asks = staged or objective.is_iteration
+    for what, odd, read, remedy in (
+        ("saved", graph.saved != graph.output, staged, memory),
+        ("state", graph.state != graph.params, staged, memory),
+        ("reduce", graph.reduce > 0, any(isinstance(c, Shard) for c in constraints), "shards: say 'constraint shard'"),
+        ("forward", graph.forward_share != usual, asks, forward),
+    ):
+        if not read and odd.any():
+            v = int(np.flatnonzero(odd)[0])
+            more = f" ({int(odd.sum()) - 1} more such nodes)" if odd.sum() > 1 else ""
+            yield f"{what} of {graph.names[v]} has no effect{more}: nothing here is about {remedy}"
 
 
 def _kinds(graph: Graph, devices: Sequence[Device]) -> Iterator[str]:

@@ -43,6 +43,14 @@ RULES: tuple[Code, ...] = (
         "Give nodes the attribute: node a (color = 1).",
     ),
     Code(
+        "MTPP-E506",
+        "Options about the memory of stages belong together",
+        "What a stage keeps depends on the schedule of the pipeline, and with gpipe and 1f1b on the number of "
+        "microbatches.",
+        "constraint memory (schedule = gpipe)",
+        "Give both: constraint memory (schedule = gpipe, microbatches = 8).",
+    ),
+    Code(
         "MTPP-E511",
         "A problem or a constraint cannot be meant",
         "The parts of the spec contradict each other, or a constraint has no meaning together with the "
