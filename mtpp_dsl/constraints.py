@@ -273,7 +273,7 @@ class Copies(Constraint):
 
     No node is held by more than *most* devices. What routes may share is said by *share*: ``pipelines``, no device is
     on two of them; ``stages``, all have the same stages, and a device runs one of these; ``ranges``, of a chain, every
-    device holds a run of its nodes; ``any``, any devices and any nodes.
+    device holds all nodes from the first to the last that it runs; ``any``, any devices and any nodes.
     """
 
     enlarges: ClassVar[bool] = True

@@ -89,6 +89,7 @@ SOLVERS = {
     "solvers.partition.annealing": SEARCHES,
     "solvers.partition.branching": SEARCHES,
     "solvers.partition.classical": SEARCHES,
+    "solvers.partition.copies": SEARCHES,
     "solvers.partition.genetic": SEARCHES,
     "solvers.partition.ideals": SEARCHES,
     "solvers.partition.slicing": SEARCHES,

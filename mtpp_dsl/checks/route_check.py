@@ -12,7 +12,7 @@ from mtpp_dsl.problem import Problem
 __all__ = ["broken_routes", "mixed"]
 
 Held = list[set[int]]
-"""[devices] the nodes that any route has there."""
+"""[devices] the nodes that any route has there; where devices hold ranges, all from the first to the last of them."""
 
 
 def broken_routes(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tuple[str, str]]:
@@ -38,6 +38,8 @@ def broken_routes(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tu
     for device in assignments:
         for v, d in enumerate(device):
             held[d].add(v)
+    if rule.share == "ranges":
+        held = [_run(problem, nodes) for nodes in held]
     for v in range(problem.graph.n):
         count = sum(v in nodes for nodes in held)
         if count > rule.most:
@@ -62,12 +64,13 @@ def _shared(problem: Problem, share: str, assignments: Sequence[list[int]], held
         for d, nodes in enumerate(held):
             if nodes and frozenset(nodes) not in first:
                 yield f"{name[d]} runs nodes that are no single stage"
-    if share == "ranges":
-        place = _places(problem)
-        for d, nodes in enumerate(held):
-            where = sorted(place[v] for v in nodes)
-            if where and where[-1] - where[0] + 1 != len(where):
-                yield f"{name[d]} holds nodes that are no run of the chain"
+
+
+def _run(problem: Problem, nodes: set[int]) -> set[int]:
+    """Return the nodes of a chain from the first of some to the last."""
+    place = _places(problem)
+    where = [place[v] for v in nodes]
+    return {v for v in range(problem.graph.n) if where and min(where) <= place[v] <= max(where)}
 
 
 def _stages(device: list[int]) -> set[frozenset[int]]:

@@ -53,7 +53,7 @@ def test_overlap_in_halves() -> None:
         ("any", 1, [(HALF, [0, 0, 1]), (HALF, [0, 1, 1])], "n[1] is on 2 devices; at most 1"),
         ("pipelines", 2, [(HALF, [0, 0, 1]), (HALF, [0, 1, 1])], "pipelines share no device"),
         ("stages", 2, [(HALF, [0, 0, 1]), (HALF, [0, 1, 1])], "other stages"),
-        ("ranges", 2, [(HALF, [0, 1, 0]), (HALF, [0, 1, 1])], "no run of the chain"),
+        ("ranges", 2, [(HALF, [0, 1, 0]), (HALF, [0, 1, 1])], "d[0] holds 3 of 2"),
     ],
 )
 def test_what_is_no_plan(share: str, most: int, routes: list[tuple[Fraction, list[int]]], message: str) -> None:

@@ -81,6 +81,7 @@ CONSTRAINTS: tuple[tuple[str, type[kinds.Constraint], set[str], set[str]], ...] 
     ("`forbid`", kinds.Forbid, ANY, {"shared", "host", "links"}),
     ("labelled constraints", kinds.Linear, ANY - {"batch"}, {"shared", "host", "links"}),
     ("`replicate`", kinds.Replicate, {"bottleneck"}, {"shared", "host"}),
+    ("`copies`", kinds.Copies, {"bottleneck"}, {"shared", "host", "links"}),
     ("`subgraphs`", kinds.Subgraphs, {"makespan"}, {"shared", "host"}),
     ("`exclusive links`", kinds.ExclusiveLinks, {"makespan"}, {"links"}),
     ("`batch`", kinds.BatchSizes, {"batch"}, {"links"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mtpp_dsl.constraints import Latency, Linear, Penalties, Used
+from mtpp_dsl.constraints import Copies, Latency, Linear, Penalties, Used
 from mtpp_dsl.contracts import Backend, Gives, Limits, MethodBase, Progress
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
@@ -88,6 +88,10 @@ def _run_of(problem: Problem) -> type[Steps]:
         from mtpp_dsl.solvers.methods.auto.stages import StagesRun
 
         return StagesRun
+    if any(problem.of(Copies)):
+        from mtpp_dsl.solvers.methods.auto.copies import CopiesRun
+
+        return CopiesRun
     if not problem.timed and _weighted(problem):
         from mtpp_dsl.solvers.methods.auto.weighted import WeightedRun
 

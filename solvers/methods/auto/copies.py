@@ -1,0 +1,27 @@
+"""One run of method ``auto`` where several routes may share the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mtpp_dsl.contracts import Method
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.registry import METHODS, load
+from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+
+__all__ = ["CopiesRun"]
+
+
+class CopiesRun(Steps):
+    """One call under ``constraint copies``: the method of that name, which finds plans and bounds."""
+
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+        for method in self.searches():
+            self.run(Task(method))
+        return self.answer()
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the search for routes."""
+        yield load(METHODS, "copies")()

@@ -1,0 +1,47 @@
+"""Several routes that share the inputs of a pipeline."""
+
+from __future__ import annotations
+
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate
+from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scope, Scoped
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.problem import Problem
+
+__all__ = ["CopiesOfChains"]
+
+
+class CopiesOfChains(Scoped, MethodBase):
+    """Method ``copies``: shares of routes of a chain of nodes, each route an ordinary plan.
+
+    Pipelines beside each other come from one dynamic programme over sets of devices and a knapsack; stages on several
+    devices from another. For anything else, prices on devices bound the period: no shares of routes are better than the
+    cheapest route at those prices, which a dynamic programme finds. The prices are the certificate. Branch and bound
+    over what devices hold, windows of the chain or single nodes, closes what is left.
+    """
+
+    name = "copies"
+    gives: Gives = "plan and bound"
+    summary = "several routes of a chain that share the inputs: prices on devices, branch and bound over what they hold"
+    scopes = (
+        Scope(
+            objectives=("bottleneck",),
+            interconnects=("shared", "host"),
+            constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate),
+            needs=(Copies,),
+            groups=True,
+            streams=False,
+            backward=False,
+        ),
+    )
+
+    def beyond(self, problem: Problem) -> str | None:
+        """Return why the graph is no chain, or the devices are too many, or None."""
+        from mtpp_dsl.solvers.partition.copies.instance import unsupported
+
+        return unsupported(problem)
+
+    def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the best routes found within the limits, and a bound."""
+        from mtpp_dsl.solvers.partition.copies.run import run_copies
+
+        return run_copies(problem, limits, progress)

@@ -1,0 +1,223 @@
+"""Branch and bound over what devices hold: windows of a chain, or single nodes on single devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.partition.copies.instance import Instance
+from mtpp_dsl.solvers.partition.copies.pricing import Pricer
+from mtpp_dsl.solvers.partition.copies.shares import Mix, priced
+
+__all__ = ["Search", "holdings", "windows"]
+
+MAX_COLUMNS = 300
+DIVE_EVERY = 40
+"""So often a branch is followed down to a plan, and not the one of least bound taken."""
+
+
+@dataclass(eq=False)
+class Search:
+    """What both searches are given.
+
+    Attributes:
+        pricer: of the whole instance.
+        root: the best shares without any branch.
+        most: devices that may hold one node.
+        gap: of period and bound that is small enough.
+        upper: returns the period of the best plan so far.
+        take: told of shares that keep everything.
+        prove: told of periods that nothing is below.
+        pause: raises where the time is up.
+    """
+
+    pricer: Pricer
+    root: Mix
+    most: int
+    gap: float
+    upper: Callable[[], float]
+    take: Callable[[Mix], None]
+    prove: Callable[[float], None]
+    pause: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self.pool: list[Ints] = list(self.root.columns)
+
+    @property
+    def instance(self) -> Instance:
+        """The whole instance."""
+        return self.pricer.instance
+
+    def cutoff(self) -> float:
+        """Return the period from which on a branch is of no use."""
+        return self.upper() * (1 - self.gap)
+
+    def bounded(self, end: Ints) -> Mix:
+        """Return the best shares where stages may end there; remember their routes."""
+        mix = priced(self.pricer, end, self.pool, cutoff=self.cutoff(), pause=self.pause)
+        self.pool = (self.pool + mix.columns[-5:])[-MAX_COLUMNS:]
+        return mix
+
+    def run(self, first: Any, mix: Mix, split: Callable[[Any, Mix], list[Any]], ends: Callable[[Any], Ints]) -> None:
+        """Split the open branch of least bound again and again, until none is below the cutoff.
+
+        At first, and now and then, the better part is split at once, down to a plan.
+
+        Args:
+            first: the branch of everything.
+            mix: its shares.
+            split: returns the parts of a branch; none where its shares keep everything.
+            ends: where stages may end in a branch.
+        """
+        order = count()
+        heap = [(mix.lower, next(order), first, mix)]
+        lowest = inf  # of branches that are left alone
+        dive, seen = True, 0
+        while heap:
+            self.pause()
+            lower, _, branch, mix = heappop(heap)
+            self.prove(min(lower, lowest, self.upper()))
+            if lower >= self.cutoff():
+                lowest = min(lowest, lower)
+                break
+            while True:
+                self.pause()
+                seen += 1
+                parts = split(branch, mix)
+                if not parts:
+                    lowest, dive = min(lowest, mix.lower), False
+                    break
+                fresh = []
+                for part in parts:
+                    found = self.bounded(ends(part))
+                    if found.lower < self.cutoff():
+                        fresh.append((found.lower, next(order), part, found))
+                    else:
+                        lowest = min(lowest, found.lower)
+                dive = (dive or seen % DIVE_EVERY == 0) and bool(fresh)
+                if dive:
+                    fresh.sort(key=lambda entry: entry[:2])
+                    _, _, branch, mix = fresh.pop(0)
+                for entry in fresh:
+                    heappush(heap, entry)
+                if not dive:
+                    break
+        self.prove(min(lowest, self.upper()))
+
+
+def used(instance: Instance, mix: Mix) -> Floats:
+    """Return [n, k] the share of the inputs that each device runs each node for."""
+    found = np.zeros((instance.n, instance.k))
+    for route, share in zip(mix.routes, mix.shares.tolist(), strict=True):
+        found[np.arange(instance.n), route] += share
+    return found
+
+
+def windows(search: Search) -> None:
+    """Search plans whose devices hold ranges: branch on where the window of each device begins.
+
+    A window is a largest range that fits; [lo, hi] lets stages lie from the begin of window lo to the end of window hi.
+    """
+    instance = search.instance
+    lists = [_windows(instance, d) for d in range(instance.k)]
+    whole = tuple((0, max(len(each) - 1, 0)) for each in lists)
+
+    def ends(box: tuple[tuple[int, int], ...]) -> Ints:
+        lowest = np.array([each[lo][0] if each else instance.n for each, (lo, _) in zip(lists, box, strict=True)])
+        behind = np.array([each[hi][1] if each else 0 for each, (_, hi) in zip(lists, box, strict=True)])
+        return instance.within(lowest, behind).end
+
+    def split(box: tuple[tuple[int, int], ...], mix: Mix) -> list[tuple[tuple[int, int], ...]]:
+        held = used(instance, mix) > 0
+        over = []
+        for d in range(instance.k):
+            where = np.flatnonzero(held[:, d])
+            if where.size and not instance.fits_range(d, int(where[0]), int(where[-1]) + 1):
+                over.append((int(where[-1]) - int(where[0]), d, int(where[0]), int(where[-1]) + 1))
+        if not over:
+            search.take(mix)
+            return []
+        _, d, begin, stop = max(over)
+        lo, hi = box[d]
+        parts = [m for m in range(lo, hi) if lists[d][m][1] < stop and lists[d][m + 1][0] > begin]
+        parts = parts or [m for m in range(lo, hi) if lists[d][m][1] < stop or lists[d][m + 1][0] > begin]
+        if not parts:
+            return []
+        middle = parts[len(parts) // 2]
+        return [(*box[:d], part, *box[d + 1 :]) for part in ((lo, middle), (middle + 1, hi))]
+
+    _round_windows(search, lists, search.root)
+    search.run(whole, search.root, split, ends)
+
+
+def _windows(instance: Instance, d: int) -> list[tuple[int, int]]:
+    """Return the largest ranges that a device may hold, whatever stages are allowed."""
+    found: list[tuple[int, int]] = []
+    stop = 0
+    for begin in range(instance.n):
+        stop = max(stop, begin)
+        while stop < instance.n and instance.fits_range(d, begin, stop + 1):
+            stop += 1
+        if stop > begin and (not found or stop > found[-1][1]):
+            found.append((begin, stop))
+    return found
+
+
+def _round_windows(search: Search, lists: list[list[tuple[int, int]]], mix: Mix) -> None:
+    """Take the best plan in which every device has the window that it is used in most."""
+    instance = search.instance
+    share = np.vstack([np.zeros(instance.k), np.cumsum(used(instance, mix), axis=0)])
+    lowest, behind = np.full(instance.k, instance.n), np.zeros(instance.k, np.int64)
+    for d, each in enumerate(lists):
+        if each:
+            lowest[d], behind[d] = max(each, key=lambda w, d=d: (share[w[1], d] - share[w[0], d], -w[0]))  # type: ignore[misc]
+    found = search.bounded(instance.within(lowest, behind).end)
+    if found.routes:
+        search.take(found)
+
+
+def holdings(search: Search) -> None:
+    """Search plans with any nodes on any devices: branch on whether a device holds a node."""
+    instance = search.instance
+
+    def ends(held: Ints) -> Ints:
+        return instance.holding(held).end
+
+    def split(held: Ints, mix: Mix) -> list[Ints]:
+        share = used(instance, mix)
+        needed: Bools = (share > 0) | (held == 1)
+        over = instance.memory @ needed > instance.room
+        many = needed.sum(axis=1) > search.most
+        if not over.any() and not many.any():
+            search.take(mix)
+            return []
+        least = np.minimum(share, 1 - share) + 1e-6
+        least = np.where((held == -1) & (share > 0) & (over | many[:, None]), least, -1.0)
+        if least.max() < 0:
+            return []
+        if over.any():
+            d = int(np.argmax(np.where(over, instance.memory @ needed / np.maximum(instance.room, 1e-300), -1.0)))
+            column = np.where(instance.memory > 0, least[:, d], -1.0)
+            v = int(column.argmax())
+            if column[v] < 0:
+                v, d = divmod(int(least.argmax()), instance.k)
+        else:
+            v, d = divmod(int(least.argmax()), instance.k)
+        parts = []
+        for value in (0, 1):
+            part = held.copy()
+            part[v, d] = value
+            if value == 1 and (part[v] == 1).sum() >= search.most:
+                part[v, part[v] == -1] = 0
+            parts.append(part)
+        return parts
+
+    first = np.full((instance.n, instance.k), -1, np.int8)
+    search.run(first, search.root, split, ends)

@@ -1,0 +1,184 @@
+"""The innermost loops of the programmes over chains and sets of devices."""
+
+from __future__ import annotations
+
+from mtpp_dsl.base.compiling import Kernel
+from mtpp_dsl.problem.graph import Floats, Ints
+
+__all__ = ["FRONT", "GROUPS", "PRICE"]
+
+STEPS_WORTH_COMPILING = 20_000
+
+
+def _price(
+    ahead: Floats, low: Ints, closing: Floats, after: Ints, into: Floats, origin: Ints, queue: Ints, front: Ints,
+    back: Ints, answer: Ints,
+) -> float:  # fmt: skip
+    """Return the least sum over chains of stages of priced work and priced transfers.
+
+    A state is (set of devices used, device of the next stage, place where it begins).
+
+    Args:
+        ahead: [k, n + 1] priced work before each place.
+        low: [k, n + 1] the first place at which a stage may begin that ends before each place; the place itself: none.
+        closing: [n, k, k] priced transfer behind each place, from device to device.
+        after: [states, k] the state with this device used, too; -1 where it may not be.
+        into: [states, k, n] to be filled with infinity.
+        origin: [states, k, n, 3] begin, device and state of the stage before.
+        queue: [states, k, n] places in windows that slide.
+        front: [states, k] where each window begins, 0 at first.
+        back: [states, k] where it ends, 0 at first.
+        answer: [3] begin, device and state of the last stage.
+    """
+    states, k, n = into.shape
+    inf = float("inf")
+    best = inf
+    for v in range(k):
+        if after[0, v] >= 0:
+            into[0, v, 0] = 0.0
+            origin[0, v, 0, 0] = -1
+    for end in range(1, n + 1):
+        begin = end - 1
+        for v in range(k):
+            start = low[v, end]
+            for c in range(states):
+                new = after[c, v]
+                if new < 0:
+                    continue
+                value = into[c, v, begin]
+                if value < inf:
+                    value -= ahead[v, begin]
+                    b = back[c, v]
+                    while b > front[c, v] and into[c, v, queue[c, v, b - 1]] - ahead[v, queue[c, v, b - 1]] >= value:
+                        b -= 1
+                    queue[c, v, b] = begin
+                    back[c, v] = b + 1
+                f = front[c, v]
+                while f < back[c, v] and queue[c, v, f] < start:
+                    f += 1
+                front[c, v] = f
+                if f >= back[c, v]:
+                    continue
+                first = queue[c, v, f]
+                total = into[c, v, first] - ahead[v, first] + ahead[v, end]
+                if end == n:
+                    if total < best:
+                        best = total
+                        answer[0], answer[1], answer[2] = first, v, c
+                    continue
+                for w in range(k):
+                    if after[new, w] < 0:
+                        continue
+                    value = total + closing[begin, v, w]
+                    if value < into[new, w, end]:
+                        into[new, w, end] = value
+                        origin[new, w, end, 0], origin[new, w, end, 1], origin[new, w, end, 2] = first, v, c
+    return best
+
+
+def _front(
+    ahead: Floats, end: Ints, sent: Floats, received: Floats, cover: Floats, after: Ints, best: Floats, origin: Ints,
+    least: Floats, last: Ints,
+) -> None:  # fmt: skip
+    """Find the least bottleneck of one pipeline on exactly each set of devices.
+
+    Args:
+        ahead: [k, n + 1] work before each place.
+        end: [n, k] the last place behind which a stage may end.
+        sent: [n, k, k] what a device pays to send to another.
+        received: [n, k, k] what that one pays.
+        cover: [n, k, k] the largest load that the transfer puts on a channel.
+        after: [states, k] as for prices.
+        best: [n, states, k + 1, k] least bottleneck so far by place, state, last and next device, to be filled with
+            infinity; the last device k stands for none.
+        origin: [n, states, k + 1, k, 2] where the stage before begins, and the device before it.
+        least: [states] to be filled with infinity.
+        last: [states, 3] begin, device before and device of the last stage.
+    """
+    n, states, _, k = best.shape
+    inf = float("inf")
+    for v in range(k):
+        best[0, 0, k, v] = 0.0
+    for j in range(n):
+        for c in range(states):
+            for u in range(k + 1):
+                for v in range(k):
+                    so_far = best[j, c, u, v]
+                    new = after[c, v]
+                    if so_far == inf or new < 0:
+                        continue
+                    into = 0.0 if u == k else received[j - 1, u, v]
+                    for stop in range(j + 1, end[j, v] + 1):
+                        load = into + ahead[v, stop] - ahead[v, j]
+                        if stop == n:
+                            value = max(so_far, load)
+                            if value < least[new]:
+                                least[new] = value
+                                last[new, 0], last[new, 1], last[new, 2] = j, u, v
+                            continue
+                        for w in range(k):
+                            if after[new, w] < 0:
+                                continue
+                            value = max(so_far, load + sent[stop - 1, v, w], cover[stop - 1, v, w])
+                            if value < best[stop, new, v, w]:
+                                best[stop, new, v, w] = value
+                                origin[stop, new, v, w, 0] = j
+                                origin[stop, new, v, w, 1] = u
+
+
+def _groups(
+    ahead: Floats, end: Ints, into: Floats, out: Floats, subset: Ints, most: int, rate: Floats, origin: Ints,
+) -> None:  # fmt: skip
+    """Find the largest least rate of stages, each on a group of devices whose rates add up.
+
+    Args:
+        ahead: [k, n + 1] work before each place.
+        end: [n, k] the last place behind which a stage may end.
+        into: [n, k] what a device pays to receive what a place reads.
+        out: [n, k] what it pays to send what a place makes.
+        subset: [states] how many devices are in a set; sets are numbers with a bit for each device.
+        most: devices in a group.
+        rate: [n + 1, states] to be filled with 0.
+        origin: [n + 1, states, 2] begin and group of the last stage.
+    """
+    n, k = end.shape
+    states = len(subset)
+    rate[0, 0] = float("inf")
+    single = [0.0] * k
+    for j in range(1, n + 1):
+        for i in range(j):
+            for d in range(k):
+                single[d] = 0.0
+                if end[i, d] >= j:
+                    load = ahead[d, j] - ahead[d, i]
+                    if i > 0:
+                        load += into[i, d]
+                    if j < n:
+                        load += out[j - 1, d]
+                    single[d] = 1.0 / load if load > 0.0 else 1e300
+            for used in range(states):
+                before = rate[i, used]
+                if before <= 0.0:
+                    continue
+                free = states - 1 - used
+                group = free
+                while group > 0:
+                    if subset[group] <= most and rate[j, used | group] < before:
+                        total = 0.0
+                        for d in range(k):
+                            if group >> d & 1:
+                                if single[d] == 0.0:
+                                    total = 0.0
+                                    break
+                                total += single[d]
+                        value = min(before, total)
+                        if value > rate[j, used | group]:
+                            rate[j, used | group] = value
+                            origin[j, used | group, 0] = i
+                            origin[j, used | group, 1] = group
+                    group = (group - 1) & free
+
+
+PRICE = Kernel(_price, STEPS_WORTH_COMPILING)
+FRONT = Kernel(_front, STEPS_WORTH_COMPILING)
+GROUPS = Kernel(_groups, STEPS_WORTH_COMPILING)

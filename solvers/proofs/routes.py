@@ -1,0 +1,148 @@
+"""Certificates ``routes``: prices of devices at which no single route is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import fsum, inf
+from typing import Any, cast
+
+import numpy as np
+
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import Refused, UsageError
+from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.problem.copying import is_chain
+from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.proofs.reading import named_numbers
+
+__all__ = ["Routes"]
+
+ROUNDING = 1e-11
+KNOWN = (Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate)
+MAX_DEVICES = 12
+
+
+class Routes:
+    """``{"prices": {device: p}}``: no shares of routes have a period below the least sum of p * load of any route.
+
+    For shares x of routes a, the sum of x * p * load is at most the period times the sum of p, whatever devices hold.
+    Of a chain the least sum is found over sets of devices (each has one stage of a route, under ``acyclic``), places
+    where stages begin, and the memory of each device for one route; of other graphs every node counts by itself at
+    the device where p * time is least, and no transfer counts.
+    """
+
+    name = "routes"
+    summary = "prices of devices at which no single route is cheaper than the bound"
+
+    def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
+        """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
+        if problem.objective.quantity != "bottleneck" or problem.objective.batch is not None:
+            raise Refused(
+                "certificates of routes are about bottlenecks: certificates are about loads on shared and host"
+                " interconnects, links and trees"
+            )
+        other = next((c for c in problem.constraints if not isinstance(c, KNOWN)), None)
+        if other is not None:
+            raise Refused(f"what 'constraint {other.keyword}' means for routes is not known")
+        prices = named_numbers(data, "prices")
+        unknown = next((name for name in prices if name not in problem.device_index), None)
+        if unknown is not None:
+            raise Refused(f"the certificate names {unknown!r}, which is no device")
+        price = np.array([prices.get(device.name, 0.0) for device in problem.devices])
+        if (price < 0).any() or not price.sum() > 0 or not np.isfinite(price).all():
+            raise Refused("the certificate gives no device a price, or one below zero")
+        total = fsum(price.tolist())
+        work = np.where(problem.allowed, price * np.where(problem.allowed, problem.time, 0.0), inf)
+        if not is_chain(problem.graph) or problem.k > MAX_DEVICES:
+            return fsum(work.min(axis=1).tolist()) / total * (1 - ROUNDING)
+        return _cheapest(problem, price, work, limits) / total * (1 - ROUNDING)
+
+
+def _cheapest(problem: Problem, price: Floats, work: Floats, limits: Limits) -> float:
+    """Return the least priced sum of any route of a chain."""
+    order, n, k = list(_along(problem)), problem.graph.n, problem.k
+    handed = _handed(problem, price, order)
+    barred = _barred(problem, work[order], problem.graph.memory[order])
+    ahead = np.vstack([np.zeros(k), np.cumsum(np.where(np.isfinite(work), work, 0.0)[order], axis=0)])
+    if not any(problem.of(Acyclic)) and all(c.devices is not None for c in problem.of(Contiguous)):
+        return _returning(ahead, barred, handed)
+    entered = np.full((1 << k, k, n + 1), inf)
+    entered[0, :, 0] = 0.0
+    best = inf
+    for used in range(1 << k):
+        if limits.remaining <= 0:
+            raise UsageError("the time was not enough to check the bound over all sets of devices")
+        for d in range(k):
+            if used >> d & 1 or not np.isfinite(entered[used, d]).any():
+                continue
+            ended = ((entered[used, d] - ahead[:, d])[:, None] + barred[d]).min(axis=0) + ahead[:, d]
+            best = min(best, float(ended[n]))
+            new = used | 1 << d
+            for e in range(k):
+                if not new >> e & 1:
+                    entered[new, e, 1:n] = np.minimum(entered[new, e, 1:n], ended[1:n] + handed[: n - 1, d, e])
+    return best
+
+
+def _returning(ahead: Floats, barred: Floats, handed: Floats) -> float:
+    """Return the same where a route may come back to a device."""
+    n, k = ahead.shape[0] - 1, ahead.shape[1]
+    entered = np.full((k, n + 1), inf)
+    entered[:, 0] = 0.0
+    best = inf
+    for end in range(1, n + 1):
+        ended = np.array([(entered[d] - ahead[:, d] + barred[d][:, end]).min() + ahead[end, d] for d in range(k)])
+        if end == n:
+            best = float(ended.min())
+        else:
+            away = ended[:, None] + handed[end - 1]
+            away[np.arange(k), np.arange(k)] = inf
+            entered[:, end] = away.min(axis=0)
+    return best
+
+
+def _along(problem: Problem) -> Iterator[int]:
+    """Yield the nodes of a chain from its begin."""
+    after = dict(zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True))
+    v = next(iter(set(range(problem.graph.n)) - set(after.values())))
+    for _ in range(problem.graph.n):
+        yield v
+        v = after.get(v, v)
+
+
+def _barred(problem: Problem, work: Floats, memory: Floats) -> Floats:
+    """Return [k, n + 1, n + 1] 0 where a stage may go from one place to before another, else infinity."""
+    n = problem.graph.n
+    sums = np.concatenate([[0.0], np.cumsum(memory)])
+    takes = sums[None, :] - sums[:, None]
+    slack = ROUNDING * sums[-1]
+    place = np.arange(n + 1)
+    found = np.full((problem.k, n + 1, n + 1), inf)
+    for d in range(problem.k):
+        closed = np.concatenate([[0], np.cumsum(np.isinf(work[:, d]))])
+        may = (place[None, :] > place[:, None]) & (closed[None, :] == closed[:, None])
+        may &= takes <= problem.memory_limit[d] * (1 + TOLERANCE) + slack
+        found[d][may] = 0.0
+    return found
+
+
+def _handed(problem: Problem, price: Floats, order: list[int]) -> Floats:
+    """Return [n, k, k] the priced transfer behind each place."""
+    link, k = problem.interconnect, problem.k
+    if isinstance(link, (Shared, Host)):
+        rate = np.full((k, k), float(link.bandwidth))
+        if link.between is not None:
+            names = [device.group for device in problem.devices]
+            rate = np.array([[link.bandwidth if a == b else link.between for b in names] for a in names])
+        pays = np.array([price[d] if isinstance(link, Shared) or problem.devices[d].pays_io else 0.0 for d in range(k)])
+        both = (pays[:, None] + pays) / rate
+        return np.asarray(problem.graph.output[order][:, None, None] * both)
+    net = cast("Any", problem).network
+    size = np.zeros(problem.graph.n)
+    size[problem.graph.tails] = problem.graph.sizes
+    wide = size[order][:, None, None]
+    sends = np.where(price[:, None] > 0, price[:, None] * (net.out_delay + wide * net.out_inverse), 0.0)
+    takes = np.where(price > 0, price * (net.in_delay + wide * net.in_inverse), 0.0)
+    return np.where((net.rate > 0)[None], sends + takes, inf)

@@ -1,0 +1,126 @@
+"""Method ``copies`` against brute force, the reference instances of the notes, and what must not be used."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Memory, Pin
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.registry import PROOFS, load
+from tests.copies_brute import least_period, references
+
+SHARES = ("pipelines", "stages", "ranges", "any")
+
+
+def problem_of(data: dict[str, Any], share: str, most: int | None = None, between: float | None = None) -> Problem:
+    """Return a reference instance as a problem."""
+    n, k = data["n"], data["k"]
+    times = {f"d{d}": np.array([float(row[d]) for row in data["time"]]) for d in range(k)}
+    graph = Graph.create(
+        [f"n{v}" for v in range(n)],
+        [(u, v) for u, v in data["edges"]],
+        work=0.0,
+        output=[float(x) for x in data["out"]],
+        memory=[float(x) for x in data["mem"]],
+        device_times=times,
+    )
+    room = data.get("cap") or [sum(data["mem"])] * k
+    constraints: list[Constraint] = [Memory(), Copies(most=most or k, share=share)]  # type: ignore[arg-type]
+    if data.get("acyclic"):
+        constraints.append(Acyclic())
+    constraints += [Pin(nodes=(v,), devices=tuple(where)) for v, where in enumerate(data.get("pin") or [])]
+    groups = ["a" if 2 * d < k else "b" for d in range(k)] if between else [None] * k
+    devices = [Device(f"d{d}", memory=float(room[d]), group=groups[d]) for d in range(k)]
+    return Problem.create(
+        graph, devices, Shared(float(data["bw"]), between=between), Objective("throughput"), constraints
+    )
+
+
+def randomly(rng: random.Random) -> dict[str, Any]:
+    """Return a small chain."""
+    n, k = rng.choice([(3, 2), (4, 2), (3, 3)])
+    mem = [rng.randint(1, 3) for _ in range(n)]
+    return {
+        "n": n,
+        "k": k,
+        "edges": [[i, i + 1] for i in range(n - 1)],
+        "time": [[rng.choice([0, 1, 2, 3, 4, 5, 6]) for _ in range(k)] for _ in range(n)],
+        "out": [rng.randint(0, 2) for _ in range(n)],
+        "mem": mem,
+        "cap": [rng.randint(max(mem), sum(mem)) for _ in range(k)] if rng.random() < 0.8 else None,
+        "acyclic": rng.random() < 0.7,
+        "bw": 1,
+    }
+
+
+def chains() -> list[dict[str, Any]]:
+    return [
+        r
+        for r in references()
+        if all(v == u + 1 for u, v in r["data"]["edges"]) and not isinstance(r["data"]["bw"], list)
+    ]
+
+
+@pytest.mark.parametrize("share", ["pipelines", "any"])
+def test_references(share: str) -> None:
+    """Optima by hand and by brute force; those of single pipelines where routes may not come back are bounds alone."""
+    for reference in chains():
+        problem = problem_of(reference["data"], share)
+        wanted = float(Fraction(reference["pipes" if share == "pipelines" else "copies"]))
+        result = mtpp_dsl.solve(problem, time_limit=20)
+        assert result.bound is not None
+        assert result.bound.cost <= wanted * (1 + 1e-9), reference["name"]
+        if share == "any" or reference["data"].get("acyclic"):
+            assert result.cost == pytest.approx(wanted), reference["name"]
+            assert result.status == "optimal"
+
+
+def check(rng: random.Random, share: str) -> None:
+    """Hold the method to brute force, and its certificate to the bound."""
+    data = randomly(rng)
+    problem = problem_of(data, share, rng.choice([None, None, 1, 2]))
+    wanted = least_period(problem)
+    result = mtpp_dsl.solve(problem, "copies", time_limit=20, gap=1e-9)
+    if wanted is None:
+        assert result.status in ("infeasible", "bound", "unknown"), data
+        return
+    assert result.infeasibility is None, data
+    if result.bound is not None:
+        assert result.bound.cost <= wanted * (1 + 1e-7), (data, result)
+        if result.bound.certificate is not None:
+            certificate = result.bound.certificate
+            proved = load(PROOFS, certificate.kind)().prove(problem, certificate.data, Limits())
+            assert result.bound.cost * (1 - 1e-9) <= proved <= wanted * (1 + 1e-7), data
+    if result.plan is not None:
+        assert verify(problem, result.plan) == []
+        assert result.cost is not None
+        assert result.cost >= wanted * (1 - 1e-7), (data, result, result.plan.routes)
+        assert cost_of(problem, result.plan) == pytest.approx(result.cost)
+    most = next(problem.of(Copies)).most
+    exact = data["acyclic"] and (share != "ranges" or most in (1, data["k"]))
+    if exact or (share == "any" and most >= data["k"]):
+        assert result.cost == pytest.approx(wanted, rel=1e-6, abs=1e-9), (data, share, result)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_small_chains(share: str) -> None:
+    rng = random.Random(f"copies {share}")
+    for _ in range(12):
+        check(rng, share)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", SHARES)
+def test_more_small_chains(share: str) -> None:
+    rng = random.Random(f"more copies {share}")
+    for _ in range(100):
+        check(rng, share)
