@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from mtpp_dsl.checks.verification import loads, verify
+from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Copies
+from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 
@@ -59,7 +60,8 @@ def least_period(problem: Problem) -> float | None:
     routes: dict[Assignment, list[float]] = {}
     for assignment in product(range(k), repeat=n):
         if not verify(single, Plan.create(single, assignment)):
-            routes[assignment] = loads(single, list(assignment))
+            plain = evaluate(single, Plan.create(single, assignment))
+            routes[assignment] = [*plain.load.tolist(), *plain.channels.tolist()]
     best: float | None = None
     for inside in _allowed(problem, rule, list(routes)):
         found = best_mix([routes[one] for one in inside])

@@ -306,7 +306,7 @@ def costs_of(problem: Problem, plan: Plan) -> list[float]:
     if problem.timed and problem.objective.batch is None and plan.schedule is None:
         raise UsageError("the plan says where every node runs and not when: it has no makespan")
     if plan.routes:
-        return [max(mixed(plan, lambda device: loads(problem, device)))]
+        return [max(mixed(plan, lambda device: _resources(problem, device)))]
     device = [int(d) for d in plan.assignment]
     values = _values(problem, device, plan, plan.replicas)
     costs = []
@@ -314,6 +314,14 @@ def costs_of(problem: Problem, plan: Plan) -> list[float]:
         paid = sum(payments(problem, values).values()) if objective.penalised else 0.0
         costs.append(_cost(problem, objective, plan, values) + paid)
     return costs
+
+
+def _resources(problem: Problem, device: list[int]) -> list[float]:
+    """Return the loads of all devices in one route, and of the channels of a network, in one order for all routes."""
+    if not problem.networked:
+        return loads(problem, device)
+    found = counted(problem, device)
+    return [*found.load, *(found.channels.get(name, 0.0) for name in problem.network.channels)]
 
 
 def penalties_of(problem: Problem, plan: Plan) -> dict[str, float]:

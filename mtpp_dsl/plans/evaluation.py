@@ -28,7 +28,7 @@ from mtpp_dsl.problem.replication import synchronises
 
 __all__ = ["Evaluation", "evaluate"]
 
-MIXED = ("work", "input", "output", "overflow", "sync", "load", "forward", "backward")
+MIXED = ("work", "input", "output", "overflow", "sync", "load", "forward", "backward", "channels")
 """What the routes of a plan add to by their shares."""
 
 
@@ -158,6 +158,7 @@ def _mixed(problem: Problem, plan: Plan) -> Evaluation:
         memory=problem.graph.memory @ held,
         params=problem.graph.params @ held,
         carried=sum(share * part.carried for share, part in zip(shares, parts, strict=True)),
+        alone=None if parts[0].alone is None else by_share["work"],
         used=np.asarray(held.any(axis=0)),
     )
 

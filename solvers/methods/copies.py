@@ -25,7 +25,7 @@ class CopiesOfChains(Scoped, MethodBase):
     scopes = (
         Scope(
             objectives=("bottleneck",),
-            interconnects=("shared", "host"),
+            interconnects=("shared", "host", "links", "tree"),
             constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate),
             needs=(Copies,),
             groups=True,

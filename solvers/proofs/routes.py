@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import fsum, inf
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -139,10 +139,11 @@ def _handed(problem: Problem, price: Floats, order: list[int]) -> Floats:
         pays = np.array([price[d] if isinstance(link, Shared) or problem.devices[d].pays_io else 0.0 for d in range(k)])
         both = (pays[:, None] + pays) / rate
         return np.asarray(problem.graph.output[order][:, None, None] * both)
-    net = cast("Any", problem).network
+    net = problem.network
     size = np.zeros(problem.graph.n)
     size[problem.graph.tails] = problem.graph.sizes
     wide = size[order][:, None, None]
-    sends = np.where(price[:, None] > 0, price[:, None] * (net.out_delay + wide * net.out_inverse), 0.0)
-    takes = np.where(price > 0, price * (net.in_delay + wide * net.in_inverse), 0.0)
-    return np.where((net.rate > 0)[None], sends + takes, inf)
+    there = net.rate > 0
+    sends = price[:, None] * (np.where(there, net.out_delay, 0.0) + wide * net.out_inverse)
+    takes = price * (np.where(there, net.in_delay, 0.0) + wide * net.in_inverse)
+    return np.where(there[None], sends + takes, inf)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
-from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Separate
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.copying import is_chain
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.problem.network import Network
 
 __all__ = ["Instance", "instance_of", "unsupported"]
 
@@ -172,7 +172,7 @@ def _transfers(problem: Problem, order: Ints) -> tuple[Floats, Floats, Floats]:
         pays = np.array([isinstance(link, Shared) or device.pays_io for device in problem.devices])
         cost = graph.output[order][:, None, None] / rate
         return np.where(pays[:, None], cost, 0.0), np.where(pays, cost, 0.0), np.zeros((0, n, k, k))
-    net = cast("Any", problem).network
+    net = problem.network
     size = np.zeros(n)
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
@@ -188,7 +188,7 @@ def _transfers(problem: Problem, order: Ints) -> tuple[Floats, Floats, Floats]:
     return sent, received, carried
 
 
-def _covered(net: Any, k: int, c: int) -> bool:
+def _covered(net: Network, k: int, c: int) -> bool:
     """Return whether one device pays for all that goes through a channel, at least as much as the channel."""
     pairs = [(d, e) for d in range(k) for e in range(k) if d != e and c in net.route[d][e]]
     own = 1.0 / net.bandwidth[c]

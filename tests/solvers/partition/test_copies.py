@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import PROOFS, load
 from tests.copies_brute import least_period, references
+from tests.networks import random_links, random_tree
 
 SHARES = ("pipelines", "stages", "ranges", "any")
 
@@ -124,3 +126,48 @@ def test_more_small_chains(share: str) -> None:
     rng = random.Random(f"more copies {share}")
     for _ in range(100):
         check(rng, share)
+
+
+def on_network(rng: random.Random, share: str) -> Problem:
+    """Return a small chain on links or a tree, some of them slow, late or missing."""
+    data = randomly(rng)
+    k = data["k"]
+    joined = random_tree(rng, k) if rng.random() < 0.5 else random_links(rng, k)
+    joined = replace(joined, overlap="none", send="once")
+    shared = problem_of(data, share)
+    return Problem.create(shared.graph, shared.devices, joined, Objective("throughput"), shared.constraints)
+
+
+def check_on_network(rng: random.Random, share: str) -> None:
+    """Hold the method to brute force on a network, and its certificate to the bound."""
+    problem = on_network(rng, share)
+    wanted = least_period(problem)
+    result = mtpp_dsl.solve(problem, "copies", time_limit=20, gap=1e-9)
+    if wanted is None:
+        assert result.plan is None
+        return
+    assert result.infeasibility is None
+    assert result.bound is not None
+    assert result.bound.cost <= wanted * (1 + 1e-7)
+    if result.bound.certificate is not None:
+        proved = load(PROOFS, "routes")().prove(problem, result.bound.certificate.data, Limits())
+        assert result.bound.cost * (1 - 1e-9) <= proved <= wanted * (1 + 1e-7)
+    assert result.plan is None or verify(problem, result.plan) == []
+    if share == "any":
+        assert result.cost == pytest.approx(wanted, rel=1e-6, abs=1e-9), problem.to_spec()
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_networks(share: str) -> None:
+    """Unreachable pairs, links that are not the same both ways, channels that several devices share."""
+    rng = random.Random(f"copies on networks {share}")
+    for _ in range(10):
+        check_on_network(rng, share)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", SHARES)
+def test_more_networks(share: str) -> None:
+    rng = random.Random(f"copies on more networks {share}")
+    for _ in range(60):
+        check_on_network(rng, share)
