@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rich.text import Text
@@ -10,6 +10,7 @@ from rich.text import Text
 from mtpp_dsl.base.units import counted, format_quantity
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.stages import stages_after
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.columns import Row, table, wrapped
 from mtpp_dsl.report.names import fold_names
@@ -84,11 +85,29 @@ def memory(problem: Problem, evaluation: Evaluation, d: int) -> str:
 def _placed(problem: Problem, plan: Plan, leads: Sequence[int], d: int, most: int | None) -> str:
     """Return the nodes of a device, and the further devices that run them, or whose replica it is."""
     if leads[d] != d:
-        return f"replica of {problem.devices[leads[d]].name}"
+        word = "shard" if plan.shards.get(leads[d], 1) > 1 else "replica"
+        return f"{word} of {problem.devices[leads[d]].name}"
     held = (plan.assignment == d).nonzero()[0] if not plan.routes else sorted(plan.nodes_on(problem.k)[d])
     nodes = fold_names([problem.graph.names[v] for v in held], most)
     further = fold_names([problem.devices[e].name for e in plan.replicas.get(d, (d,))[1:]], most)
-    return f"{nodes}; also on {further}" if further else nodes
+    told = [nodes] if nodes else []
+    told += [f"also on {further}"] if further else []
+    return "; ".join([*told, *_keeps(problem, plan, d)])
+
+
+def _keeps(problem: Problem, plan: Plan, d: int) -> Iterator[str]:
+    """Yield how the nodes of a stage are split, how much it keeps, and whether it computes its forward pass again."""
+    if d not in plan.assignment:
+        return
+    shards, rule = plan.shards.get(d, 1), problem.stage_memory[d]
+    copies = len(plan.replicas.get(d, (d,))) // shards
+    if shards > 1:
+        yield f"{shards} shards" + (f" x {copies} replicas" if copies > 1 else "")
+    if rule is not None:
+        after = stages_after(plan.order, plan.assignment, problem.k)
+        yield f"keeps {counted(rule.kept(int(after[d])), 'microbatch')}"
+    if d in plan.recomputed:
+        yield "recomputes"
 
 
 def _bar(evaluation: Evaluation, d: int, width: int) -> Text:

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from mtpp_dsl.base.units import counted, format_gap, format_quantity
 from mtpp_dsl.plans.evaluation import Evaluation
+from mtpp_dsl.plans.pipeline import Iteration, iteration_of
 from mtpp_dsl.plans.result import Bound, Infeasibility, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.activities import Timeline
@@ -80,6 +81,8 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
         found.append(("makespan", Text(_makespan(problem, result.cost))))
     if result.evaluation is not None and result.evaluation.separate:
         found.append(("parts", Text(_parts(problem, result.evaluation))))
+    if result.plan is not None and result.evaluation is not None and objective.is_iteration:
+        found.append(("pass by pass", Text(_passes(problem, iteration_of(problem, result.plan, result.evaluation)))))
     if timeline is not None:
         found.append(("critical path", critical_path(problem, timeline, whole=whole)))
     if result.bound is not None and not result.objectives:
@@ -112,6 +115,16 @@ def _parts(problem: Problem, evaluation: Evaluation) -> str:
     unit = problem.time_unit
     forward, backward = (float(part.max()) for part in (evaluation.forward, evaluation.backward))
     return f"forward {format_quantity(forward, unit)}, backward {format_quantity(backward, unit)}: the largest loads"
+
+
+def _passes(problem: Problem, iteration: Iteration) -> str:
+    """Return what an iteration takes where its passes are simulated, and what none of these stages is faster than."""
+    unit, schedule = problem.time_unit, problem.objective.schedule
+    least = format_quantity(iteration.bound, unit)
+    if iteration.simulated is None:
+        return f"not simulated, as there are too many; {least} at least with these stages"
+    time = format_quantity(iteration.simulated, unit)
+    return f"{time} as {schedule} orders them; {least} at least with these stages"
 
 
 def _bound(problem: Problem, bound: Bound) -> Text:
