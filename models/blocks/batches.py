@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from mtpp_dsl.base.lazy import pyo
 from mtpp_dsl.models.blocks.assignment import On
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.facts.batches import BatchTimes
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.views.hypergraph import Hypergraph
 
 __all__ = ["Runs", "batch_schedule", "batch_sizes", "growing_transfers"]
@@ -55,7 +58,9 @@ def batch_sizes(model: Any, found: BatchTimes, view: Hypergraph, on: On) -> Runs
     return lambda h, d: sum(part.b[h, d, p] for p in menus[h, d])
 
 
-def batch_schedule(model: Any, found: BatchTimes, view: Hypergraph, on: On, runs: Runs, floor: float) -> None:
+def batch_schedule(
+    model: Any, found: BatchTimes, view: Hypergraph, on: On, runs: Runs, floor: float, machine: Ints
+) -> None:
     """Add when batches and chunks start and end, the makespan ``C``, and the objective, which is C.
 
     Formula: of batches, ``F[v,d] = S[v,d] + sum_p takes[v,d,p] b[v,d,p]``, each in its window; of every chunk c,
@@ -75,6 +80,7 @@ def batch_schedule(model: Any, found: BatchTimes, view: Hypergraph, on: On, runs
         on: of the classes of all copies.
         runs: of classes.
         floor: no makespan is below it.
+        machine: [k] the device of every lane; its own number where a device runs one batch of a node.
     """
     times, home = found.times, view.of.tolist()
     n, k = times.time.shape
@@ -135,8 +141,8 @@ def batch_schedule(model: Any, found: BatchTimes, view: Hypergraph, on: On, runs
         ),
     )
     part.busy = pyo.Constraint(
-        [d for d in range(k) if any(menus[v, d] for v in range(n))],
-        rule=lambda _, d: sum(takes(v, d) for v in range(n)) <= model.C,
+        sorted({int(machine[d]) for d in range(k) if any(menus[v, d] for v in range(n))}),
+        rule=lambda _, m: sum(takes(v, int(d)) for d in np.flatnonzero(machine == m) for v in range(n)) <= model.C,
     )
     model.objective = pyo.Objective(expr=model.C)
 

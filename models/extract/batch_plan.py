@@ -16,7 +16,7 @@ from mtpp_dsl.problem.graph import Floats, Ints
 __all__ = ["batch_plan", "chunk_classes", "sorted_chunks"]
 
 
-def batch_plan(problem: Problem, where: Ints, middle: Floats, *, barrier: bool = False) -> Plan:
+def batch_plan(problem: Problem, where: Ints, middle: Floats, *, barrier: bool = False, slots: int = 1) -> Plan:
     """Return the plan in which batches are as early as an order allows: least *middle* first, as far as chunks let it.
 
     Without batches, where there are no such times: the solver has used its tolerances, and whoever verifies the plan
@@ -24,20 +24,22 @@ def batch_plan(problem: Problem, where: Ints, middle: Floats, *, barrier: bool =
 
     Args:
         problem: the throughput of a batch.
-        where: [n, chunks] devices.
-        middle: [n, devices] of the batches' times, in any unit.
+        where: [n, chunks] devices, or lanes.
+        middle: [n, devices * slots] of the batches' times, in any unit.
         barrier: whether batches wait for all batches of what their nodes read.
+        slots: lanes of a device.
     """
     try:
-        batches = timed(problem, where, _order(problem, where, middle, barrier), barrier=barrier)
+        order = _order(problem, where, middle, barrier)
+        batches = timed(problem, where, order, slots=slots, barrier=barrier)
     except UsageError:
-        return Plan.create(problem, where[:, 0])
+        return Plan.create(problem, where[:, 0] // slots)
     return Plan.of_batches(batches)
 
 
 def _order(problem: Problem, where: Ints, middle: Floats, barrier: bool) -> Floats:
     """Return [n, devices] numbers of batches, those that need others behind these."""
-    graph, k = problem.graph, problem.k
+    graph, k = problem.graph, middle.shape[1]
     needs: list[set[int]] = [set() for _ in range(graph.n * k)]
     feeds: list[set[int]] = [set() for _ in range(graph.n * k)]
     for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,9 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.batching import Batching
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints
 from mtpp_dsl.views.hypergraph import Hypergraph
+from mtpp_dsl.views.lanes import Lanes
 
-__all__ = ["BatchTimes", "batch_horizon", "batch_items", "batch_times", "copied", "pinned"]
+__all__ = ["BatchTimes", "batch_horizon", "batch_items", "batch_times", "copied", "pinned", "slots_in_time"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +128,8 @@ def batch_horizon(problem: Problem, *, free: bool = True) -> float:
     return min(total, float(whole.min()) if free else np.inf) * (1 + 1e-9)
 
 
-def batch_items(found: BatchTimes, graph: Graph) -> Items:
-    """Return the batches on their devices, that of v on d as number ``v * k + d``.
+def batch_items(found: BatchTimes, graph: Graph, lanes: Lanes) -> Items:
+    """Return the batches on their devices, that of v in lane d as number ``v * k + d``.
 
     Those that take no time are in nobody's way. With one chunk precedence orders batches; with more, two of a node and
     of one that reads its output may be in either order on a device where they share no chunk.
@@ -135,22 +137,36 @@ def batch_items(found: BatchTimes, graph: Graph) -> Items:
     times = found.times
     n, k = times.time.shape
     positive = np.where(found.takes[:, :, 1:] > 0, found.takes[:, :, 1:], np.inf).min(axis=2)
-    length = np.full((n, k, k), np.inf)
-    length[:, range(k), range(k)] = positive
+    machines = lanes.problem.k
+    length = np.full((n, k, machines), np.inf)
+    length[:, range(k), lanes.machine] = positive
     after = np.zeros((n * k, n * k), np.bool_)
     if found.takes.shape[2] == 2:
         paths = reach(n, list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)))
         after = np.kron(paths, np.ones((k, k), np.bool_))
+    for v in range(n) if lanes.slots > 1 else ():
+        for d in range(machines):
+            if slots_in_time(found, v, lanes.of(d)):
+                here = [v * k + lane for lane in lanes.of(d)]
+                after[np.ix_(here, here)] |= np.triu(np.ones((lanes.slots, lanes.slots), np.bool_), 1)
     head, tail = times.head.ravel(), times.tail.ravel()
-    everywhere = np.ones(k)
+    everywhere = np.ones(machines)
     return Items(
         head[:, None] * everywhere,
-        length.reshape(n * k, k),
+        length.reshape(n * k, machines),
         tail[:, None] * everywhere,
         head,
         times.most - tail,
         after,
     )
+
+
+def slots_in_time(found: BatchTimes, v: int, lanes: Iterable[int]) -> bool:
+    """Return whether the batches of node *v* in the lanes of a device can be numbered by time, one behind the other.
+
+    So they can unless some take no time, which may run beside others.
+    """
+    return not any((found.takes[v, lane, 1:] == 0).any() for lane in lanes)
 
 
 def copied(graph: Graph, times: Times, copies: int) -> tuple[Graph, Times]:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate
+from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Repeat, Separate
 from mtpp_dsl.contracts import CustomConstraint, CutoffFormulation, Role, Scope, Scoped
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.batches import Runs, batch_schedule, batch_sizes, growing_transfers
 from mtpp_dsl.models.blocks.components import impossible
 from mtpp_dsl.models.blocks.custom import SEVERAL_DEVICES, custom_refusal, custom_rows, offer_chunks, start_custom
 from mtpp_dsl.models.blocks.disjunction import disjunction
+from mtpp_dsl.models.blocks.lanes import lane_rows
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
 from mtpp_dsl.models.blocks.symmetry import chunks_in_order, devices_in_order
@@ -32,10 +33,12 @@ from mtpp_dsl.models.facts.batches import (
 from mtpp_dsl.models.facts.clashes import clashes
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, Scale, scheduled
 from mtpp_dsl.models.formulations.derived import chunks_alike, extended, keeps_symmetry
+from mtpp_dsl.plans.batches import batch_lengths, lane_counts
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Ints
 from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
+from mtpp_dsl.views.lanes import lanes_of, lanes_refusal
 from mtpp_dsl.views.symmetry import Measure, ordered
 
 __all__ = ["SCOPE", "Batched", "chunks_of", "needs_of", "scale_of", "too_large"]
@@ -45,6 +48,8 @@ SCOPE = Scope(
     interconnects=("links",),
     constraints=(BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate),
 )
+
+REPEATING = replace(SCOPE, constraints=(*SCOPE.constraints, Repeat))
 
 MAX_SIZE = 5_000_000
 """Orders of batches and ways of chunks; larger models take gigabytes before any solver sees them."""
@@ -64,25 +69,31 @@ class Batched(Scoped, CutoffFormulation):
     role: Role = "exact"
     summary = "optimal throughput of a batch, by mixed-integer programming (ghannane2023, 3.2, corrected)"
     floor = "the longest path of least batches, or all work shared, each batch where its inputs take least"
-    scopes = (replace(SCOPE, families=(CustomConstraint,)),)
+    scopes = (replace(REPEATING, families=(CustomConstraint,)),)
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the model would be too large, or lacks what a plug-in's constraint asks for, or None."""
-        return too_large(self.name, problem) or custom_refusal(self.name, problem, SEVERAL_DEVICES)
+        reason = too_large(self.name, problem) or lanes_refusal(self.name, problem)
+        return reason or custom_refusal(self.name, problem, SEVERAL_DEVICES)
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
 
         ``model.on(v, d, c)`` is 1 where chunk c of node v is on device d, ``model.on(v, d)`` where some chunk is, and
         ``model.load(d)`` is the time of the batches of d, all by the problem's own numbers; there is no ``model.cut``.
+        Under ``constraint repeat`` a device is as many lanes, of which each runs one batch of a node
+        (:mod:`mtpp_dsl.views.lanes`).
         """
+        lanes, asked = lanes_of(problem), problem
+        problem = lanes.expanded
         view = hypergraph(problem)
-        scale = scale_of(problem, view, self.cost, free=not extended(self, problem))
+        free = not extended(self, problem) and not lanes.apart
+        scale = scale_of(problem, view, self.cost, free=free, devices=asked.k)
         found = batch_times(problem, view, scale.ceiling, scale.unit)
         count, chunks = view.n, problem.batching.count
         model = pyo.ConcreteModel(name=self.name)
         model.cost_scale, model.cost_margin = scale.unit, FEASIBILITY
-        model.view, model.pins = view, pinned(problem)
+        model.view, model.pins, model.lanes = view, pinned(problem), lanes
         model.V, model.D = pyo.RangeSet(0, count * chunks - 1), pyo.RangeSet(0, problem.k - 1)
         may = found.times.may[view.first]
         if not may.any(axis=1).all() or (model.pins < -1).any():
@@ -95,11 +106,15 @@ class Batched(Scoped, CutoffFormulation):
         for v, c in np.argwhere(model.pins >= 0).tolist():
             _settle(model, int(view.of[v]) + c * count, int(model.pins[v, c]))
         runs = batch_sizes(model, found, view, on)
-        offer_chunks(model, problem, view.of.tolist(), lambda h, d, c: on(h + c * count, d), model.sizes.b)
-        batch_schedule(model, found, view, on, runs, scale.floor / scale.unit)
+        if lanes.slots == 1:
+            offer_chunks(model, problem, view.of.tolist(), lambda h, d, c: on(h + c * count, d), model.sizes.b)
+        batch_schedule(model, found, view, on, runs, scale.floor / scale.unit, lanes.machine)
         self._sequence(model, problem, found, on)
-        memory(model, problem, *needs_of(model, problem, found, view))
-        separate(model, problem, view.of.tolist(), on, [c * count for c in range(chunks)])
+        if lanes.slots == 1:
+            memory(model, problem, *needs_of(model, problem, found, view))
+            separate(model, problem, view.of.tolist(), on, [c * count for c in range(chunks)])
+        else:
+            lane_rows(model, lanes, found, view, on, runs)
         self._sort(model, problem, found, on, runs)
         custom_rows(model, problem)
         return model
@@ -112,7 +127,7 @@ class Batched(Scoped, CutoffFormulation):
         transfer(model, times, copies, home, on, routed_edges(times, copies, home), [])
         if problem.batching.per_input:
             growing_transfers(model, found, copies.tails.tolist(), copies.heads.tolist(), graph.m)
-        pairs = clashes(batch_items(found, graph), found.times.most)
+        pairs = clashes(batch_items(found, graph, model.lanes), found.times.most)
         items = list(model.batch.s)
         b, k, homes = model.sizes.b, problem.k, view.of.tolist()
         busy = {
@@ -159,10 +174,9 @@ class Batched(Scoped, CutoffFormulation):
             return
         view: Hypergraph = model.view
         plan = ordered(problem, plan) if model.symmetric else plan
-        start_custom(model, problem, plan)
-        batches = plan.batches
-        assert batches is not None
-        where = batches.device[:, :: problem.batching.chunk]
+        if model.lanes.slots == 1:
+            start_custom(model, problem, plan)
+        where, begins = model.lanes.chunks(plan)
         if model.leader is not None:
             where = sorted_chunks(where, chunk_classes(model.pins), model.leader)
         for (i, d), variable in model.x.items():
@@ -170,23 +184,29 @@ class Batched(Scoped, CutoffFormulation):
                 variable.set_value(int(where[view.first[i % view.n], i // view.n] == d))
         for (h, d, p), variable in model.sizes.b.items():
             variable.set_value(int((where[view.first[h]] == d).sum() == p))
-        middle = (batches.start + batches.end).ravel()
+        middle = (
+            begins + batch_lengths(problem, lane_counts(where, begins.shape[1]), model.lanes.slots, chunks=True) / 2
+        )
+        middle = middle.ravel()
         for (i, j), variable in model.orders.o.items():
             variable.set_value(int(middle[i] < middle[j]))  # nan, where there is no batch, is before nothing
 
     def extract(self, problem: Problem, model: Any) -> Plan:
         """Return the plan that the values of the model's variables mean, with exact times in their order."""
         view: Hypergraph = model.view
-        where = chunks_of(model.x, view.n, problem)[view.of]
-        middle = np.zeros(problem.graph.n * problem.k)
+        count = len(model.lanes.machine)
+        where = chunks_of(model.x, view.n, model.lanes.expanded)[view.of]
+        middle = np.zeros(problem.graph.n * count)
         for i in model.batch.s:
             middle[i] = (model.batch.s[i].value or 0.0) + (model.batch.f[i].value or 0.0)
-        return batch_plan(problem, where, middle.reshape(problem.graph.n, problem.k))
+        return batch_plan(problem, where, middle.reshape(problem.graph.n, count), slots=model.lanes.slots)
 
 
 def too_large(name: str, problem: Problem) -> str | None:
     """Return why the model of formulation *name* would be too large, or None."""
-    size = problem.k * problem.graph.n**2 // 2 + problem.graph.m * problem.k**2 * problem.batching.count
+    slots = problem.batching.slots
+    size = problem.k * (slots * problem.graph.n) ** 2 // 2
+    size += problem.graph.m * (slots * problem.k) ** 2 * problem.batching.count
     if size > MAX_SIZE:
         return (
             f"{name} would have {size:,} orders of batches and ways of chunks; {MAX_SIZE:,} are the most (coarsen the "
@@ -195,16 +215,19 @@ def too_large(name: str, problem: Problem) -> str | None:
     return None
 
 
-def scale_of(problem: Problem, view: Hypergraph, cost: float | None, *, free: bool = True) -> Scale:
+def scale_of(
+    problem: Problem, view: Hypergraph, cost: float | None, *, free: bool = True, devices: int | None = None
+) -> Scale:
     """Return the unit of the model; its ceiling is *cost*, or what no least makespan is above.
 
-    Where they are not *free*, rows of somebody's own may say where chunks run.
+    Where they are not *free*, rows of somebody's own may say where chunks run. Of *devices* each runs one batch at a
+    time; None for those of the problem.
     """
     ceiling = batch_horizon(problem, free=free) if cost is None else cost
     found = batch_times(problem, view, ceiling, 1.0)
     times = found.times
     path = (times.head + times.time + times.tail).min(axis=1, initial=np.inf)
-    return scheduled(float(max(path.max(initial=0.0), found.least_work.sum() / problem.k)), ceiling)
+    return scheduled(float(max(path.max(initial=0.0), found.least_work.sum() / (devices or problem.k))), ceiling)
 
 
 def needs_of(model: Any, problem: Problem, found: BatchTimes, view: Hypergraph) -> tuple[Any, assignment.On]:

@@ -16,7 +16,7 @@ from mtpp_dsl.problem.graph import Floats, Ints, frozen
 if TYPE_CHECKING:
     from mtpp_dsl.problem import Problem
 
-__all__ = ["Batch", "Batches", "Shipment", "batch_lengths", "shipments", "timed"]
+__all__ = ["Batch", "Batches", "Shipment", "batch_lengths", "lane_counts", "shipments", "timed"]
 
 
 class Batch(NamedTuple):
@@ -105,7 +105,7 @@ class Batches(Short, Picklable):
             raise UsageError(f"the plan names a device outside 0..{k - 1}")
         if which.size and not (which.min() >= 0 and which.max() < slots):
             raise UsageError(f"the plan names a batch of a node on a device outside 0..{slots - 1}")
-        sizes = _sizes(where * slots + which, k * slots)
+        sizes = lane_counts(where * slots + which, k * slots)
         if end is None:
             end = start + batch_lengths(problem, sizes, slots)
         if any(x.shape != (n, k * slots) or not np.isfinite(x[sizes > 0]).all() for x in (start, end)):
@@ -127,12 +127,12 @@ class Batches(Short, Picklable):
     @property
     def sizes(self) -> Ints:
         """[n, devices] how many inputs of each node each device runs."""
-        return _sizes(self.device, self.start.shape[1] // self.slots)
+        return lane_counts(self.device, self.start.shape[1] // self.slots)
 
     @property
     def lane_sizes(self) -> Ints:
         """[n, devices * slots] how many inputs each batch has; 0 where there is none."""
-        return _sizes(self.lane, self.start.shape[1])
+        return lane_counts(self.lane, self.start.shape[1])
 
     @property
     def makespan(self) -> float:
@@ -240,12 +240,15 @@ def shipments(problem: Problem, batches: Batches) -> Iterator[Shipment]:
                 yield Shipment(e, d, f, count, begin, begin + takes, (i % slots, j % slots))
 
 
-def batch_lengths(problem: Problem, sizes: Ints, slots: int = 1) -> Floats:
-    """Return [n, devices * slots] what batches take that have *sizes* (of the same shape) inputs; 0 where none is."""
+def batch_lengths(problem: Problem, sizes: Ints, slots: int = 1, *, chunks: bool = False) -> Floats:
+    """Return [n, devices * slots] what batches take that have *sizes* inputs, or *chunks*; 0 where none is.
+
+    *sizes* is of the same shape.
+    """
     batching = problem.batching
     time = np.repeat(batching.time, slots, axis=1)
-    chunks = -(-sizes // batching.chunk)
-    takes: Floats = np.take_along_axis(time, chunks[:, :, None], axis=2)[:, :, 0]
+    counts = sizes if chunks else -(-sizes // batching.chunk)
+    takes: Floats = np.take_along_axis(time, counts[:, :, None], axis=2)[:, :, 0]
     return takes
 
 
@@ -271,10 +274,9 @@ def timed(problem: Problem, device: Ints, priority: Floats, *, slots: int = 1, b
     """
     batching, graph, k = problem.batching, problem.graph, problem.k
     where = np.asarray(device, np.int64)
-    unit = batching.chunk if where.shape[1] == batching.count else 1
     lanes = k * slots
-    sizes = _sizes(where, lanes)
-    takes = batch_lengths(problem, sizes * unit, slots)
+    sizes = lane_counts(where, lanes)
+    takes = batch_lengths(problem, sizes, slots, chunks=where.shape[1] == batching.count)
     per_input, carried = batching.per_input, problem.transfers
     inputs = batching.inputs // where.shape[1]
     start, end = np.full((2, graph.n, lanes), np.nan)
@@ -305,7 +307,7 @@ def timed(problem: Problem, device: Ints, priority: Floats, *, slots: int = 1, b
     return Batches.create(problem, where // slots, start, end, where % slots)
 
 
-def _sizes(device: Ints, k: int) -> Ints:
+def lane_counts(device: Ints, k: int) -> Ints:
     """Return [n, devices] how often each device is in every row."""
     n = len(device)
     flat = (device + k * np.arange(n)[:, None]).ravel()

@@ -8,7 +8,7 @@ from mtpp_dsl.constraints import Replicate, Shard
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, LOADS, PATHS
+from mtpp_dsl.solvers.methods.shared_scopes import LOADS, PATHS, REPEATED
 
 __all__ = ["Anchor", "Configuration", "Count", "CriticalPath", "Interval", "Node", "Simple"]
 
@@ -34,7 +34,7 @@ class Simple(Scoped, MethodBase):
             constraints=(*LOADS.constraints, Replicate, Shard),
         ),
         PATHS,
-        BATCH,
+        REPEATED,
     )
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -161,7 +161,7 @@ class CriticalPath(Scoped, MethodBase):
     name = "critical-path"
     gives: Gives = "bound"
     summary = "longest path on links, with every node on its best device and the transfers this takes"
-    scopes = (PATHS, BATCH)
+    scopes = (PATHS, REPEATED)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound; stopped early, the best so far."""

@@ -23,7 +23,8 @@ from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE
+from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, ONE_SAMPLE, REPEATED
+from mtpp_dsl.views.lanes import lanes_refusal
 
 __all__ = ["BatchScheduling", "Scheduling", "Splitting"]
 
@@ -133,14 +134,20 @@ class BatchScheduling(_Modelled):
             a plan is a plan, and a bound on such plans is none on others.
     """
 
-    scopes = (BATCH,)
+    scopes = (REPEATED,)
 
     def __init__(self, name: str, *, barrier: bool = False) -> None:
         super().__init__(name)
         self._barrier = barrier
+        if barrier:
+            self.scopes = (BATCH,)
         self.gives: Gives = "plan" if barrier else "plan and bound"
         rule = ", behind barriers as published" if barrier else ""
         self.summary = f"batches as optional intervals{rule}, by CP-SAT"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* cannot be modelled, or None."""
+        return super().accepts(problem) or lanes_refusal(f"the model of cp-sat for {self.name}", problem)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found and, without barriers, the best bound.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
@@ -9,9 +12,12 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.windows.batch_work import closed
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 from mtpp_dsl.solvers.schedule.list.uniform_split import alike, alone, parted
 from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.views.lanes import Lanes, lanes_of
 from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["single_device"]
@@ -34,6 +40,8 @@ def single_device(problem: Problem, limits: Limits, progress: Progress) -> Resul
 
 def _of_a_batch(problem: Problem, incumbent: Incumbent) -> Result:
     """Return the best plan with all inputs on one device, or without such a plan the best with one spread for all."""
+    if problem.batching.slots > 1:
+        return _in_several_batches(problem, incumbent)
     instance = BatchInstance.of(problem)
     for d in alone(instance):
         if not incumbent.take(alike(instance, np.full(instance.chunks, d))):
@@ -47,6 +55,60 @@ def _of_a_batch(problem: Problem, incumbent: Incumbent) -> Result:
         why = "sizes and memory leave none" if row is None else incumbent.broken
         incumbent.note(f"no way was found to run every node on the same devices: {why}")
     return incumbent.result()
+
+
+def _in_several_batches(problem: Problem, incumbent: Incumbent) -> Result:
+    """Return the best plan in which every node runs in the same batches, on one device or parted among several."""
+    lanes, batching = lanes_of(problem), problem.batching
+    single = batching.time.sum(axis=0)
+    rows: list[tuple[str, dict[int, int]]] = [(d.name, {i: batching.count}) for i, d in enumerate(problem.devices)]
+    among = parted(closed(BatchInstance.of(problem)))
+    if among is not None:
+        rows.append(("several devices", dict(Counter(among.tolist()))))
+    for name, shares in rows:
+        parts = [(d, _cheapest_sizes(single[d, : share + 1], batching.repeat[d])) for d, share in shares.items()]
+        if any(sizes is None for _, sizes in parts):
+            incumbent.note(f"not everything on {name}: no batches that all nodes can have add up to all inputs")
+            continue
+        row = [
+            lane
+            for d, sizes in parts
+            for lane, size in zip(lanes.of(d), sizes or (), strict=False)
+            for _ in range(size)
+        ]
+        for plan in _in_both_orders(lanes, np.tile(np.array(row, np.int64), (problem.graph.n, 1))):
+            if not incumbent.take(plan):
+                incumbent.note(f"not everything on {name}: {incumbent.broken}")
+                break
+    return incumbent.result()
+
+
+def _in_both_orders(lanes: Lanes, where: Ints) -> Iterator[Plan]:
+    """Yield the plans with chunks in these lanes, node by node, and batch by batch through all nodes."""
+    place = np.argsort(lanes.problem.graph.topological_order).astype(np.float64)[:, None]
+    slot = (np.arange(len(lanes.machine)) % lanes.slots)[None, :]
+    yield lanes.plan(where, place * lanes.slots + slot)
+    yield lanes.plan(where, place + len(place) * slot)
+
+
+def _cheapest_sizes(time: Floats, most: int) -> list[int] | None:
+    """Return the sizes of up to *most* batches that are all chunks, of the least time together; None for none.
+
+    Args:
+        time: [chunks + 1] of a batch of so many chunks; ``inf`` where there is none.
+        most: batches.
+    """
+    count = len(time) - 1
+    best: list[dict[int, tuple[float, list[int]]]] = [{0: (0.0, [])}]
+    for _ in range(most):
+        level: dict[int, tuple[float, list[int]]] = dict(best[-1])
+        for done, (spent, sizes) in best[-1].items():
+            for p in np.flatnonzero(np.isfinite(time[: count - done + 1])).tolist():
+                total = spent + float(time[p])
+                if p and (done + p not in level or total < level[done + p][0]):
+                    level[done + p] = total, [*sizes, p]
+        best.append(level)
+    return best[-1][count][1] if count in best[-1] else None
 
 
 def _all_on(problem: Problem, d: int) -> Plan:

@@ -23,6 +23,7 @@ from mtpp_dsl.constraints import (
     Penalties,
     Pin,
     PinChunks,
+    Repeat,
     Replicate,
     Separate,
     Shard,
@@ -96,6 +97,9 @@ BATCH = Scope(
     constraints=(BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate),
 )
 """Schedules of a batch: what :class:`mtpp_dsl.views.batch_tasks.BatchInstance` carries."""
+
+REPEATED = replace(BATCH, constraints=(*BATCH.constraints, Repeat))
+"""The same with several batches of a node on a device: what :mod:`mtpp_dsl.views.lanes` carries."""
 
 SUBGRAPHS = Scope(
     objectives=("makespan",),

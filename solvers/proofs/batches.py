@@ -18,6 +18,7 @@ from mtpp_dsl.constraints import (
     Memory,
     Pin,
     PinChunks,
+    Repeat,
     Separate,
 )
 from mtpp_dsl.contracts import Limits
@@ -32,7 +33,7 @@ __all__ = ["BatchProof"]
 ROUNDING = 1e-12
 MAX_PRICE = 1e200
 """Beyond it prices might add up to no number."""
-KNOWN = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Separate)
+KNOWN = (BatchSizes, BreakSymmetry, Colocate, Forbid, Memory, Pin, PinChunks, Repeat, Separate)
 
 
 class BatchProof:
@@ -74,6 +75,26 @@ def _open(problem: Problem) -> Floats:
             if barred or any(v in rule.nodes and d in rule.devices for rule in problem.of(Forbid)):
                 time[v, d, 1:] = inf
     return time
+
+
+def _several(problem: Problem, time: Floats) -> Floats:
+    """Return [n, k, chunks + 1] what so many chunks take at least, in as many batches as a device may run of a node."""
+    count = time.shape[2] - 1
+    found = np.array(time)
+    for d in range(problem.k):
+        rules = [rule for rule in problem.of(Repeat) if rule.devices is None or d in rule.devices]
+        most = min(rules[-1].most, count) if rules else 1
+        for v in range(problem.graph.n) if most > 1 else ():
+            menu = [(p, float(time[v, d, p])) for p in range(1, count + 1) if time[v, d, p] < inf]
+            level = {0: 0.0}  # chunks done, in so many batches or fewer, and their least time
+            for _ in range(most):
+                level = dict(level)
+                for done, spent in sorted(level.items(), reverse=True):
+                    for p, takes in menu:
+                        if done + p <= count and spent + takes < level.get(done + p, inf):
+                            level[done + p] = spent + takes
+            found[v, d, 1:] = [level.get(p, inf) for p in range(1, count + 1)]
+    return found
 
 
 def _carries(problem: Problem, e: int) -> Floats:
@@ -134,7 +155,7 @@ def _work(problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         raise Refused("the prices of the certificate are too large")
     weights, prices = weights / scale, prices / scale
     head, tail = number(data, "head"), number(data, "tail")
-    time = _open(problem)
+    time = _several(problem, _open(problem))
     home = list(range(problem.graph.n))
     for rule in problem.of(Colocate):
         held = {home[v] for v in rule.nodes}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks
+from mtpp_dsl.constraints import BatchSizes, Colocate, Forbid, Pin, PinChunks, Repeat
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result, Termination
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.algorithms.windows.batch_work import Work, most_work
+from mtpp_dsl.solvers.algorithms.windows.batch_work import Work, closed, most_work
 from mtpp_dsl.solvers.algorithms.windows.climbing import ROUNDING, Search, climb, no_way
 from mtpp_dsl.solvers.algorithms.windows.tighten import Stopped, Tightening
 from mtpp_dsl.views.batch_tasks import BatchInstance
@@ -33,7 +33,7 @@ def batch_bound(problem: Problem, name: str, search: Search, limits: Limits, pro
         limits: when to stop.
         progress: told of bounds.
     """
-    single, instance = one_input(problem), BatchInstance.of(problem)
+    single, instance = one_input(problem), closed(BatchInstance.of(problem))
     impossible = quick(single)
     if impossible is not None:
         return progress.result(name, limits, "infeasible", infeasibility=impossible)
@@ -99,9 +99,11 @@ def _no_spread(problem: Problem, instance: BatchInstance) -> Infeasibility:
             reached = np.logical_or.reduce([np.pad(row, (len(reached) - len(row), 0)) for row in sums])
         if not reached[-1]:
             names = [problem.graph.names[v] for v in np.flatnonzero(group == c).tolist()]
-            kinds = (BatchSizes, Colocate, Forbid, Pin, PinChunks)
+            kinds = (BatchSizes, Colocate, Forbid, Pin, PinChunks, Repeat)
             clash = tuple(dict.fromkeys(str(rule) for rule in problem.constraints if isinstance(rule, kinds)))
-            reason = f"no batches of {', '.join(names)}, one on each device, add up to {problem.batching.inputs} inputs"
+            most = "one" if problem.batching.slots == 1 else f"at most {problem.batching.slots}"
+            inputs = problem.batching.inputs
+            reason = f"no batches of {', '.join(names)}, {most} on each device, add up to {inputs} inputs"
             return Infeasibility(reason, clash)
     raise AssertionError("every class has a spread")
 

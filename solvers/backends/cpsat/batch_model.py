@@ -90,18 +90,35 @@ class BatchModel:
     def _devices(self) -> None:
         """Let every device run one batch at a time, and the makespan cover the work of each device."""
         request, model = self.request, self.model
-        for d in range(request.k):
-            busy = [v for v, spread in enumerate(self._spreads) if d in spread.sizes and request.alone[v, d].any()]
+        for device in range(request.k // request.slots):
+            busy = [
+                (v, d)
+                for d in request.lanes(device)
+                for v, spread in enumerate(self._spreads)
+                if d in spread.sizes and request.alone[v, d].any()
+            ]
             intervals = [
                 model.new_optional_fixed_size_interval_var(self._start[v][d], int(request.duration[v, d, p]), there, "")
-                for v in busy
+                for v, d in busy
                 for p, there in self._spreads[v].sizes[d].items()
                 if request.alone[v, d, p]
             ]
             if len(busy) > 1:
                 model.add_no_overlap(intervals)
-                work = sum(self._takes[v][d] for v in busy)
-                model.add(work + self._aside(busy, d) <= self._end_of_all)
+                work = sum(self._takes[v][d] for v, d in busy)
+                aside = min(self._aside([v for v, lane in busy if lane == d], d) for d in {d for _, d in busy})
+                model.add(work + aside <= self._end_of_all)
+            self._number(device)
+
+    def _number(self, device: int) -> None:
+        """Number the batches of a task on a device: from the first lane, and by time if all of them take some."""
+        for v, spread in enumerate(self._spreads):
+            for d, later in pairwise(self.request.lanes(device)):
+                if d not in spread.sizes or later not in spread.sizes:
+                    continue
+                self.model.add_implication(spread.here[later], spread.here[d])
+                if all(self.request.alone[v, lane, p] for lane in (d, later) for p in spread.sizes[lane]):
+                    self.model.add(self._start[v][later] >= self._end[v][d]).only_enforce_if(spread.here[later])
 
     def _aside(self, tasks: list[int], d: int) -> int:
         """Return the least time before and after any of *tasks* on a device; 0 where only some are bounded."""
@@ -182,25 +199,48 @@ class BatchModel:
     def _constraints(self) -> None:
         """Add the rows of memory, of conflict sets, and of the order of identical devices."""
         request, model = self.request, self.model
-        for d, room in enumerate(request.capacity.tolist()):
-            here = [v for v, spread in enumerate(self._spreads) if d in spread.sizes]
-            most = [(int(request.weights[v]), int(request.share[v]), max(self._spreads[v].sizes[d])) for v in here]
-            if sum(weights + share * chunks for weights, share, chunks in most) > room:
-                model.add(
-                    sum(
-                        weights * self._spreads[v].here[d] + share * self._spreads[v].count(d)
-                        for v, (weights, share, _) in zip(here, most, strict=True)
-                    )
-                    <= room
-                )
+        for device in range(request.k // request.slots):
+            self._memory(device, int(request.capacity[device * request.slots]))
         for tasks in request.apart:
             for chunk in range(request.chunks):
-                for d in range(request.k):
-                    there = [self._spreads[v].on[chunk][d] for v in tasks if d in self._spreads[v].on[chunk]]
+                for device in range(request.k // request.slots):
+                    there = [literal for v in tasks for literal in self._on(v, chunk, device)]
                     if len(there) > 1:
                         model.add_at_most_one(there)
+        for tasks in request.united:
+            for chunk in range(request.chunks):
+                for device in range(request.k // request.slots):
+                    for one, other in pairwise(tasks):
+                        model.add(sum(self._on(one, chunk, device)) == sum(self._on(other, chunk, device)))
         for by, more, less in request.ranks:
             model.add(sum(self._does(by, d) for d in more) >= sum(self._does(by, d) for d in less))
+
+    def _on(self, v: int, chunk: int, device: int) -> list[Any]:
+        """Return literals of which one is true if a chunk of a task is on a device."""
+        there = self._spreads[v].on[chunk]
+        return [there[d] for d in self.request.lanes(device) if d in there]
+
+    def _memory(self, device: int, room: int) -> None:
+        """Let the parameters, once for each task there, and the chunks of all lanes of a device fit into its memory."""
+        request, model = self.request, self.model
+        here = {v: [d for d in request.lanes(device) if d in spread.sizes] for v, spread in enumerate(self._spreads)}
+        here = {v: some for v, some in here.items() if some}
+        most = {
+            v: int(request.weights[v])
+            + int(request.share[v]) * min(request.chunks, sum(max(self._spreads[v].sizes[d]) for d in some))
+            for v, some in here.items()
+        }
+        if sum(most.values()) <= room:
+            return
+        held: list[Any] = []
+        for v, some in here.items():
+            spread, there = self._spreads[v], self._spreads[v].here[some[0]]
+            if len(some) > 1:
+                there = model.new_bool_var("")
+                for d in some:
+                    model.add_implication(spread.here[d], there)
+            held.append(int(request.weights[v]) * there + int(request.share[v]) * sum(spread.count(d) for d in some))
+        model.add(sum(held) <= room)
 
     def _does(self, by: str, d: int) -> Any:
         """Return the work of a device as an expression, by a measure of :mod:`mtpp_dsl.views.symmetry`."""

@@ -16,6 +16,7 @@ from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest, BatchSol
 from mtpp_dsl.solvers.backends.cpsat.whole_memory import memory
 from mtpp_dsl.solvers.backends.cpsat.whole_times import Scale, scale, shorter
 from mtpp_dsl.views.batch_tasks import BatchInstance
+from mtpp_dsl.views.lanes import Lanes, lanes_of
 from mtpp_dsl.views.symmetry import ordered, rankings
 
 __all__ = ["WholeBatches", "behind_barriers", "lower_batches"]
@@ -26,23 +27,25 @@ class WholeBatches:
     """A batched problem in whole numbers.
 
     Attributes:
-        instance: the problem as arrays.
+        instance: the problem as arrays, with lanes in place of devices under ``constraint repeat``.
+        lanes: of the devices.
         scale: what one unit of the model's time is worth.
         request: for CP-SAT.
         complete: whether a plan within the request's cutoff exists wherever the problem has a plan at all.
     """
 
     instance: BatchInstance
+    lanes: Lanes
     scale: Scale
     request: BatchRequest
     complete: bool
 
     def plans(self, solution: BatchSolution) -> list[Plan]:
         """Return the plan with the devices and the order of *solution*, in exact times."""
-        problem, priority = self.instance.problem, self._priority(solution)
+        problem, priority = self.lanes.problem, self._priority(solution)
         if self.request.barrier:
             return [behind_barriers(problem, solution.device, priority)]
-        return [self.instance.plan(solution.device, priority)]
+        return [self.lanes.plan(solution.device, priority)]
 
     def over(self, plan: Plan) -> bool:
         """Return whether a plan exceeds a memory, within the tolerance of the check."""
@@ -50,7 +53,7 @@ class WholeBatches:
         batching = self.instance.batching
         chunks = plan.batches.sizes // batching.chunk
         used = ((chunks > 0) * batching.weights[:, None] + chunks * batching.share[:, None]).sum(axis=0)
-        return bool((used > self.instance.limit * (1 + 1e-12)).any())
+        return bool((used > self.lanes.problem.memory_room * (1 + 1e-12)).any())
 
     def _priority(self, solution: BatchSolution) -> Floats:
         """Return [n, k] ranks of batches by start; among equal starts the shorter batch comes first."""
@@ -87,7 +90,8 @@ def lower_batches(
         within: the request is for plans that cost no more than this.
         barrier: whether all batches of a node end before any batch of its successors starts; *plan* has to keep it too.
     """
-    instance = BatchInstance.of(problem)
+    lanes = lanes_of(problem)
+    instance = BatchInstance.of(lanes.expanded)
     longest = _serial(instance) if plan is None else evaluate(problem, plan).cost
     complete = plan is None and longest <= within
     longest = min(longest, within)
@@ -116,14 +120,16 @@ def lower_batches(
         share=sizes[instance.n :],
         capacity=capacities,
         together=instance.together,
-        apart=instance.apart,
+        apart=lanes.apart if lanes.slots > 1 else instance.apart,
         pins=instance.pins,
-        ranks=tuple(rankings(problem)),
+        ranks=tuple(rankings(lanes.expanded)),
         head=np.zeros((instance.n, instance.k), np.int64),
         tail=np.zeros((instance.n, instance.k), np.int64),
-        hint=None if plan is None else _hint(units, ordered(problem, plan), batching.chunk),
+        hint=None if plan is None else _hint(units, lanes, ordered(problem, plan)),
+        slots=lanes.slots,
+        united=lanes.together,
     )
-    return WholeBatches(instance, units, request, complete)
+    return WholeBatches(instance, lanes, units, request, complete)
 
 
 def behind_barriers(problem: Problem, device: Ints, priority: Floats) -> Plan:
@@ -172,7 +178,6 @@ def _serial(instance: BatchInstance) -> float:
     return float(work + longest[instance.row].sum())
 
 
-def _hint(units: Scale, plan: Plan, chunk: int) -> BatchSolution:
-    assert plan.batches is not None
-    start = np.nan_to_num(plan.batches.start)
-    return BatchSolution(plan.batches.device[:, ::chunk], units.down(start))
+def _hint(units: Scale, lanes: Lanes, plan: Plan) -> BatchSolution:
+    lane, start = lanes.chunks(plan)
+    return BatchSolution(lane, units.down(np.nan_to_num(start)))

@@ -27,6 +27,9 @@ class BatchSolution:
 class BatchRequest:
     """Tasks whose chunks are to be split over devices, with at most one batch of a task on each device.
 
+    Under ``constraint repeat`` what is called a device here is a lane of one (:mod:`mtpp_dsl.views.lanes`): lanes
+    ``d * slots`` and following are those of device d, which runs one batch at a time.
+
     Attributes:
         duration: [n, k, chunks + 1] of a batch of so many chunks; ``INF`` where it may not run, 0 for none.
         alone: [n, k, chunks + 1] whether no other batch may run beside that one on its device.
@@ -38,13 +41,15 @@ class BatchRequest:
         cutoff: solutions have to end by then; everything is pruned by it.
         at_least: a lower bound on the makespan.
         weights, share: [n] memory of a task on every device that runs a batch of it, and for every chunk there.
-        capacity: [k] memory of devices; ``INF`` without a limit.
+        capacity: [k] memory of devices, of lanes that of their device; ``INF`` without a limit.
         together: [n] colocation class of every task; tasks of a class run every chunk on the same device.
         apart: conflict sets: lists of tasks of which no two may run a chunk on the same device.
         pins: [n, chunks] the device that a chunk has to run on; -1 for any.
         ranks: which devices do at least as much as which others; their batches have the same durations.
         head, tail: [n, k] the earliest start of a batch on a device, and the least time from its end to the makespan.
         hint: where the search looks first; need not be feasible.
+        slots: lanes of a device.
+        united: lists of tasks that run every chunk on the same device, in any of its lanes.
     """
 
     duration: Ints
@@ -67,6 +72,12 @@ class BatchRequest:
     head: Ints
     tail: Ints
     hint: BatchSolution | None
+    slots: int = 1
+    united: tuple[tuple[int, ...], ...] = ()
+
+    def lanes(self, device: int) -> range:
+        """Return the lanes of a device."""
+        return range(device * self.slots, (device + 1) * self.slots)
 
     @property
     def n(self) -> int:

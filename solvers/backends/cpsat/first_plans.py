@@ -6,6 +6,7 @@ import numpy as np
 
 from mtpp_dsl import registry
 from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.constraints import Repeat
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
@@ -30,14 +31,17 @@ def known(problem: Problem, limits: Limits, progress: Progress) -> Plan | None:
     for plan in given:
         progress.report_plan(plan, evaluate(problem, plan).cost)
     budget = limits.within(min(SHARE * limits.remaining, SECONDS), start=None)
+    fewer = problem
+    if any(problem.of(Repeat)):  # what has one batch of a node on a device is a plan too
+        fewer = problem.with_constraints([rule for rule in problem.constraints if not isinstance(rule, Repeat)])
     for name in (*LISTS, LAST) if not given else ():
         if name == LAST and given:
             break
         if progress.stopped or budget.remaining <= 0 or name not in registry.available(registry.METHODS):
             continue
         method: Method = registry.load(registry.METHODS, name)()
-        if method.accepts(problem) is None:
-            found = method.solve(problem, budget, progress).plan
+        if method.accepts(fewer) is None:
+            found = method.solve(fewer, budget, progress if fewer is problem else Progress()).plan
             if found is not None and not verify(problem, found):
                 given.append(found)
                 progress.report_plan(found, evaluate(problem, found).cost)
