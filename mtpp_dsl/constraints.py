@@ -77,10 +77,13 @@ class Constraint:
 class Acyclic(Constraint):
     """The quotient graph has no cycle (archer2024, 2.2); of a training graph, in each part by itself.
 
-    ``parts = "forward"`` asks it of the forward part alone, as published code does.
+    ``parts = "forward"`` asks it of the forward part alone, as published code does. Where the network between groups of
+    devices is slower, that of the groups has no cycle, either; ``groups = "free"`` asks it of the devices alone, so
+    that data may enter a group more than once.
     """
 
     parts: Parts = "both"
+    groups: Literal["ordered", "free"] = "ordered"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -259,7 +259,7 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
     """Return what stands behind the word ``constraint``."""
     match rule:
         case c.Acyclic():
-            return "acyclic" + _said(parts=(rule.parts, "both"))
+            return "acyclic" + _said(parts=(rule.parts, "both"), groups=(rule.groups, "ordered"))
         case c.Contiguous():
             return "contiguous" + _on(problem, rule.devices) + _said(parts=(rule.parts, "both"))
         case c.Memory():

@@ -73,9 +73,14 @@ class Rules:
         return self
 
     @says
-    def acyclic(self, *, parts: Literal["both", "forward"] | None = None) -> Self:
-        """Let the quotient graph have no cycle."""
-        return self._rule("acyclic", parts=parts)
+    def acyclic(
+        self,
+        *,
+        parts: Literal["both", "forward"] | None = None,
+        groups: Literal["ordered", "free"] | None = None,
+    ) -> Self:
+        """Let the quotient graph have no cycle; that of groups of devices, too, unless they are free."""
+        return self._rule("acyclic", parts=parts, groups=groups)
 
     @says
     def contiguous(self, devices: Names | None = None, *, parts: Literal["both", "forward"] | None = None) -> Self:

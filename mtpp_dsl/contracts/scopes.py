@@ -56,6 +56,7 @@ class Scope:
             leave them out.
         needs: kinds of which the problem must have one.
         groups: whether the network between groups of devices may be slower.
+        free_groups: whether data may then enter a group more than once (``acyclic (groups = free)``).
         streams: whether parameters that do not fit may be streamed (``overflow = stream``).
         backward: whether the graph may have a backward part.
         unequal: whether the devices may differ.
@@ -71,6 +72,7 @@ class Scope:
     soft: bool = False
     needs: tuple[type[Constraint], ...] = ()
     groups: bool = False
+    free_groups: bool = False
     streams: bool = True
     backward: bool = True
     unequal: bool = True
@@ -147,6 +149,10 @@ _FIRST: tuple[tuple[Callable[[Scope, Problem], bool], str], ...] = (
     (
         lambda scope, problem: scope.groups or not problem.hierarchical,
         "does not support a slower network between groups of devices",
+    ),
+    (
+        lambda scope, problem: scope.free_groups or not problem.groups_free,
+        "does not support groups of devices that data may enter more than once (groups = free)",
     ),
     (
         lambda scope, problem: scope.streams or bool(np.isinf(problem.overflow_limit).all()),

@@ -53,7 +53,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         yield from lower_custom(statement, scope)
         return
     allowed = {
-        "acyclic": ("parts",),
+        "acyclic": ("parts", "groups"),
         "contiguous": ("parts",),
         "break": ("scope",),
         "replicate": ("sync",),
@@ -246,7 +246,8 @@ def _holds(row: c.Linear) -> bool:
 
 
 def _acyclic(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:
-    yield c.Acyclic(parts=_parts(options), origin=s.span.place)
+    groups = cast('Literal["ordered", "free"]', options.word("groups", ("ordered", "free")) or "ordered")
+    yield c.Acyclic(parts=_parts(options), groups=groups, origin=s.span.place)
 
 
 def _contiguous(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:

@@ -237,6 +237,11 @@ class Problem(Picklable):
         return any(True for _ in self.of(Acyclic))
 
     @property
+    def groups_free(self) -> bool:
+        """Whether data may enter a group of devices more than once, though the quotient graph must be acyclic."""
+        return self.hierarchical and any(rule.groups == "free" for rule in self.of(Acyclic))
+
+    @property
     def contiguous(self) -> bool:
         """Whether some device's node set must be convex."""
         return any(True for _ in self.of(Contiguous))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.constraints import Constraint, Shard, StageMemory
+from mtpp_dsl.constraints import Acyclic, Constraint, Shard, StageMemory
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.problem.batching import menus
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
@@ -34,6 +34,7 @@ def unread(
     yield from _types(graph, devices)
     yield from _barred_times(graph, devices)
     yield from _of_stages(graph, objective, constraints)
+    yield from _of_groups(interconnect, constraints)
     if interconnect.keyword != "links" and (graph.sizes != graph.output[graph.tails]).any():
         e = int(np.flatnonzero(graph.sizes != graph.output[graph.tails])[0])
         one, two = graph.names[graph.tails[e]], graph.names[graph.heads[e]]
@@ -45,6 +46,16 @@ def unread(
         yield from _unsupported(graph, devices)
         yield from _sizes(graph, devices, menus(objective, len(devices), constraints))
         yield from _laws(graph, devices)
+
+
+def _of_groups(interconnect: Interconnect, constraints: Sequence[Constraint]) -> Iterator[str]:
+    """Yield that groups are left free where there are none to be ordered."""
+    free = any(isinstance(c, Acyclic) and c.groups == "free" for c in constraints)
+    if free and getattr(interconnect, "between", None) is None:
+        yield (
+            "groups = free has no effect: without a bandwidth between groups of devices (between = …), 'constraint "
+            "acyclic' asks the devices alone"
+        )
 
 
 def _of_stages(graph: Graph, objective: Objective, constraints: Sequence[Constraint]) -> Iterator[str]:

@@ -29,6 +29,7 @@ class CopiesOfChains(Scoped, MethodBase):
             constraints=(Acyclic, BreakSymmetry, Colocate, Contiguous, Copies, Forbid, Memory, Pin, Separate),
             needs=(Copies,),
             groups=True,
+            free_groups=True,
             streams=False,
             backward=False,
         ),

@@ -56,7 +56,7 @@ class Ideals(Scoped, MethodBase):
     name = "ideals"
     gives: Gives = "plan and bound"
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
-    scopes = (checking(replace(CHAINS, groups=True)), checking(STAGES))
+    scopes = (checking(replace(CHAINS, groups=True, free_groups=True)), checking(STAGES))
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience

@@ -116,6 +116,7 @@ LOADS = Scope(
     constraints=EVERY,
     without=(BatchSizes,),
     groups=True,
+    free_groups=True,
     soft=True,
 )
 """Bounds on loads, which count every node once, on one device; constraints that take plans away cannot lower them, nor

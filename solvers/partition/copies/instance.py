@@ -110,6 +110,8 @@ def unsupported(problem: Problem) -> str | None:
         return "copies needs a graph that is a chain of nodes"
     if problem.k > MAX_DEVICES:
         return f"copies goes through sets of devices: {MAX_DEVICES} at most, and there are {problem.k}"
+    if problem.hierarchical and problem.acyclic and not problem.groups_free:
+        return "copies orders devices, not groups of them: say 'constraint acyclic (groups = free)'"
     ordered = any(problem.of(Acyclic)) or any(c.devices is None for c in problem.of(Contiguous))
     if ordered:
         return None

@@ -13,11 +13,13 @@ from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Host, Problem, Shared
+from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.outside import Prices
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.partition.ideals.chain_with_groups import chain_with_groups
 from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.levels import one_level
@@ -40,6 +42,11 @@ FIRST_STEP = 0.02
 DETAIL = "every split on two levels has a load of this or more (the programme of PipeDream, over ideals)"
 WITHOUT = "; with the bandwidth inside a group everywhere, and no exchange of weights"
 MANY = "the supernodes have more than {most:,} ideals: the plan is the best along some orders"
+ENTERED = (
+    "data may enter a group more than once, but where the graph is no chain, ideals looks at plans that enter each "
+    "once, and its bound is that of one level"
+)
+OF_CHAIN = "every chain of stages has a load of this or more, with the bandwidth between each pair of devices"
 FREE = (
     "some colocated groups have no forward node; plans follow their backward edges, and the bound is that of one level"
 )
@@ -79,8 +86,12 @@ class NestedRun(IdealsSearch):
         self._on_one_level()
         if self._infeasibility is not None:
             return
+        if self._problem.groups_free and self._as_chain():
+            return
         orphans = bool(ordered_supernodes(self._flat, self._devices, "relaxed").eliminated)
-        proves = self._problem.acyclic and not orphans
+        proves = self._problem.acyclic and not orphans and not self._problem.groups_free
+        if self._problem.groups_free:
+            self._incumbent.note(ENTERED)
         if not self._problem.acyclic:
             self._incumbent.note(UNASKED)
         elif orphans:
@@ -90,6 +101,23 @@ class NestedRun(IdealsSearch):
             self._incumbent.note(APART)
             for mode in ("mirrored", "parallel"):
                 self._search(mode, proves=False)
+
+    def _as_chain(self) -> bool:
+        """Where the graph is a chain, find the best split by links between pairs of devices, and return True."""
+        instance = chain_with_groups(self._problem)
+        if instance is None:
+            return False
+        split = least_bottleneck(
+            instance, upper=self._incumbent.cost, gap=self._limits.gap, say=self._progress.say, pause=self._pause
+        )
+        if split.device is not None:
+            back = np.empty_like(split.device)
+            back[list(self._problem.graph.topological_order)] = split.device
+            self._incumbent.take(Plan.create(self._problem, back))
+        lower = min(split.lower, self._incumbent.cost)
+        if np.isfinite(lower):
+            self._raise(lower, OF_CHAIN)
+        return True
 
     def _on_one_level(self) -> None:
         """Bound by the optimum on one level."""
