@@ -76,7 +76,7 @@ class Ideals(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun
 
         if of_stages(problem):
-            return StagesRun(problem, limits, progress, self.most_bytes, self.patience).result()
+            return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
         run = NestedRun if problem.hierarchical else Run
         return run(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -11,11 +11,11 @@ import numpy as np
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin, StageMemory
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
@@ -23,10 +23,11 @@ from mtpp_dsl.solvers.algorithms.slicing.orders import kahn, orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
-from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, as_verified
+from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.pieces import pieces
 from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch, states_of_table
+from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["StagesRun", "reversed_order"]
@@ -48,6 +49,8 @@ DETAIL = (
     "added up in whole numbers, rounded down"
 )
 SIMPLE = "the least times of the nodes on their best shapes, shared among all devices, and the costliest node"
+WITHOUT_SHARE = 0.4
+WITHOUT = "; without memory by stage, and for an iteration with the sum of the least times"
 CROWDED = "the ideals of {n} supernodes, with all ways to have used the devices, take more than {room:,.0f} MB"
 
 
@@ -63,6 +66,7 @@ class StagesRun(IdealsSearch):
         problem: what is asked.
         limits: when to stop, and where to start.
         progress: told of plans and bounds.
+        slices: makes the method that slices orders, for a number of moves or as it is.
         most_bytes: how much memory the ideals and their labels may take.
         patience: seconds after which it ends, before its limits, unless there are few ideals.
     """
@@ -72,11 +76,12 @@ class StagesRun(IdealsSearch):
         problem: Problem,
         limits: Limits,
         progress: Progress,
+        slices: Callable[..., Method],
         most_bytes: float,
         patience: float = float("inf"),
     ) -> None:
         super().__init__(problem, limits, progress, patience)
-        self._most_bytes = most_bytes
+        self._slices, self._most_bytes = slices, most_bytes
         self._devices = as_verified(device_types(problem), problem)
         self._parts = problem.objective.quantity == "separate iteration"
         self._table: StageTable | None = None
@@ -124,7 +129,31 @@ class StagesRun(IdealsSearch):
         if crowded:
             self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
             self._termination = "limit"
-            self._improve(supernodes)
+            if proves and not any(self._original.shard):
+                self._without_places(search.total)
+            if not self._closed:
+                self._improve(supernodes)
+
+    def _without_places(self, total: float) -> None:
+        """Bound by the least bottleneck without memory by stage, and try its plan; no parameters are streamed for that.
+
+        Args:
+            total: what no plan's sum of loads is below.
+        """
+        problem, link = self._original, self._original.interconnect
+        assert isinstance(link, (Shared, Host))
+        kept = [c for c in problem.constraints if not isinstance(c, StageMemory)]
+        relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
+        limits = self._limits.within(WITHOUT_SHARE * self._limits.remaining, start=None)
+        found = Run(relaxed, limits, Aside(self._progress), self._slices, self._most_bytes).result()
+        self._infeasibility = found.infeasibility
+        if found.bound is not None:
+            others = (problem.objective.microbatches or 1) - 1
+            cost = others * found.bound.cost + total if problem.objective.is_iteration else found.bound.cost
+            self._raise(cost, found.bound.detail + WITHOUT)
+        if found.plan is not None:
+            self._incumbent.take(Plan.create(problem, found.plan.assignment, replicas=found.plan.replicas))
+        self._pause()
 
     def _none_fits(self) -> Infeasibility:
         kinds = (Acyclic, Colocate, Forbid, Memory, Pin, StageMemory)
