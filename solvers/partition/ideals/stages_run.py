@@ -37,6 +37,8 @@ MAX_PIECES = 150
 """Orders of more supernodes than this are cut into so many pieces."""
 MANY_IDEALS = 3_000
 """With more ideals, plans are first sought along orders."""
+TOO_MANY_IDEALS = 50_000
+"""With more ideals, the bound is first that of the bottleneck without memory by stage."""
 ORDER_BYTES = 1e8
 """What the labels of one order may take at least."""
 PATIENCE = 8
@@ -114,6 +116,8 @@ class StagesRun(IdealsSearch):
         crowded = lattice is None or lattice.size * states * LIST_BYTES > self._most_bytes / 2
         if crowded or (lattice is not None and lattice.size > MANY_IDEALS):
             self._along(supernodes, islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS))
+        if proves and not self._closed and (lattice is None or crowded or lattice.size > TOO_MANY_IDEALS):
+            self._without_places(search.total)
         if self._closed:
             return
         if lattice is not None and not crowded:
@@ -129,10 +133,7 @@ class StagesRun(IdealsSearch):
         if crowded:
             self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
             self._termination = "limit"
-            if proves and not any(self._original.shard):
-                self._without_places(search.total)
-            if not self._closed:
-                self._improve(supernodes)
+            self._improve(supernodes)
 
     def _without_places(self, total: float) -> None:
         """Bound by the least bottleneck without memory by stage, and try its plan; no parameters are streamed for that.
@@ -141,6 +142,8 @@ class StagesRun(IdealsSearch):
             total: what no plan's sum of loads is below.
         """
         problem, link = self._original, self._original.interconnect
+        if any(problem.shard):
+            return
         assert isinstance(link, (Shared, Host))
         kept = [c for c in problem.constraints if not isinstance(c, StageMemory)]
         relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
