@@ -19,7 +19,9 @@ PARTS = 1e3
 """A solver's tolerance of 1e-6 is then 1e-9 of the limit."""
 
 
-def memory(model: Any, problem: Problem, need: Floats, on: On) -> None:
+def memory(
+    model: Any, problem: Problem, need: Floats, on: On, limits: Floats | None = None, name: str = "memory"
+) -> None:
     """Add the hard memory limits, in thousandths of each device's limit.
 
     Formula: ``sum_v (memory(v) / limit(d)) on(v,d) <= 1``; ``on(v,d) = 0`` where ``memory(v) > limit(d)``; both with
@@ -32,12 +34,15 @@ def memory(model: Any, problem: Problem, need: Floats, on: On) -> None:
         problem: whose devices.
         need: [nodes] the memory of each, or [nodes, devices]; where that is 0 *on* is not asked.
         on: see :mod:`mtpp_dsl.models.blocks.assignment`.
+        limits: [devices] in place of those of ``constraint memory``.
+        name: of the block to add.
     """
-    limits = problem.memory_limit
+    limits = problem.memory_limit if limits is None else limits
     limited = np.flatnonzero(np.isfinite(limits)).tolist()
     if not limited:
         return
-    part = model.memory = pyo.Block(concrete=True)
+    part = pyo.Block(concrete=True)
+    model.add_component(name, part)
     need = need if need.ndim == 2 else np.repeat(need[:, None], problem.k, axis=1)
     too_large = [(v, d) for d in limited for v in np.flatnonzero(need[:, d] > limits[d] * (1 + PASSED)).tolist()]
     part.never = pyo.Set(initialize=too_large, dimen=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -24,6 +24,7 @@ from mtpp_dsl.constraints import (
     Penalties,
     Pin,
     Separate,
+    StageMemory,
     Used,
 )
 from mtpp_dsl.constraints import Bottleneck as LargestLoad
@@ -47,6 +48,7 @@ from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
 from mtpp_dsl.models.blocks.split_nets import Split
+from mtpp_dsl.models.blocks.stages import empty_first, iteration, recomputing, stage_memory
 from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
@@ -92,17 +94,35 @@ class Exact(Scoped, CutoffFormulation):
             decisions=(On, Load, LargestLoad, Used, Latency, Penalties),
             soft=True,
         ),
+        Scope(
+            objectives=("bottleneck", "iteration"),
+            interconnects=("shared", "host"),
+            constraints=(*(kind for kind in KEPT if kind is not Linear), StageMemory),
+            backward=False,
+        ),
     )
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why a solver would not see labelled constraints, or those of plug-ins, as they are meant, or None."""
-        reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem)
+        reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem) or self._unstaged(problem)
         asks = any(problem.of(Linear)) or problem.objective.is_linear or linear.names_loads(problem)
         if reason is not None or not asks:
             return reason
         scale = scale_of(problem, hypergraph(problem).least_work)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         return linear.unreadable(problem, scale, most)
+
+    def _unstaged(self, problem: Problem) -> str | None:
+        """Return why blocks do not tell how many stages come after them, or None."""
+        rules = [rule for rule in problem.stage_memory if rule is not None]
+        if not rules or rules[0].schedule == "gpipe" or problem.k == 1:
+            return None
+        if layout_of(problem, hypergraph(problem), symmetric=keeps_symmetry(self)).in_order:
+            return None
+        return (
+            f"{self.name} counts the stages after each only of devices that are all alike, each of which may run every "
+            "node; use ideals"
+        )
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is the problem's cost.
@@ -119,13 +139,15 @@ class Exact(Scoped, CutoffFormulation):
         nets = view.nets(scale.tensor_costs(problem), scale.most)
         nets = [net for net in nets if net.cost >= NOTHING]
         graph_data(model, view.n, problem.k, view.edges(graph.tails, graph.heads), nets)
-        known = layout.in_order and not problem.objective.is_linear
+        known = layout.in_order and not problem.objective.is_linear and not problem.staged
         facts = facts_below(problem, view, nets, scale.unit, self.cost) if known else None
         on = self._assign(model, view, facts)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         load = self._minimise(model, problem, view, nets, on, scale, facts)
         offer(model, problem, lambda v, d: on(layout.home[v], d), lambda d: scale.unit * load(d))
         memory(model, problem, view.memory, on)
+        if any(problem.stage_memory):
+            self._count_stages(model, problem, view, on)
         contiguity(model, problem, layout.home, on)
         separate(model, problem, layout.home, on)
         if linear.pushed_up(problem).bottleneck:
@@ -142,6 +164,14 @@ class Exact(Scoped, CutoffFormulation):
             linear.linear(model, problem, value, scale.unit, most)
         custom_rows(model, problem)
         return model
+
+    def _count_stages(self, model: Any, problem: Problem, view: Hypergraph, on: assignment.On) -> None:
+        """Add what stages keep, by the number of stages after them."""
+        in_order = model.layout.in_order
+        if in_order:
+            empty_first(model, on)
+        after = [problem.k - 1 - d if in_order else 0 for d in range(problem.k)]
+        stage_memory(model, problem, view, on, after)
 
     def _ceiling(self, problem: Problem) -> float | None:
         """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""
@@ -185,8 +215,12 @@ class Exact(Scoped, CutoffFormulation):
         over = overflow(model, problem, view.params, on, scale.unit, exact)
         if problem.objective.parts == "together":
             compute = work(model, on, _kept(view.time / scale.unit))
-            load = _named(model, problem, lambda d: compute(d) + cut(d) + over(d))
-            if not problem.objective.is_linear:
+            passes = np.where(view.allowed, view.total(_ahead(problem)), 0.0) / scale.unit
+            again = recomputing(model, problem, view, on, passes) if any(problem.stage_memory) else _nothing
+            load = _named(model, problem, lambda d: compute(d) + again(d) + cut(d) + over(d))
+            if problem.objective.is_iteration:
+                iteration(model, load, scale.floor / scale.unit, problem.objective.microbatches or 1)
+            elif not problem.objective.is_linear:
                 bottleneck(model, load, scale.floor / scale.unit)
             elif LargestLoad() in named_decisions(problem):
                 largest_load(model, load, scale.floor / scale.unit)
@@ -221,7 +255,11 @@ class Exact(Scoped, CutoffFormulation):
         """
         layout: Layout = model.layout
         where, parts, k = plan.assignment[layout.first], layout.parts, problem.k
-        if parts:
+        if any(problem.stage_memory) and plan.order is not None:
+            held = set(plan.assignment.tolist())
+            last = sorted(range(k), key=lambda d: (d in held, plan.order.index(d)))  # type: ignore[union-attr]
+            rank: Ints | None = np.argsort(last)
+        elif parts:
             order = _order(where, parts[0], k)
             rank = None if order is None else np.argsort(order)
         else:
@@ -232,8 +270,8 @@ class Exact(Scoped, CutoffFormulation):
         orders = [_order(where, edges, k) for edges in parts]
         if None in orders:
             return
-        renamed = Plan.create(problem, where[layout.home])
-        _set_indicators(model, evaluate(problem, renamed))
+        renamed = Plan.create(problem, where[layout.home], order=_in_blocks(problem, layout))
+        _set_indicators(model, evaluate(problem, renamed), renamed.recomputed)
         start_custom(model, problem, renamed)
         if layout.in_order:
             for (v, b), variable in model.y.items():
@@ -261,7 +299,22 @@ class Exact(Scoped, CutoffFormulation):
             for (v, d), variable in model.x.items():
                 share[v, d] = variable.value or 0.0
             where = share.argmax(axis=1)
-        return Plan.create(problem, where[layout.home])
+        return Plan.create(problem, where[layout.home], order=_in_blocks(problem, layout))
+
+
+def _in_blocks(problem: Problem, layout: Layout) -> Sequence[int] | None:
+    """Return the order of the blocks, where the places of stages matter and devices are blocks; else None."""
+    return range(problem.k) if any(problem.stage_memory) and layout.in_order else None
+
+
+def _ahead(problem: Problem) -> Floats:
+    """Return [n, devices] the times of forward passes; 0 where a node is not supported."""
+    found: Floats = np.where(np.isfinite(problem.time), problem.time, 0.0) * problem.graph.forward_share[:, None]
+    return found
+
+
+def _nothing(_: Any) -> float:
+    return 0.0
 
 
 def _named(model: Any, problem: Problem, load: Loads) -> Loads:
@@ -279,12 +332,17 @@ def _kept(costs: Floats) -> Floats:
     return np.where(costs < NOTHING, 0.0, costs)
 
 
-def _set_indicators(model: Any, evaluation: Evaluation) -> None:
-    """Set the binaries that name the largest load and the devices that overflow, where there are any."""
+def _set_indicators(model: Any, evaluation: Evaluation, recomputed: Collection[int]) -> None:
+    """Set the binaries that name the largest load, the devices that overflow and those that recompute, if any."""
     largest, over = model.component("argmax"), model.component("overflow")
+    again = model.component("recompute")
     if largest is not None:
         for d, variable in largest.a.items():
             variable.set_value(int(d == evaluation.load.argmax()))
+    if again is not None:
+        for d, variable in again.again.items():
+            if not variable.fixed:
+                variable.set_value(int(d in recomputed))
     if over is not None:
         for d, variable in over.z.items():
             variable.set_value(int(evaluation.overflow[d] > 0))

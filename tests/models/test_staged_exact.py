@@ -1,0 +1,81 @@
+"""The exact programme of memory by stage and iterations, against all plans of small problems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mtpp_dsl.api import find_method
+from mtpp_dsl.checks.brute_force import plans
+from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.constraints import Acyclic, StageMemory
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.contracts.progress import Progress
+from mtpp_dsl.models.formulations.exact import Exact
+from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from tests.staging import random_stages, references, stage_problem
+
+NAMES = ("count the stages", "gpipe keeps all", "stash", "few microbatches", "many microbatches", "recompute")
+
+
+def solved(problem: Problem) -> float | None:
+    """Return the cost that ``exact`` proves optimal; None where it proves that there is no plan."""
+    found = find_method("exact").solve(problem, Limits(gap=0.0), Progress())
+    if found.plan is None:
+        assert found.infeasibility is not None
+        return None
+    assert verify(problem, found.plan) == []
+    assert found.bound is not None
+    cost = cost_of(problem, found.plan)
+    assert found.bound.cost <= cost * (1 + 1e-6)
+    assert found.bound.cost >= cost * (1 - 1e-4)
+    return cost
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_references(name: str) -> None:
+    """The optimum is that which is known by hand."""
+    case = references(4)[name]
+    problem = stage_problem(case["data"])
+    if Exact().accepts(problem) is None:
+        assert solved(problem) == pytest.approx(case["optimum"])
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10**6))
+def test_all_plans(seed: int) -> None:
+    """The optimum is that of all plans, or there is none in either."""
+    problem = random_stages(seed, n=4)
+    least = min((cost_of(problem, plan) for plan in plans(problem)), default=None)
+    if Exact().accepts(problem) is not None:
+        assert problem.objective.quantity == "separate iteration"
+        return
+    assert solved(problem) == (None if least is None else pytest.approx(least))
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 10**6), st.booleans())
+def test_unequal_devices(seed: int, keeps: bool) -> None:
+    """With GPipe all stages keep the same, so that devices may differ; an iteration of any devices is exact too."""
+    drawn = random_stages(seed, n=4)
+    devices = [Device("d0", memory=18.0, speed=2.0), Device("d1", memory=30.0), Device("d2", memory=24.0)]
+    rules = [Acyclic(), StageMemory(schedule="gpipe", microbatches=2, recompute="free")] if keeps else [Acyclic()]
+    objective = Objective("bottleneck") if keeps else Objective("iteration", microbatches=3, schedule="1f1b")
+    problem = Problem.create(drawn.graph, devices, Shared(1.0), objective, rules)
+    least = min((cost_of(problem, plan) for plan in plans(problem)), default=None)
+    assert solved(problem) == (None if least is None else pytest.approx(least))
+
+
+def test_other_devices_are_refused() -> None:
+    """Where the number of stages after a device matters, devices have to be alike."""
+    problem = stage_problem(references(4)["count the stages"]["data"])
+    faster = replace(problem.devices[0], speed=2.0)
+    unequal = Problem.create(
+        problem.graph, [faster, *problem.devices[1:]], problem.interconnect, None, problem.constraints
+    )
+    reason = Exact().accepts(unequal)
+    assert reason is not None
+    assert "all alike" in reason
