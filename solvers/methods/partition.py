@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
-from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, SLICES, STAGES, checking
+from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, NETWORKS, SLICES, STAGES, checking
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
@@ -56,16 +56,16 @@ class Ideals(Scoped, MethodBase):
     name = "ideals"
     gives: Gives = "plan and bound"
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
-    scopes = (checking(replace(CHAINS, groups=True, free_groups=True)), checking(STAGES))
+    scopes = (checking(replace(CHAINS, groups=True, free_groups=True)), checking(STAGES), checking(NETWORKS))
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the devices are of too many kinds, or replicas could not be told apart, or None."""
-        from mtpp_dsl.solvers.partition.ideals.unsupported import unsupported
+        from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unsupported
 
-        return unsupported(problem)
+        return too_large(problem) if problem.networked else unsupported(problem)
 
     @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
@@ -73,10 +73,13 @@ class Ideals(Scoped, MethodBase):
         from mtpp_dsl.solvers.algorithms.stages.build import of_stages
         from mtpp_dsl.solvers.partition.ideals.flat_run import Run
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
+        from mtpp_dsl.solvers.partition.ideals.network_run import NetworkRun
         from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun
 
         if of_stages(problem):
             return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
+        if problem.networked:
+            return NetworkRun(problem, limits, progress, self.most_bytes, self.patience).result()
         run = NestedRun if problem.hierarchical else Run
         return run(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
 

@@ -41,6 +41,7 @@ __all__ = [
     "CHANNELS",
     "LOADS",
     "MOVED",
+    "NETWORKS",
     "ONE_SAMPLE",
     "PATHS",
     "PLACED",
@@ -70,6 +71,9 @@ STAGES = replace(
     constraints=(*CHAINS.constraints, Shard, StageMemory),
 )
 """Chains of stages: what they keep by the stages after them, iterations, and nodes that several devices share."""
+
+NETWORKS = replace(SLICES, interconnects=("links", "tree"), backward=False)
+"""Splits on networks whose devices are in an order."""
 
 BY_MOVES = replace(SLICES, constraints=(*SLICES.constraints, Separate))
 """Splits that are found by moving nodes between devices."""

@@ -89,12 +89,15 @@ class HomeSearch:
                     lower = max(lower, min(target * unit, upper))
                     self._bounded(lower)
                     continue
-                upper = min(upper, self._found(stages))
+                cost = self._found(stages)
+                upper = min(upper, cost)
+                if cost > (target + slack) * unit and most - floor < NARROW * most:
+                    return lower, upper, True  # it costs more than is counted, and so may all that are left
                 if unit > COARSE * upper and upper < known:
                     break
                 if relaxed:
                     return lower, upper, True
-                most, halving = min(target - 1, int(upper / unit) - slack), True
+                most, halving = min(target - 1, int(min(upper, top) / unit) - slack), True
             else:
                 return lower, upper, True
 

@@ -11,7 +11,18 @@ from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of
 from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
 from mtpp_dsl.views.device_types import device_types, too_many_states
 
-__all__ = ["unsupported"]
+__all__ = ["too_large", "unsupported"]
+
+MAX_DEVICES = 16
+"""Which devices are used is a number of so many bits."""
+
+
+def too_large(problem: Problem) -> str | None:
+    """Return why there are too many devices on a network, or None."""
+    if problem.k <= MAX_DEVICES:
+        return None
+    return f"there are {problem.k} devices; on links and trees, ideals goes through the sets of at most {MAX_DEVICES}"
+
 
 MAX_STAGE_STATES = 20_000
 """How many ways to have used devices, in how many stages, are gone through."""

@@ -1,0 +1,171 @@
+"""What the programmes for splits on networks read, from a problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.problem import Problem, Tree
+from mtpp_dsl.problem.colocation import ordered_edges, together
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.solvers.algorithms.chains.chain import Chain
+from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
+
+__all__ = ["chain_of", "is_exact", "shipping_of"]
+
+MOST_CHANNELS = 60
+"""So many shared channels fit into the bits of a number; the others are left out, which lets splits cost less."""
+
+
+def shipping_of(problem: Problem) -> tuple[Shipping, Ints]:
+    """Return what splits of a problem on ``links`` or a ``tree`` cost, and [n] the supernode of each node.
+
+    Nodes that every plan has on one device are one supernode. Without ``constraint acyclic`` the order of the
+    supernodes is that of all edges, so that splits into chains of ideals are plans, and plans may be better.
+
+    Of a tensor whose edges carry different sizes the least counts: splits may cost more than that, never less. Room
+    for memory is what the independent check lets devices have.
+    """
+    graph, k = problem.graph, problem.k
+    net = problem.network
+    of = _classes(problem)
+    n = int(of.max(initial=-1)) + 1
+    time, memory = np.zeros((n, k)), np.zeros(n)
+    np.add.at(time, of, np.where(problem.allowed, problem.time, np.inf))
+    np.add.at(memory, of, graph.memory)
+    tails, heads = of[graph.tails], of[graph.heads]
+    outside = np.flatnonzero(tails != heads)
+    producer, place = np.unique(graph.tails[outside], return_inverse=True)
+    size = np.full(len(producer), np.inf)
+    np.minimum.at(size, place, graph.sizes[outside])
+    readers: list[set[int]] = [set() for _ in producer]
+    for t, v in zip(place.tolist(), heads[outside].tolist(), strict=True):
+        readers[t].add(v)
+    shared, half = _shared_channels(problem)
+    number = {c: i for i, c in enumerate(shared)}
+    routes = tuple(
+        tuple(tuple(number[c] for c in net.route[d][e] if c in number) if d != e else () for e in range(k))
+        for d in range(k)
+    )
+
+    def cost(delay: Floats, inverse: Floats) -> Floats:
+        times = delay + size[:, None, None] * inverse
+        times[:, range(k), range(k)] = 0.0
+        return np.asarray(times, np.float64)
+
+    with np.errstate(invalid="ignore"):
+        sent, received = cost(net.out_delay, net.out_inverse), cost(net.in_delay, net.in_inverse)
+    return (
+        Shipping(
+            time=time,
+            memory=memory,
+            room=problem.memory_limit * (1 + TOLERANCE * (1 + 1e-6)),
+            before=tuple(
+                sorted({(a, b) for a, b in zip(tails[outside].tolist(), heads[outside].tolist(), strict=True)})
+            ),
+            producer=of[producer],
+            readers=tuple(tuple(sorted(found)) for found in readers),
+            sent=sent,
+            received=received,
+            routes=routes,
+            carried=size[:, None] / net.bandwidth[shared],
+            overlap=net.overlap == "full",
+            each=net.send == "each",
+            half=half,
+        ),
+        of,
+    )
+
+
+def is_exact(problem: Problem) -> bool:
+    """Return whether splits cost what :func:`shipping_of` says, and not more."""
+    graph = problem.graph
+    largest, least = np.zeros(graph.n), np.full(graph.n, np.inf)
+    np.maximum.at(largest, graph.tails, graph.sizes)
+    np.minimum.at(least, graph.tails, graph.sizes)
+    read = np.isfinite(least)
+    return (
+        bool((largest[read] == least[read]).all())
+        and len(_shared_channels(problem, all_of_them=True)[0]) <= MOST_CHANNELS
+    )
+
+
+def chain_of(problem: Problem) -> tuple[Chain, Ints] | None:
+    """Return a problem on ``links`` or a ``tree`` as a chain, and [n] the place of each node in it; None if it is none.
+
+    It is one if nodes that every plan has on one device, made one, stand in a line in which each hands tensors to the
+    next, and to no other. Channels that several devices share are left out: splits may cost more there.
+    """
+    shipping, of = shipping_of(problem)
+    found = chain_from(shipping)
+    return None if found is None else (found[0], found[1][of])
+
+
+def chain_from(shipping: Shipping) -> tuple[Chain, Ints] | None:
+    """Return the same supernodes as a chain, and [n] their places in it; None if they are none."""
+    n, k = shipping.n, shipping.k
+    after: list[list[int]] = [[] for _ in range(n)]
+    first = set(range(n))
+    for a, b in shipping.before:
+        after[a].append(b)
+        first.discard(b)
+    if len(shipping.before) != n - 1 or len(first) != 1 or any(len(heads) > 1 for heads in after):
+        return None
+    order = [first.pop()]
+    while after[order[-1]]:
+        order += after[order[-1]]
+    if len(order) != n:
+        return None
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    sent, received = np.zeros((n, k, k)), np.zeros((n, k, k))
+    np.add.at(sent, place[shipping.producer], shipping.sent)
+    np.add.at(received, place[shipping.producer], shipping.received)
+    return (
+        Chain(
+            time=shipping.time[order],
+            memory=shipping.memory[order],
+            room=shipping.room,
+            sent=sent,
+            received=received,
+            overlap=shipping.overlap,
+            half=shipping.half,
+        ),
+        place,
+    )
+
+
+def _classes(problem: Problem) -> Ints:
+    """Return [n] the supernodes: nodes held together, and those on cycles that these close among all edges."""
+    if ordered_edges(problem):
+        return together(problem)
+    from mtpp_dsl.constraints import Acyclic
+
+    return together(problem.with_constraints([*problem.constraints, Acyclic()]))
+
+
+def _shared_channels(problem: Problem, *, all_of_them: bool = False) -> tuple[list[int], Bools]:
+    """Return the channels whose load may be more than that of every device, and which devices send and receive in turn.
+
+    A channel of which all shipments leave one device, or reach one, is no busier than that device. So is the uplink of
+    a device, of half duplex, unless transfers overlap work: then the device sends and receives in turn. Where all
+    shipments go between two devices, only one of the directions is used by devices in an order.
+    """
+    net, k = problem.network, problem.k
+    pairs: list[set[tuple[int, int]]] = [set() for _ in net.channels]
+    for d in range(k):
+        for e in range(k):
+            for c in net.route[d][e] if d != e else ():
+                pairs[c].add((d, e))
+    half = np.zeros(k, np.bool_)
+    shared = []
+    for c, used in enumerate(pairs):
+        ends = {frozenset(pair) for pair in used}
+        if min(len({d for d, _ in used}), len({e for _, e in used}), len(ends)) <= 1:
+            continue
+        common = frozenset.intersection(*ends)
+        if common and isinstance(problem.interconnect, Tree):
+            half[list(common)] = net.overlap == "full"
+            continue
+        shared.append(c)
+    return (shared if all_of_them else shared[:MOST_CHANNELS]), half

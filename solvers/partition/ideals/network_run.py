@@ -1,0 +1,188 @@
+"""Method ``ideals`` on links and trees: chains at once, other graphs by ideals and the homes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+import numpy as np
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Infeasibility
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
+from mtpp_dsl.solvers.algorithms.homes.home_search import Crowded, HomeSearch
+from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, shipping_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.partition.ideals.flat_run import UNASKED
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+
+__all__ = ["NetworkRun"]
+
+MAX_IDEALS = 100_000
+"""With more ideals than this, only the prefixes of some orders are gone through."""
+FEW_IDEALS = 20_000
+ORDERS = 8
+ROUGH = 0.01
+"""How near to the best split of an order a first plan has to be."""
+DETAIL = (
+    "every split of the chain has a load of this or more: a dynamic programme over nodes done, devices used and the "
+    "next device; loads were added up in whole numbers, rounded down"
+)
+HOMES = (
+    "every chain of ideals has a load of this or more (tarnawski2020, 5.1), wherever the tensors that it cuts are; "
+    "loads were added up in whole numbers, rounded down"
+)
+NOWHERE = (
+    "every chain of ideals has a load of this or more, if every device sends and receives at its best rate; loads were "
+    "added up in whole numbers, rounded down"
+)
+MANY = "the supernodes have more than {most:,} ideals, or too many homes: the plan is the best along some orders"
+
+
+class NetworkRun(IdealsSearch):
+    """Solves one problem on links or a tree.
+
+    Args:
+        problem: what is asked.
+        limits: when to stop, and where to start.
+        progress: told of plans and bounds.
+        most_bytes: how much memory ideals and labels may take.
+        patience: seconds after which it ends, before its limits, unless there are few ideals.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        most_bytes: float,
+        patience: float = float("inf"),
+    ) -> None:
+        super().__init__(problem, limits, progress, patience)
+        self._most_bytes = most_bytes
+        self._shipping, self._of = shipping_of(problem)
+        self._proves = problem.acyclic
+        self._lower = 0.0
+        self._some = False  # whether any split was found, be it a plan or not
+
+    def _go(self) -> None:
+        self._infeasibility = quick(self._original)
+        if self._infeasibility is not None:
+            return
+        if not self._proves:
+            self._incumbent.note(UNASKED)
+        if self._along_chain() or self._closed:
+            return
+        supernodes = self._supernodes()
+        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
+        if lattice is None or lattice.size > MAX_IDEALS:
+            self._crowded()
+            self._along_orders(supernodes)
+            return
+        self._few = lattice.size <= FEW_IDEALS
+        if lattice.size > self._shipping.n + 1:
+            self._along_orders(supernodes)
+        try:
+            for relaxed in (True, False):
+                if self._climb(lattice, relaxed=relaxed):
+                    return
+        except Crowded:
+            self._crowded()
+
+    def _crowded(self) -> None:
+        self._incumbent.note(MANY.format(most=MAX_IDEALS))
+        self._termination = "limit"
+
+    def _along_chain(self) -> bool:
+        """Solve a chain; return whether it is one, and nothing is left to do."""
+        found = chain_from(self._shipping)
+        if found is None:
+            return False
+        chain, place = found
+        split = least_bottleneck(
+            chain,
+            upper=self._incumbent.cost,
+            gap=0.0,
+            say=self._progress.say,
+            pause=self._pause,
+        )
+        if split.device is not None:
+            self._take(split.device[place])
+        if split.lower == np.inf:
+            self._found_none()
+            return True
+        self._bounded(min(split.lower, self._incumbent.cost), DETAIL)
+        cost = self._incumbent.cost
+        return cost < np.inf and cost <= max(split.lower, split.value if split.device is not None else 0.0) * (1 + 1e-9)
+
+    def _climb(self, lattice: Lattice, *, relaxed: bool) -> bool:
+        """Raise the bound; return whether nothing is left to do."""
+        search = self._search(lattice, lambda lower: self._bounded(lower, NOWHERE if relaxed else HOMES))
+        _, upper, done = search.climb(self._lower, self._incumbent.cost, self._limits.gap, relaxed=relaxed)
+        if done and upper == np.inf and not self._some:
+            self._found_none()
+            return True
+        return self._closed
+
+    def _along_orders(self, supernodes: OrderedSupernodes) -> None:
+        """Find good splits of some orders of the supernodes."""
+        weight = np.zeros(self._shipping.n)
+        sent = self._shipping.sent
+        np.add.at(weight, self._shipping.producer, np.where(np.isfinite(sent), sent, 0.0).max(axis=(1, 2), initial=0.0))
+        graph = Graph.create([str(v) for v in range(supernodes.n)], supernodes.before, output=weight)
+        for order in islice(orders(graph, weight, self._limits.seed), ORDERS):
+            if self._closed:
+                return
+            search = self._search(prefixes(order), lambda _: None)
+            try:
+                search.climb(self._lower, self._incumbent.cost, max(ROUGH, self._limits.gap), relaxed=False)
+            except Crowded:
+                self._incumbent.note(MANY.format(most=MAX_IDEALS))
+
+    def _search(self, lattice: Lattice, bounded: Callable[[float], None]) -> HomeSearch:
+        return HomeSearch(
+            self._shipping,
+            lattice,
+            self._most_bytes / 2,
+            say=self._progress.say,
+            pause=self._pause,
+            found=self._take,
+            bounded=bounded,
+        )
+
+    def _supernodes(self) -> OrderedSupernodes:
+        shipping = self._shipping
+        return OrderedSupernodes(
+            members=tuple((v,) for v in range(shipping.n)),
+            time=shipping.time,
+            memory=shipping.memory,
+            params=shipping.memory,
+            nets=(),
+            before=shipping.before,
+        )
+
+    def _take(self, device: Ints) -> float:
+        """Keep the split if it is a plan; return what it costs, or ``inf``."""
+        plan = Plan.create(self._original, device[self._of])
+        self._some = True
+        return evaluate(self._original, plan).cost if self._incumbent.take(plan) else np.inf
+
+    def _bounded(self, lower: float, detail: str) -> None:
+        self._lower = max(self._lower, lower)
+        if self._proves:
+            self._raise(lower, detail)
+
+    def _found_none(self) -> None:
+        if self._proves and self._incumbent.plan is None and not self._some:
+            kinds = (Acyclic, Colocate, Forbid, Memory, Pin)
+            clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
+            self._infeasibility = Infeasibility("no chain of ideals fits on the devices; all were tried", clash)
