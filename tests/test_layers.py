@@ -75,7 +75,7 @@ SOLVERS = {
     "solvers.runtime": BELOW_SOLVERS,
     "solvers.runtime.portfolio": BELOW_SOLVERS | {"solvers.runtime"},
     **dict.fromkeys(ALGORITHMS, BELOW_SOLVERS | RUNTIME),
-    "solvers.algorithms.homes": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.ideals"},
+    "solvers.algorithms.homes": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.chains", "solvers.algorithms.ideals"},
     "solvers.algorithms.stages": BELOW_SOLVERS | RUNTIME | {"solvers.algorithms.ideals"},
     "solvers.reductions": GROUND,
     "solvers.backends": set(),
