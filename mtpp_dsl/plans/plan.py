@@ -309,13 +309,13 @@ def _plan_of(data: object) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) and not isinstance(data.get("assignment", ""), str) else {}
 
 
-def _agree(said: object, scheduled: Mapping[str, object]) -> None:
-    """Complain of an assignment that is not that of the schedule beside it."""
+def _agree(said: object, scheduled: Mapping[str, object], what: str = "the schedule") -> None:
+    """Complain of an assignment that is not that of the schedule, or of the route, beside it."""
     if not isinstance(said, Mapping):
         raise UsageError("the assignment of a plan gives each node its device, or its devices")
     odd = next((v for v in {**scheduled, **said} if said.get(v) != scheduled.get(v)), None)
     if odd is not None:
-        raise UsageError(f"the assignment has {odd!r} on {said.get(odd)!r}, the schedule on {scheduled.get(odd)!r}")
+        raise UsageError(f"the assignment has {odd!r} on {said.get(odd)!r}, {what} on {scheduled.get(odd)!r}")
 
 
 def _with_routes(problem: Problem, data: Mapping[str, Any]) -> Plan:
@@ -323,7 +323,7 @@ def _with_routes(problem: Problem, data: Mapping[str, Any]) -> Plan:
     plan = Plan.of_routes(problem, routes_from_json(problem, data["routes"]))
     if any(data.get(name) is not None for name in ("replicas", "schedule")):
         raise UsageError("a plan has routes, or replicas or a schedule, not both")
-    _agree(data["assignment"], plan.to_json(problem)["assignment"])
+    _agree(data["assignment"], data["routes"][0]["assign"], "the first route")
     return plan.of(problem)
 
 

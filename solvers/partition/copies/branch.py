@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -49,6 +50,8 @@ class Search:
 
     def __post_init__(self) -> None:
         self.pool: list[Ints] = list(self.root.columns)
+        self.best: Mix | None = None
+        self.polish: Callable[[], None] = lambda: None  # called after a plan was found on the way down
 
     @property
     def instance(self) -> Instance:
@@ -58,6 +61,15 @@ class Search:
     def cutoff(self) -> float:
         """Return the period from which on a branch is of no use."""
         return self.upper() * (1 - self.gap)
+
+    def keep(self, mix: Mix) -> bool:
+        """Take shares that keep everything; return whether they are the best so far."""
+        before = self.upper()
+        self.take(mix)
+        if self.upper() < before:
+            self.best = mix
+            return True
+        return False
 
     def bounded(self, end: Ints) -> Mix:
         """Return the best shares where stages may end there; remember their routes."""
@@ -93,6 +105,7 @@ class Search:
                 parts = split(branch, mix)
                 if not parts:
                     lowest, dive = min(lowest, mix.lower), False
+                    self.polish()
                     break
                 fresh = []
                 for part in parts:
@@ -142,7 +155,7 @@ def windows(search: Search) -> None:
             if where.size and not instance.fits_range(d, int(where[0]), int(where[-1]) + 1):
                 over.append((int(where[-1]) - int(where[0]), d, int(where[0]), int(where[-1]) + 1))
         if not over:
-            search.take(mix)
+            search.keep(mix)
             return []
         _, d, begin, stop = max(over)
         lo, hi = box[d]
@@ -154,6 +167,7 @@ def windows(search: Search) -> None:
         return [(*box[:d], part, *box[d + 1 :]) for part in ((lo, middle), (middle + 1, hi))]
 
     _round_windows(search, lists, search.root)
+    search.polish = partial(_shift_windows, search, lists)
     search.run(whole, search.root, split, ends)
 
 
@@ -180,7 +194,35 @@ def _round_windows(search: Search, lists: list[list[tuple[int, int]]], mix: Mix)
             lowest[d], behind[d] = max(each, key=lambda w, d=d: (share[w[1], d] - share[w[0], d], -w[0]))  # type: ignore[misc]
     found = search.bounded(instance.within(lowest, behind).end)
     if found.routes:
-        search.take(found)
+        search.keep(found)
+
+
+def _shift_windows(search: Search, lists: list[list[tuple[int, int]]]) -> None:
+    """Shift the windows of the best plan, one or two at a time, as long as that makes it better."""
+    instance, best = search.instance, search.best
+    if best is None:
+        return
+    held = used(instance, best) > 0
+    at = []
+    for d, each in enumerate(lists):
+        where = np.flatnonzero(held[:, d])
+        inside = [i for i, (begin, stop) in enumerate(each) if where.size and begin <= where[0] and where[-1] < stop]
+        at.append(inside[len(inside) // 2] if inside else 0)
+    steps = sorted({1, 3, max(1, instance.n // 8)}, reverse=True)
+    moves = [(d, sign * step) for step in steps for d in range(instance.k) for sign in (-1, 1) if len(lists[d]) > 1]
+    tried, last = 0, 0
+    while moves and tried - last < len(moves):
+        d, step = moves[tried % len(moves)]
+        tried += 1
+        moved = min(max(at[d] + step, 0), len(lists[d]) - 1)
+        if moved == at[d]:
+            continue
+        search.pause()
+        there = [*at[:d], moved, *at[d + 1 :]]
+        pairs = [each[i] if each else (instance.n, 0) for each, i in zip(lists, there, strict=True)]
+        found = search.bounded(instance.within(*np.array(pairs).T).end)
+        if found.routes and search.keep(found):
+            at, last = there, tried
 
 
 def holdings(search: Search) -> None:
@@ -196,7 +238,7 @@ def holdings(search: Search) -> None:
         over = instance.memory @ needed > instance.room
         many = needed.sum(axis=1) > search.most
         if not over.any() and not many.any():
-            search.take(mix)
+            search.keep(mix)
             return []
         least = np.minimum(share, 1 - share) + 1e-6
         least = np.where((held == -1) & (share > 0) & (over | many[:, None]), least, -1.0)

@@ -27,7 +27,7 @@ __all__ = ["run_copies"]
 NAME = "copies"
 MAX_GROUPED = 8
 """Devices of which groups are looked for as a first plan of other shares, too."""
-WINDOWS_SHARE = 0.3
+WINDOWS_SHARE = 0.5
 """Of the time, what the search of windows gets where devices may hold more than ranges."""
 WINDOWS_GAP, LEAST_GAP = 1e-3, 1e-7
 """How near it has to come to its bound there, and searches at the least."""

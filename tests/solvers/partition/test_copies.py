@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Memory, Pin
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import ConstraintError
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import PROOFS, load
+from mtpp_dsl.solvers.reductions.contract import Contract
 from tests.copies_brute import least_period, references
 from tests.networks import random_links, random_tree
 
@@ -171,3 +177,73 @@ def test_more_networks(share: str) -> None:
     rng = random.Random(f"copies on more networks {share}")
     for _ in range(60):
         check_on_network(rng, share)
+
+
+@pytest.mark.parametrize(
+    "method", ["simple", "anchor", "node", "count", "configuration", "superblock", "guess", "ideals"]
+)
+def test_bounds_of_one_pipeline_are_refused(method: str) -> None:
+    """They are above the optimum: one input in five may go to a device that takes four times as long."""
+    slow = next(r for r in references() if r["name"] == "slow copy")
+    data = {**slow["data"], "acyclic": True}
+    problem = problem_of(data, "any")
+    reason = find_method(method).accepts(problem)
+    assert reason is not None
+    assert "copies" in reason
+    single = problem.with_constraints([c for c in problem.constraints if not isinstance(c, Copies)])
+    if find_method(method).accepts(single) is None:
+        bound = mtpp_dsl.solve(single, method, time_limit=5).bound
+        assert bound is not None
+        assert bound.cost > float(Fraction(slow["copies"]))  # which would be wrong
+
+
+def test_merged_nodes_take_memory_in_every_copy() -> None:
+    """Rule A would merge two nodes, of which the second device has room for one: 4 in place of 5/2."""
+    reference = next(r for r in references() if r["name"] == "rule A")
+    problem = problem_of(reference["data"], "any")
+    assert "copies" in str(Contract().accepts(problem))
+    single = problem.with_constraints([c for c in problem.constraints if not isinstance(c, (Copies, Memory))])
+    assert Contract().accepts(single) is None
+    assert Contract().apply(single)[0].graph.n == 1
+
+
+def test_through_text_and_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A problem is the same after it was written; its answer is verified, and a share that was changed is not."""
+    problem = problem_of({**chains()[0]["data"], "acyclic": True}, "ranges")
+    spec, answer = tmp_path / "copies.mtpp", tmp_path / "answer.json"
+    spec.write_text(problem.to_spec())
+    again = mtpp_dsl.load(spec)
+    assert next(again.of(Copies)) == next(problem.of(Copies))
+    assert run(["solve", str(spec), "--json", str(answer)]) == 0
+    assert run(["verify", str(spec), str(answer)]) == 0
+    assert "proved again here" in capsys.readouterr().out
+    said = json.loads(answer.read_text())
+    said["plan"]["routes"][0]["share"] = "1/3"
+    answer.write_text(json.dumps(said))
+    assert run(["verify", str(spec), str(answer)]) != 0
+    assert "add up to" in capsys.readouterr().out
+
+
+def test_unequal_replicas() -> None:
+    """Replicas are equal; on unequal devices the message names shares of stages, which give 2 in place of 3."""
+    reference = next(r for r in references() if r["name"] == "unequal replicas")
+    problem = problem_of({**reference["data"], "acyclic": True}, "stages")
+    result = mtpp_dsl.solve(problem, time_limit=10)
+    assert (result.status, result.cost) == ("optimal", pytest.approx(2.0))
+    with pytest.raises(ConstraintError, match=r"say 'constraint copies up to 3 \(share = stages\)'"):
+        Problem.create(
+            problem.graph,
+            problem.devices,
+            problem.interconnect,
+            Objective("throughput"),
+            [Acyclic(), Replicate(most=3)],
+        )
+
+
+def test_ordered_groups_are_refused() -> None:
+    """Routes may not enter a group of devices twice where it is not said that they may; free groups are taken."""
+    problem = problem_of({**chains()[0]["data"], "acyclic": True}, "any", between=0.5)
+    assert "groups = free" in str(find_method("copies").accepts(problem))
+    free = [replace(c, groups="free") if isinstance(c, Acyclic) else c for c in problem.constraints]
+    result = mtpp_dsl.solve(problem.with_constraints(free), time_limit=10)
+    assert result.status == "optimal"
