@@ -6,7 +6,8 @@ tuples, so that equal constraints compare equal. ``devices = None`` means every 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, TypeAlias
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ExclusiveLinks",
     "Finish",
     "Forbid",
+    "Largest",
     "Latency",
     "Linear",
     "Load",
@@ -42,6 +44,9 @@ __all__ = [
     "Start",
     "Subgraphs",
     "Used",
+    "decisions_in",
+    "of_phase",
+    "phases_in",
 ]
 
 Parts: TypeAlias = Literal["both", "forward"]
@@ -307,14 +312,17 @@ class On:
 
 @dataclass(frozen=True)
 class Load:
-    """The load of *device*: its work, the I/O it pays and its overflow."""
+    """The load of *device*: its work, the I/O it pays and its overflow; of one *phase*, or of all together."""
 
     device: int
+    phase: str | None = None
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The largest load."""
+    """The largest load, in one *phase* or of all together."""
+
+    phase: str | None = None
 
 
 @dataclass(frozen=True)
@@ -345,7 +353,9 @@ class Used:
 
 @dataclass(frozen=True)
 class Latency:
-    """The sum of all loads, and of the times of transfers that are in no load."""
+    """The sum of all loads, and of the times of transfers that are in no load; of one *phase*, or of all together."""
+
+    phase: str | None = None
 
 
 @dataclass(frozen=True)
@@ -353,7 +363,36 @@ class Penalties:
     """What the soft rows of the problem cost: penalty times violation, summed over them; for rows made in Python."""
 
 
-Decision: TypeAlias = On | Load | Bottleneck | Start | Finish | Makespan | Used | Latency | Penalties
+@dataclass(frozen=True)
+class Largest:
+    """The largest of several sums of decisions, each given as its terms and a constant.
+
+    It may only be pushed down: minimised, or limited from above.
+    """
+
+    sums: tuple[tuple[tuple[tuple[Decision, float], ...], float], ...]
+
+
+Decision: TypeAlias = On | Load | Bottleneck | Start | Finish | Makespan | Used | Latency | Penalties | Largest
+
+
+def decisions_in(terms: Iterable[tuple[Decision, float]]) -> Iterator[Decision]:
+    """Yield the decisions of *terms*, and those of the sums of which one takes the largest."""
+    for decision, _ in terms:
+        yield decision
+        if isinstance(decision, Largest):
+            for inner, _ in decision.sums:
+                yield from decisions_in(inner)
+
+
+def phases_in(terms: Iterable[tuple[Decision, float]]) -> set[str | None]:
+    """Return the phases that the loads in *terms* are of; None stands for all phases together."""
+    return {each.phase for each in decisions_in(terms) if isinstance(each, (Load, Bottleneck, Latency))}
+
+
+def of_phase(decision: Decision, phase: str | None) -> Decision:
+    """Return a load, a bottleneck or a latency of another *phase*; other decisions are of none, and stay."""
+    return replace(decision, phase=phase) if isinstance(decision, (Load, Bottleneck, Latency)) else decision
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from mtpp_dsl.constraints import (
     Bottleneck,
     Decision,
     Finish,
+    Largest,
     Latency,
     Linear,
     Load,
@@ -20,6 +21,7 @@ from mtpp_dsl.constraints import (
     Penalties,
     Start,
     Used,
+    of_phase,
 )
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.schedule import Schedule
@@ -37,6 +39,7 @@ class Values:
         schedule: when nodes run; None of a plan without times.
         loads: gives the loads of the devices.
         replicas: devices that share what is on the first of them.
+        phase: gives the values in one phase alone.
     """
 
     def __init__(
@@ -46,9 +49,11 @@ class Values:
         schedule: Schedule | None,
         loads: Callable[[], list[float]],
         replicas: Replicas = NONE,
+        phase: Callable[[str], Values] | None = None,
     ) -> None:
         self.problem, self.device, self.schedule, self.replicas = problem, device, schedule, replicas
-        self._loads = loads
+        self._loads, self._phase = loads, phase
+        self._of_phases: dict[str, Values] = {}
 
     @cached_property
     def loads(self) -> list[float]:
@@ -78,6 +83,18 @@ class Values:
         """The devices that run any node."""
         return {d for home in self.device for d in self.replicas.get(home, (home,))}
 
+    def in_phase(self, phase: str) -> Values:
+        """Return the values in one phase alone.
+
+        Raises:
+            Refused: they are not known.
+        """
+        if self._phase is None:
+            raise Refused(f"cannot verify what is asked of phase {phase!r} yet")
+        if phase not in self._of_phases:
+            self._of_phases[phase] = self._phase(phase)
+        return self._of_phases[phase]
+
     def of(self, decision: Decision) -> float:
         """Return the value of one decision.
 
@@ -88,12 +105,16 @@ class Values:
         match decision:
             case On(node, on):
                 return float(self.device[node] == on)
+            case Load() | Bottleneck() | Latency() if decision.phase is not None:
+                return self.in_phase(decision.phase).of(of_phase(decision, None))
             case Load(d):
                 return self.loads[d]
             case Used(d):
                 return float(d in self.busy)
             case Bottleneck() if not separate:
                 return self.bottleneck
+            case Largest(sums):
+                return max(sum((a * self.of(x) for x, a in terms), constant) for terms, constant in sums)
             case Latency():
                 return self.latency
             case Penalties():

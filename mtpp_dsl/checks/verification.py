@@ -190,7 +190,11 @@ def _values(problem: Problem, device: list[int], plan: Plan, replicas: Replicas 
     schedule = plan.schedule
     if plan.shards or plan.recomputed:
         return Values(problem, device, schedule, lambda: staged_loads(problem, plan), replicas)
-    return Values(problem, device, schedule, lambda: _all_loads(problem, device, schedule, replicas), replicas)
+
+    def phase(name: str) -> Values:
+        return _values(problem.phase(name), device, plan, replicas)
+
+    return Values(problem, device, schedule, lambda: _all_loads(problem, device, schedule, replicas), replicas, phase)
 
 
 def _all_loads(
@@ -199,7 +203,18 @@ def _all_loads(
     """Return the loads, by subgraphs where plans have those."""
     if _by_subgraphs(problem) and schedule is not None and schedule.piece is not None:
         return subgraph_loads(problem, device, schedule.piece.tolist())
+    if problem.graph.phases and not problem.networked:
+        return _together(problem, device)
     return loads(problem, device, replicas=replicas)
+
+
+def _together(problem: Problem, device: list[int]) -> list[float]:
+    """Return the loads of all phases together: those of each phase, times how often it runs, added up."""
+    total = [0.0] * problem.k
+    for phase in problem.graph.phases:
+        for d, load in enumerate(loads(problem.phase(phase.name), device)):
+            total[d] += phase.weight * load
+    return total
 
 
 def _by_subgraphs(problem: Problem) -> bool:

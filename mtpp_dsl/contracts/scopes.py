@@ -60,6 +60,8 @@ class Scope:
         streams: whether parameters that do not fit may be streamed (``overflow = stream``).
         backward: whether the graph may have a backward part.
         unequal: whether the devices may differ.
+        phases: whether objectives and rows may speak of one of several phases, or of the largest of several sums. A
+            problem with phases that speaks of none of them alone is an ordinary one.
     """
 
     objectives: tuple[str, ...]
@@ -76,6 +78,7 @@ class Scope:
     streams: bool = True
     backward: bool = True
     unequal: bool = True
+    phases: bool = False
 
     def __str__(self) -> str:
         return f"{listed(self.objectives)} on {listed(self.interconnects)}"
@@ -146,6 +149,7 @@ _FIRST: tuple[tuple[Callable[[Scope, Problem], bool], str], ...] = (
         lambda scope, problem: problem.interconnect.keyword in scope.interconnects,
         "{verb} {objective} on {interconnects}, not on {interconnect}",
     ),
+    (lambda scope, problem: scope.phases or not problem.phased, "does not support {phased}"),
     (
         lambda scope, problem: scope.groups or not problem.hierarchical,
         "does not support a slower network between groups of devices",
@@ -171,6 +175,7 @@ def _words(scopes: Sequence[Scope], problem: Problem) -> dict[str, str]:
         "interconnects": _joined(list(interconnects)),
         "objective": _worded(objective_of(problem)),
         "interconnect": _joined([problem.interconnect.keyword]),
+        "phased": "what is asked of single phases" if problem.phases else "the largest of several sums, max(…)",
     }
 
 

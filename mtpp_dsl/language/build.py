@@ -216,14 +216,25 @@ class TreeBuilder(RuleBuilder):
             clauses=clauses_of(rest),
         )
 
+    def phase(self, start: int, stop: int, children: list[Any]) -> tree.PhaseStatement:
+        """Build a ``phase`` statement."""
+        return tree.PhaseStatement(span=Span(self.source, start, stop), phases=tuple(children))
+
+    def phase_name(self, start: int, stop: int, children: list[Any]) -> tree.PhaseName:
+        """Build one phase of a ``phase`` statement, with its options."""
+        return tree.PhaseName(
+            span=Span(self.source, start, stop), name=self.word(children[0]), options=options_of(children)
+        )
+
     def time(self, start: int, stop: int, children: list[Any]) -> tree.TimeStatement:
         """Build a ``time`` statement."""
-        nodes, devices, _, batch, value, *rest = children
+        nodes, devices, _, batch, phase, value, *rest = children
         return tree.TimeStatement(
             span=Span(self.source, start, stop),
             nodes=nodes,
             devices=devices.members,
             batch=batch,
+            phase=phase,
             value=value,
             clauses=clauses_of(rest),
         )

@@ -35,9 +35,10 @@ def _call(node: tree.Call, scope: Scope, local: Locals) -> Value:
         raise _no_function(node, scope)
     arguments = [evaluate(argument, scope, local) for argument in node.arguments]
     function, wanted = FUNCTIONS[name]
-    if len(arguments) != len(wanted):
+    least = sum(not name.endswith("?") for name in wanted)
+    if not least <= len(arguments) <= len(wanted):
         raise _wrong_number(node, wanted)
-    named = zip(arguments, wanted, node.arguments, strict=True)
+    named = zip(arguments, wanted, node.arguments, strict=False)
     resolved = [_by_string(value, kind, argument.span, scope) for value, kind, argument in named]
     return placed(node.span, function, scope, *resolved)
 
@@ -57,7 +58,12 @@ def _no_function(node: tree.Call, scope: Scope) -> Complaint:
 def _wrong_number(node: tree.Call, wanted: tuple[str, ...]) -> Complaint:
     number = len(node.arguments)
     given = f"{number} argument{'s' if number != 1 else ''}"
-    return Complaint(f"{node.function.text}({', '.join(wanted)}) got {given}", node.span, code="MTPP-E206")
+    return Complaint(f"{node.function.text}({_shown(wanted)}) got {given}", node.span, code="MTPP-E206")
+
+
+def _shown(wanted: tuple[str, ...]) -> str:
+    """Return the names of arguments for messages; those that may be left out in brackets."""
+    return ", ".join(f"[{name[:-1]}]" if name.endswith("?") else name for name in wanted)
 
 
 def _by_string(value: Value, wanted: str, span: Span, scope: Scope) -> Value:

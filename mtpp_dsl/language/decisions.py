@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from mtpp_dsl.base.units import NONE, SIZE, TIME, WORK
-from mtpp_dsl.constraints import Decision, Finish, Load, On, Start, Used
+from mtpp_dsl.constraints import Bottleneck, Decision, Finish, Latency, Load, On, Start, Used
+from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import Affine, DeviceRef, NodeRef, Sequence, Value, describe
 
-__all__ = ["DIMENSIONS", "decision", "device_of", "finish", "load", "moved", "node_of", "on", "start", "used"]
+__all__ = [
+    "DIMENSIONS",
+    "bottleneck",
+    "decision",
+    "device_of",
+    "finish",
+    "latency",
+    "load",
+    "moved",
+    "node_of",
+    "on",
+    "phase_name",
+    "start",
+    "used",
+]
 
 DIMENSIONS = {"s": TIME, "B": SIZE, "FLOP": WORK, "": NONE}
 """Dimension by base unit."""
@@ -54,9 +69,33 @@ def on(scope: Scope, node: Value, device: Value) -> Value:
     return decision(On(node_of(scope, node), device_of(scope, device)), scope)
 
 
-def load(scope: Scope, device: Value) -> Value:
-    """Return the load of a device."""
-    return decision(Load(device_of(scope, device)), scope)
+def load(scope: Scope, device: Value, phase: Value | None = None) -> Value:
+    """Return the load of a device, in one phase or in all together."""
+    return decision(Load(device_of(scope, device), None if phase is None else phase_name(scope, phase)), scope)
+
+
+def bottleneck(scope: Scope, phase: Value) -> Value:
+    """Return the largest load in one phase."""
+    return decision(Bottleneck(phase_name(scope, phase)), scope)
+
+
+def latency(scope: Scope, phase: Value) -> Value:
+    """Return the sum of the loads in one phase."""
+    return decision(Latency(phase_name(scope, phase)), scope)
+
+
+def phase_name(scope: Scope, value: Value) -> str:
+    """Return the name of the phase that a value is.
+
+    Raises:
+        Mismatch: it is none.
+    """
+    if not isinstance(value, str):
+        raise Mismatch(f"a phase is wanted here, not {describe(value)}")
+    if value not in scope.phases:
+        known = f"there are {', '.join(scope.phases)}" if scope.phases else "declare it: 'phase prefill, decode'"
+        raise Mismatch(f"there is no phase {value!r}{did_you_mean(value, scope.phases)}; {known}")
+    return value
 
 
 def used(scope: Scope, device: Value) -> Value:

@@ -15,11 +15,13 @@ __all__ = ["AGGREGATES", "FUNCTIONS", "decision"]
 FUNCTIONS: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     **ATTRIBUTES,
     "on": (decisions.on, ("node", "device")),
-    "load": (decisions.load, ("device",)),
+    "load": (decisions.load, ("device", "phase?")),
+    "bottleneck": (decisions.bottleneck, ("phase",)),
+    "latency": (decisions.latency, ("phase",)),
     "used": (decisions.used, ("device",)),
     "moved": (decisions.moved, ("node",)),
     "start": (decisions.start, ("node",)),
     "finish": (decisions.finish, ("node",)),
     **MATHEMATICS,
 }
-"""Function and names of its arguments, by name."""
+"""Function and names of its arguments, by name; those that may be left out end in "?"."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from mtpp_dsl.base.exact import survives
 from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NODES
@@ -19,9 +20,11 @@ from mtpp_dsl.language.edge_ends import Ends
 from mtpp_dsl.language.expressions import Locals, iterate
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.phases import per_phase
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.language.values import Quantity, shown
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.phases import phased_graph
 from mtpp_dsl.text.source import Place, Span
 
 __all__ = ["NODE_OPTIONS", "GraphItems"]
@@ -40,6 +43,9 @@ NODE_OPTIONS = (
     "color",
     "part",
 )
+
+PER_PHASE = ("work", "output")
+"""Options that may give each phase a value of its own."""
 
 _ABSENT = {"work": Quantity(0), "params": Quantity(0), "output": Quantity(0)}
 
@@ -70,7 +76,7 @@ class GraphItems:
         self.instances: list[Instance] = []
         self.edges: list[tuple[int, int]] = []
         self.spans: list[Span] = []  # of the items of the edges
-        self.sizes: list[float | None] = []
+        self.sizes: list[Any] = []  # numbers, or by phase; None where none is given
         self.times, self.bytes, self.memory = UnitKeeper("times"), UnitKeeper("sizes"), UnitKeeper("sizes")
         self.complained: set[int] = set()  # identities of items
 
@@ -241,11 +247,17 @@ class GraphItems:
             ("state", (SIZE, NONE), self.bytes),
             ("reduce", (SIZE, NONE), self.bytes),
         ):
+            each = per_phase(options, what, dimensions) if what in PER_PHASE else None
+            if each is not None:
+                for phase, given in each.items():
+                    keeper.add(given, f"{what} of {name} in {phase}", options.span(what))
+                found[what] = {phase: float(given.value) for phase, given in each.items()}
+                continue
             value = options.quantity(what, dimensions)
             if value is not None:
                 keeper.add(value, f"{what} of {name}", options.span(what))
                 found[what] = float(value.value)
-                if not survives(value.value):
+                if not survives(value.value) and not self.scope.phases:
                     self.scope.exact[what, name] = value.value
         share = options.quantity("forward", (NONE,))
         if share is not None and share.value > 1:
@@ -323,12 +335,17 @@ class GraphItems:
         """Add the edges of an item in one instance."""
         scope = self.scope
         for local in iterate(item.clauses, scope, instance.local):
-            size = None
+            size: Any = None
             if item.options:
                 options = Options(item.options, ("size",), "an edge", scope, local)
-                size = options.quantity("size", (SIZE, NONE))
-                if size is not None:
-                    self.bytes.add(size, "size of an edge", options.span("size"))
+                each = per_phase(options, "size", (SIZE, NONE))
+                size = None if each is not None else options.quantity("size", (SIZE, NONE))
+                for given in each.values() if each is not None else () if size is None else (size,):
+                    self.bytes.add(given, "size of an edge", options.span("size"))
+                if each is not None:
+                    size = {phase: float(given.value) for phase, given in each.items()}
+                elif size is not None:
+                    size = float(size.value)
             scope.spend(len(item.ends), item.span)
             last = len(item.ends) - 1
             ends = [self.ends.of(end, instance, local, first=i < last, second=i > 0) for i, end in enumerate(item.ends)]
@@ -344,7 +361,7 @@ class GraphItems:
                         )
                     self.edges.append((u, v))
                     self.spans.append(item.span)
-                    self.sizes.append(None if size is None else float(size.value))
+                    self.sizes.append(size)
 
     def itself(self, v: int, several: int) -> str:
         """Return what to say of an edge from node *v* to itself."""
@@ -353,20 +370,28 @@ class GraphItems:
 
     # the whole
 
-    def column(self, what: str, default: object) -> list[object]:
-        """Return [n] an attribute of all nodes."""
-        return [attributes.get(what, default) for attributes in self.nodes.values()]
+    def column(self, what: str, default: object, phase: str = "") -> list[object]:
+        """Return [n] an attribute of all nodes, in a phase where it has one for each."""
+        found = [attributes.get(what, default) for attributes in self.nodes.values()]
+        return [value[phase] if isinstance(value, dict) else value for value in found]
 
-    def created(self, edges: list[tuple[int, int]], sizes: list[float | None]) -> Graph:
-        """Return the graph of the nodes with these edges."""
+    def created(self, edges: list[tuple[int, int]], sizes: list[Any]) -> Graph:
+        """Return the graph of the nodes with these edges, in all phases."""
+        phases = self.scope.phases
+        if not phases or not self.nodes:
+            return self.created_in("", edges, sizes)
+        return phased_graph({phase: self.created_in(phase, edges, sizes) for phase in phases}, phases)
+
+    def created_in(self, phase: str, edges: list[tuple[int, int]], sizes: list[Any]) -> Graph:
+        """Return the graph as it is in one phase; "" where there are none."""
         return Graph.create(
             [*self.nodes],
             edges,
-            work=self.column("work", 0.0),  # type: ignore[arg-type]
+            work=self.column("work", 0.0, phase),  # type: ignore[arg-type]
             params=self.column("params", 0.0),  # type: ignore[arg-type]
-            output=self.column("output", 0.0),  # type: ignore[arg-type]
+            output=self.column("output", 0.0, phase),  # type: ignore[arg-type]
             memory=self.column("memory", float("nan")),  # type: ignore[arg-type]
-            sizes=sizes,
+            sizes=[size[phase] if isinstance(size, dict) else size for size in sizes],
             kinds=[str(kind) for kind in self.column("kind", "")],
             labels=[str(label) for label in self.column("label", "")],
             colors=self.column("color", -1),  # type: ignore[arg-type]

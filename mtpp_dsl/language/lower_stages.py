@@ -27,6 +27,7 @@ from mtpp_dsl.language.lower_transfers import TransferTimes
 from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_seconds
 from mtpp_dsl.language.old_plans import read_old_plan
 from mtpp_dsl.language.partial import Broken
+from mtpp_dsl.language.phases import check_phase_names, declare_phases, in_phases
 from mtpp_dsl.language.reader import bind_params
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective
@@ -56,6 +57,7 @@ _UNSETTLED = {
     "device": _DEVICES,
     "options": {"options"},
     "interconnect": {"interconnect", "time unit"},
+    "phase": _ALL,
     "link": {"interconnect", "time unit"},
     "time": {"time unit", "weights"},
     "times": {"time unit", "weights"},
@@ -125,8 +127,10 @@ class Stages:
             *bind_params(self.statements, self.given, self.scope),
         ):
             self.findings.add(diagnostic)
+        attempt(declare_phases, [statement for statement, _ in self.of(tree.PhaseStatement)], self.scope)
         brought = self.read_graph()
         self.read_devices(brought.devices)
+        attempt(check_phase_names, [statement for statement, _ in self.of(tree.PhaseStatement)], self.scope)
         self.read_times()
         attempt(self.interconnect, brought.interconnect)
         attempt(self.read_old_plan)
@@ -214,7 +218,7 @@ class Stages:
         """Read the graph that counts; return the workload that an import brought."""
         before = self.findings.failed
         found = self.workload()
-        self.graph = found.graph
+        self.graph = self.findings.attempt(in_phases, found.graph, self.scope, None) or found.graph
         read = [*self.of(tree.ImportStatement), *self.of(tree.GraphFile), *self.of(tree.GraphGenerator)]
         place = read[-1][0].span if read else None
         self.warnings += [Diagnostic(said, place, "warning", code="MTPP-W302") for said in found.warnings]
@@ -293,7 +297,7 @@ class Stages:
                 self.findings.attempt(tables.statement, statement)
             else:
                 self.findings.attempt(tables.file, statement, folder)
-        self.graph = self.scope.graph = tables.result()
+        self.graph = self.scope.graph = self.findings.attempt(tables.result) or self.graph
         self.first_batch = tables.first_batch
 
     def interconnect(self, imported: Interconnect | None) -> None:

@@ -19,10 +19,12 @@ from mtpp_dsl.language.lower_graph import resolve_path
 from mtpp_dsl.language.measurements import Measurement, read_measurements
 from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.phases import phase_of
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef, shown
 from mtpp_dsl.problem.graph import Floats, Graph, frozen
+from mtpp_dsl.problem.phases import phased_graph
 from mtpp_dsl.problem.problem import running_times
 from mtpp_dsl.text.source import Span
 
@@ -50,7 +52,7 @@ class TimeTables:
         self.devices = scope.devices
         self.first_batch: Span | None = None
         self.rows = 0
-        self.own: dict[int, Floats] = {}  # [n] by device
+        self.own: dict[tuple[str, int], Floats] = {}  # [n] by phase, "" where there are none, and device
         known = graph.batch_times
         self.tables: list[dict[int, Floats]] = [
             {size: row.copy() for size, row in known.get(device.name, known.get(device.type, {})).items()}
@@ -62,8 +64,9 @@ class TimeTables:
 
         Where there are times of batches, every device has a table of its own, so that none is taken for that of a type.
         """
-        own = {self.devices[d].name: frozen(row, np.float64) for d, row in self.own.items()}
-        graph = replace(self.graph, device_times=MappingProxyType({**self.graph.device_times, **own}))
+        if self.graph.phases:
+            return self.in_phases()
+        graph = self.with_own(self.graph, "")
         if self.first_batch is None:
             return graph
         tables = {
@@ -72,32 +75,63 @@ class TimeTables:
         }
         return replace(graph, batch_times=MappingProxyType(tables))
 
-    def set(self, nodes: tuple[int, ...], devices: tuple[int, ...], batch: int | None, time: float, span: Span) -> None:
-        """Note a time of one input, or of a batch; it replaces an earlier one.
+    def with_own(self, graph: Graph, phase: str) -> Graph:
+        """Return the graph of a phase, or of all, with the times of single devices that were given."""
+        own = {self.devices[d].name: frozen(row, np.float64) for (of, d), row in self.own.items() if of == phase}
+        return replace(graph, device_times=MappingProxyType({**graph.device_times, **own}))
+
+    def in_phases(self) -> Graph:
+        """Return the graph with the times of single devices, phase by phase.
+
+        Raises:
+            Complaint: times of batches are given.
+        """
+        if self.first_batch is not None:
+            raise Complaint("times of batches go with no phases", self.first_batch, code="MTPP-E623")
+        graphs = {phase.name: self.with_own(phase.graph, phase.name) for phase in self.graph.phases}
+        return phased_graph(graphs, {phase.name: phase.weight for phase in self.graph.phases})
+
+    def set(
+        self,
+        nodes: tuple[int, ...],
+        devices: tuple[int, ...],
+        batch: int | None,
+        time: float,
+        span: Span,
+        phases: tuple[str, ...] | None = None,
+    ) -> None:
+        """Note a time of one input in *phases*, or in all, or of a batch; it replaces an earlier one.
 
         Raises:
             Complaint: there would be too many tables.
         """
         try:
             for d in devices:
-                row = self.single(d) if batch is None else self.table(d, batch)
-                row[list(nodes)] = time
+                rows = [self.table(d, batch)] if batch is not None else [self.single(d, p) for p in phases or self.phases]
+                for row in rows:
+                    row[list(nodes)] = time
         except UsageError as error:
             raise Complaint(str(error), span, code="MTPP-E901") from None
         if batch is not None and self.first_batch is None:
             self.first_batch = span
 
-    def single(self, d: int) -> Floats:
-        """Return [n] the times of a device, to be changed: at first those that follow from work and speed.
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The names of the phases; one without a name where there are none."""
+        return tuple(phase.name for phase in self.graph.phases) or ("",)
+
+    def single(self, d: int, phase: str) -> Floats:
+        """Return [n] the times of a device in a phase, to be changed: at first those that follow from work and speed.
 
         Raises:
             UsageError: there would be too many.
         """
-        if d not in self.own:
+        if (phase, d) not in self.own:
+            graph = next((each.graph for each in self.graph.phases if each.name == phase), self.graph)
             count = len(self.own) + 1
             check_table("the times of nodes on devices", (self.graph.n, "nodes"), (count, "devices"))
-            self.own[d] = running_times(self.graph, self.devices[d : d + 1])[:, 0].copy()
-        return self.own[d]
+            self.own[phase, d] = running_times(graph, self.devices[d : d + 1])[:, 0].copy()
+        return self.own[phase, d]
 
     def table(self, d: int, batch: int) -> Floats:
         """Return [n] the times of a size of batch on a device, to be changed; nan where nothing is known.
@@ -131,7 +165,8 @@ class TimeTables:
                         f"a batch has one input or more; this has {batch}", statement.batch.span, code="MTPP-E214"
                     )
             self.scope.spend(len(nodes) * len(devices), statement.span)
-            self.set(nodes, devices, batch, self.value(statement, local), statement.span)
+            phases = None if statement.phase is None else (phase_of(statement.phase, self.scope, local),)
+            self.set(nodes, devices, batch, self.value(statement, local), statement.span, phases)
 
     def value(self, statement: tree.TimeStatement, local: Locals) -> float:
         """Return what a statement says that nodes take; the bare word ``inf``: the device cannot run them."""

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from mtpp_dsl.base.exact import Exact, from_float, settled
 from mtpp_dsl.base.units import NONE
-from mtpp_dsl.language.arithmetic import Mismatch, compare, multiply, total
+from mtpp_dsl.constraints import Largest
+from mtpp_dsl.language.arithmetic import Mismatch, Total, compare, multiply, total
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import Affine, MapValue, Quantity, Sequence, Table, Value, describe, shown
 
@@ -169,6 +170,23 @@ def _extreme(name: str, operator: str) -> Callable[[Iterable[Value]], Value]:
     return extreme
 
 
+def _max(values: Iterable[Value]) -> Value:
+    """Return the largest of several numbers; of sums of decisions, a decision itself."""
+    found = list(values)
+    if not any(isinstance(value, Affine) for value in found):
+        return _extreme("max", ">")(found)
+    common = Total()
+    for value in found:
+        common.add(value)  # holds that they have one dimension
+    sums = [
+        (tuple((x, float(a)) for x, a in value.terms.items() if a), float(value.constant))
+        if isinstance(value, Affine)
+        else ((), float(_plain(value, "max").value))
+        for value in found
+    ]
+    return Affine({Largest(tuple(dict.fromkeys(sums))): 1}, 0, common.value().dimension)
+
+
 def _product(values: Iterable[Value]) -> Value:
     result: Value = Quantity(1)
     for value in values:
@@ -207,7 +225,7 @@ def _count(values: Iterable[Value]) -> Value:
 AGGREGATES: dict[str, Callable[[Iterable[Value]], Value]] = {
     "sum": total,
     "min": _extreme("min", "<"),
-    "max": _extreme("max", ">"),
+    "max": _max,
     "count": _count,
     "product": _product,
     "all": _every("all", True),

@@ -127,6 +127,10 @@ def _builtin(name: str, span: Span, scope: Scope) -> Value | None:
         )
     if name == "devices":
         raise Complaint("the devices are not known here: the graph is read before them", span, code="MTPP-E101")
+    if name in scope.phases:
+        return name
+    if name == "phases" and scope.phases:
+        return Sequence(tuple(scope.phases))
     if name in _VALUES and devices is not None:
         return decision(_VALUES[name], scope)
     return None

@@ -129,7 +129,16 @@ class Options:
         given = self.options[name].value
         if isinstance(given, tree.Number) and given.unit is not None and given.unit.text not in UNITS:
             raise unknown_unit(given.unit, dimensions)
-        value = number(given, self.scope, self.local_of(name), name)
+        return self.checked(name, number(given, self.scope, self.local_of(name), name), dimensions)
+
+    def checked(self, name: str, value: Value, dimensions: Sequence[Dimension]) -> Quantity:
+        """Return a value of an option that has to be a number, zero or more, in one of *dimensions*.
+
+        Raises:
+            Complaint: it is none.
+        """
+        if not isinstance(value, Quantity):
+            raise Complaint(f"{name} must be a number; this is {describe(value)}", self.span(name), code="MTPP-E210")
         if value.dimension not in dimensions and not value.bare_zero:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
             raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name), code="MTPP-E213")

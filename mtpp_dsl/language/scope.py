@@ -110,6 +110,7 @@ class Scope:
         empty: families without members.
         mentioned: the names that the values of options mention, by identity of the option, with the option.
         drawing: whether the edges are being read, so that they are not known yet.
+        phases: what each phase weighs, by its name.
         prefix: what the names of nodes begin with in the instance of a block whose items are read.
     """
 
@@ -136,6 +137,7 @@ class Scope:
     readers: Ints | None = None
     _warned: set[tuple[int, int, str]] = field(default_factory=set)
     _partial: dict[str, dict[str, Sequence]] = field(default_factory=dict)
+    phases: dict[str, float] = field(default_factory=dict)
     prefix: str = ""
     drawing: bool = False
     empty: set[str] = field(default_factory=set)

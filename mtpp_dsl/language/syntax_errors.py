@@ -24,6 +24,7 @@ STATEMENTS = (
     "device",
     "interconnect",
     "link",
+    "phase",
     "time",
     "times",
     "minimize",
@@ -147,6 +148,14 @@ EXAMPLES: dict[str, list[str]] = {
         "graph { use layer as }",
         "graph { use layer(3) }",
         "graph { use layer = 3 }",
+    ],
+    "phases are written 'phase prefill, decode (weight = 200)'": [
+        "phase",
+        "phase = 3",
+        "phase prefill, ",
+        "phase prefill decode",
+        "phase [prefill, decode]",
+        "phase {prefill, decode}",
     ],
     "a scenario is written 'scenario night { param k = 8 }'": [
         "scenario",

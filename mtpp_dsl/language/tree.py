@@ -53,6 +53,8 @@ __all__ = [
     "ParamStatement",
     "Part",
     "Path",
+    "PhaseName",
+    "PhaseStatement",
     "PortItem",
     "Quantifier",
     "RangeOf",
@@ -508,12 +510,28 @@ class LinkStatement(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PhaseName(Tree):
+    """One phase with its options, as in ``decode (weight = 200)``."""
+
+    name: Word
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseStatement(Statement):
+    """``phase prefill, decode (weight = 200)``."""
+
+    phases: tuple[PhaseName, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimeStatement(Statement):
     """``time conv[i] on gpu[0] at batch 4 = 5 ms for i in 0..3``; ``batch`` is None where none is said."""
 
     nodes: tuple[Expression, ...]
     devices: tuple[Expression, ...]
     batch: Expression | None
+    phase: Expression | None
     value: Expression
     clauses: Clauses | None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from mtpp_dsl.constraints import (
     Bottleneck,
     Decision,
     Finish,
+    Largest,
     Latency,
     Load,
     Makespan,
@@ -16,6 +17,7 @@ from mtpp_dsl.constraints import (
     Penalties,
     Start,
     Used,
+    of_phase,
 )
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.schedule import Schedule
@@ -37,6 +39,7 @@ class Values:
         makespan: when the last node ends; None of a plan without times.
         schedule: when nodes run; None of a plan without times.
         penalties: what soft rows cost, in sum.
+        phases: the values in each phase alone, by its name.
     """
 
     assignment: Ints
@@ -47,6 +50,7 @@ class Values:
     makespan: float | None = None
     schedule: Schedule | None = None
     penalties: float = 0.0
+    phases: Mapping[str, Values] = field(default_factory=dict)
 
     def of(self, decision: Decision) -> float:
         """Return the value of one decision.
@@ -55,6 +59,10 @@ class Values:
             Refused: it is one of times, and the plan has none.
         """
         match decision:
+            case Load() | Bottleneck() | Latency() if decision.phase is not None:
+                return self.phases[decision.phase].of(of_phase(decision, None))
+            case Largest(sums):
+                return max(constant + self.sum(terms) for terms, constant in sums)
             case On(node, device):
                 return float(self.assignment[node] == device)
             case Load(device):

@@ -61,6 +61,7 @@ class Evaluation(Picklable):
         paid: what is added to the cost of the first objective for soft rows.
         later: the costs of the other objectives, in their order.
         size: the largest term of the cost, where it is a sum of some that may cancel; 0 where it is none.
+        phases: the same of each phase alone, by its name; empty where the problem has none.
     """
 
     work: Floats
@@ -85,6 +86,7 @@ class Evaluation(Picklable):
     paid: float = 0.0
     later: tuple[float, ...] = ()
     size: float = 0.0
+    phases: Mapping[str, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
 
     def __repr__(self) -> str:
         return f"Evaluation(cost={self.cost:.6g}, {len(self.load)} devices)"
@@ -136,6 +138,9 @@ def evaluate(problem: Problem, plan: Plan | Mapping[str, object]) -> Evaluation:
     if plan.routes:
         return _mixed(problem, plan)
     found = _scheduled(problem, plan) if problem.timed else _split(problem, plan)
+    if problem.phases:
+        each = {name: _split(phase, plan) for name, phase in problem.each_phase.items()}
+        found = replace(found, phases=MappingProxyType(each))
     if problem.objective.is_linear or problem.later or problem.soft_rows:
         return _with_objectives(problem, plan, found)
     return found
@@ -173,6 +178,16 @@ def _with_objectives(problem: Problem, plan: Plan, found: Evaluation) -> Evaluat
         latency=found.latency,
         makespan=found.makespan,
         schedule=plan.schedule,
+        phases={
+            name: Values(
+                assignment=plan.assignment,
+                load=phase.load,
+                used=phase.used,
+                bottleneck=phase.bottleneck,
+                latency=phase.latency,
+            )
+            for name, phase in found.phases.items()
+        },
     )
     penalties = dict.fromkeys((row.label for row in problem.soft_rows), 0.0)
     for row in problem.soft_rows:

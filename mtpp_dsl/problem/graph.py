@@ -22,6 +22,8 @@ from mtpp_dsl.errors import UsageError
 if TYPE_CHECKING:
     import networkx as nx
 
+    from mtpp_dsl.problem.phases import Phase
+
 __all__ = ["BatchTimes", "Bools", "Floats", "Graph", "Ints", "check_lines"]
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -69,6 +71,8 @@ class Graph(Picklable):
             [n]; ``inf``: not supported, nan: nobody measured it.
         work_unit, size_unit: "s", "FLOP" or "" and "B" or "": the units of the arrays.
         memory_unit: "B" or "".
+        phases: where nodes run once in each of several phases: these, each with a graph of its own. Work, output, sizes
+            and times are then the sums over the phases; see :mod:`mtpp_dsl.problem.phases`.
     """
 
     names: tuple[str, ...]
@@ -93,6 +97,7 @@ class Graph(Picklable):
     work_unit: str = ""
     size_unit: str = ""
     memory_unit: str = ""
+    phases: tuple[Phase, ...] = ()
 
     @classmethod
     def create(

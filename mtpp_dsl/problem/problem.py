@@ -37,6 +37,7 @@ from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared, Tr
 from mtpp_dsl.problem.network import Network, network_of
 from mtpp_dsl.problem.networked import check_network, check_tree
 from mtpp_dsl.problem.objective import Objective
+from mtpp_dsl.problem.phases import check_phases, rows_of_phase, speaks_of_phases, summed
 from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.several import settled_objectives
 from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members
@@ -132,10 +133,14 @@ class Problem(Picklable):
         time = running_times(graph, devices)
         check_groups(devices, interconnect)
         check_replicas(constraints, graph, devices, interconnect, time)
+        if graph.phases:
+            time = frozen(sum(p.weight * running_times(p.graph, devices) for p in graph.phases), np.float64)
+            graph = summed(graph, devices, time)
         objectives, notes = settled_objectives(objective, graph, len(devices), interconnect, constraints)
         check_stages(objectives, graph, devices, interconnect, constraints)
         check_shards(objectives, devices, interconnect, constraints)
         check_copies(constraints, graph, interconnect, objectives)
+        check_phases(graph, interconnect, objectives, constraints)
         objective = objectives[0]
         notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
         if objective.batch is not None:
@@ -197,6 +202,48 @@ class Problem(Picklable):
     def objectives(self) -> tuple[Objective, ...]:
         """All objectives, in their order."""
         return (self.objective, *self.later)
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The names of its phases; () where nothing is said of any."""
+        return tuple(phase.name for phase in self.graph.phases)
+
+    @cached_property
+    def phased(self) -> bool:
+        """Whether an objective or a row speaks of one phase alone, or of the largest of several sums.
+
+        A problem with phases that does not is an ordinary one: its times and tensors are those of all phases together.
+        """
+        return speaks_of_phases(self.objectives, self.constraints)
+
+    @cached_property
+    def each_phase(self) -> Mapping[str, Problem]:
+        """Each phase alone, by its name, as an ordinary problem that asks for its bottleneck.
+
+        Rows that speak of other loads than those of the phase are left out, and so are soft ones.
+        """
+        found = {}
+        for phase in self.graph.phases:
+            time = np.where(np.isfinite(self.time), running_times(phase.graph, self.devices), np.inf)
+            found[phase.name] = replace(
+                self,
+                graph=phase.graph,
+                time=frozen(time, np.float64),
+                objective=Objective("bottleneck"),
+                later=(),
+                constraints=tuple(rows_of_phase(self.constraints, phase.name)),
+            )
+        return MappingProxyType(found)
+
+    def phase(self, name: str) -> Problem:
+        """Return one phase alone; see :attr:`each_phase`.
+
+        Raises:
+            UsageError: there is no phase of that name.
+        """
+        if name not in self.each_phase:
+            raise UsageError(f"there is no phase {name!r}")
+        return self.each_phase[name]
 
     @property
     def timed(self) -> bool:

@@ -1,0 +1,118 @@
+"""``phase`` statements, and values that an option gives each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mtpp_dsl.base.units import NONE, Dimension
+from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.arithmetic import Mismatch
+from mtpp_dsl.language.decisions import phase_name
+from mtpp_dsl.language.declaring import check_word
+from mtpp_dsl.language.expressions import Locals, evaluate
+from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.values import MapValue, Quantity, shown
+from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.phases import phased_graph
+from mtpp_dsl.text.source import Span
+
+__all__ = ["check_phase_names", "declare_phases", "in_phases", "per_phase", "phase_of"]
+
+
+def declare_phases(statements: Iterable[tree.PhaseStatement], scope: Scope) -> None:
+    """Make the phases of a spec known to *scope*, in their order, with how often each runs for one input.
+
+    Raises:
+        Complaint: a phase twice, a name that means something else, or a weight that is no number more than zero.
+    """
+    places: dict[str, Span] = {}
+    for statement in statements:
+        for phase in statement.phases:
+            check_word(phase.name)
+            name = phase.name.text
+            if name in places:
+                raise Complaint(
+                    f"phase {name!r} is already declared at {places[name].place}",
+                    phase.name.span,
+                    code="MTPP-E102",
+                    second=(places[name], "first declared here"),
+                )
+            if name in scope.params or name in scope.lets:
+                raise Complaint(f"{name!r} is both a phase and a param or let; rename one", phase.name.span, code="MTPP-E104")
+            places[name] = phase.name.span
+            options = Options(phase.options, ("weight",), "a phase", scope)
+            weight = options.quantity("weight", (NONE,))
+            if weight is not None and not weight.value > 0:
+                raise Complaint(
+                    f"the weight of a phase is how often it runs for one input, more than zero; this is {shown(weight)}",
+                    options.span("weight"),
+                    code="MTPP-E214",
+                )
+            scope.phases[name] = 1.0 if weight is None else float(weight.value)
+
+
+def check_phase_names(statements: Iterable[tree.PhaseStatement], scope: Scope) -> None:
+    """Hold that no node or device is called as a phase.
+
+    Raises:
+        Complaint: one is.
+    """
+    for statement in statements:
+        for phase in statement.phases:
+            if scope.called(phase.name.text):
+                what = scope.called(phase.name.text)
+                raise Complaint(f"{phase.name.text!r} is both a phase and {what}; rename one", phase.name.span, code="MTPP-E104")
+
+
+def phase_of(node: tree.Expression, scope: Scope, local: Locals) -> str:
+    """Return the name of the phase that an expression means.
+
+    Raises:
+        Complaint: it is none.
+    """
+    value = evaluate(node, scope, local)
+    try:
+        return phase_name(scope, value)
+    except Mismatch as error:
+        raise Complaint(str(error), node.span, code="MTPP-E101") from None
+
+
+def per_phase(options: Options, name: str, dimensions: Sequence[Dimension]) -> dict[str, Quantity] | None:
+    """Return what an option gives each phase, as in ``work = {prefill: 3 ms, decode: 1 ms}``; None for a number.
+
+    Raises:
+        Complaint: a phase that is not there or is left out, or a value that makes no sense.
+    """
+    if not options.scope.phases or name not in options:
+        return None
+    value = options.value(name)
+    if not isinstance(value, MapValue):
+        return None
+    phases, span = options.scope.phases, options.span(name)
+    for key in value.entries:
+        if key not in phases:
+            text = key if isinstance(key, str) else shown(key)
+            hint = did_you_mean(text, phases)
+            raise Complaint(f"there is no phase {text!r}{hint}; there are {', '.join(phases)}", span, code="MTPP-E101")
+    absent = next((phase for phase in phases if phase not in value.entries), None)
+    if absent is not None:
+        raise Complaint(f"{name} says nothing of phase {absent}; write 0 where there is none", span, code="MTPP-E108")
+    return {phase: options.checked(name, value.entries[phase], dimensions) for phase in phases}
+
+
+def in_phases(graph: Graph, scope: Scope, span: Span | None) -> Graph:
+    """Return *graph* with the phases of the spec, all of which it is the same in, unless it has phases already.
+
+    Raises:
+        Complaint: it cannot have any.
+    """
+    if not scope.phases or graph.phases or not graph.n:
+        return graph
+    alone = replace(graph, batch_times={})
+    try:
+        return phased_graph(dict.fromkeys(scope.phases, alone), scope.phases)
+    except UsageError as error:
+        raise Complaint(str(error), span, code="MTPP-E303") from None
