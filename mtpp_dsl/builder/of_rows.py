@@ -98,6 +98,23 @@ def _signed(number: float, unit: str) -> str:
     return ("-" if copysign(1.0, number) < 0 and number else "") + quantity(abs(number), unit)
 
 
+def _times(decision: c.Largest) -> bool:
+    """Return whether the sums of a largest one are times."""
+    inner = (x for terms, _ in decision.sums for x in c.decisions_in(terms))
+    return any(not isinstance(x, (*_PLAIN, c.Largest)) for x in inner)
+
+
+def _constant_sum(
+    problem: Problem, terms: Iterable[tuple[c.Decision, float]], constant: float, unit: str
+) -> str:
+    """Return a weighted sum of decisions and a constant, in *unit*."""
+    terms = tuple(terms)
+    if not terms:
+        return _signed(constant, unit)
+    text = _sum(problem, terms, unit)
+    return text if not constant else f"{text} {'-' if constant < 0 else '+'} {quantity(abs(constant), unit)}"
+
+
 def _word(problem: Problem, decision: c.Decision) -> str:
     """Return a decision as the language calls it."""
 
@@ -112,8 +129,13 @@ def _word(problem: Problem, decision: c.Decision) -> str:
             return f"on({node(v)}, {device(d)})"
         case c.Used(d):
             return f"used({device(d)})"
-        case c.Load(d):
-            return f"load({device(d)})"
+        case c.Load(d, phase):
+            return f"load({device(d)})" if phase is None else f"load({device(d)}, {quoted(phase)})"
+        case c.Bottleneck(phase) | c.Latency(phase) if phase is not None:
+            return f"{type(decision).__name__.lower()}({quoted(phase)})"
+        case c.Largest(sums):
+            unit = problem.time_unit if _times(decision) else ""
+            return f"max({', '.join(_constant_sum(problem, terms, constant, unit) for terms, constant in sums)})"
         case c.Start(v):
             return f"start({node(v)})"
         case c.Finish(v):

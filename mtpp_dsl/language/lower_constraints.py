@@ -16,6 +16,7 @@ from mtpp_dsl.language.expressions import Locals, evaluate, iterate, truth, whol
 from mtpp_dsl.language.linear import condition_remedy, is_not_linear, mismatch_code, remedy
 from mtpp_dsl.language.lower_objective import Asked
 from mtpp_dsl.language.lower_pipelines import MEMORY_OPTIONS, shard, stage_memory
+from mtpp_dsl.language.maxima import only_pushed_down, without_maxima
 from mtpp_dsl.language.members import Empty, members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.penalties import lower_penalty
@@ -95,22 +96,35 @@ def lower_labelled(
                 _check_decisions(row, body.span, first.objective, timed=timed)
             penalty = lower_penalty(statement, row.dimension, scope, local, first)
             operator = cast('Literal["<=", "==", ">="]', _SENSES[body.operator])
-            linear = c.Linear(
-                label=f"{label}[{suffix}]" if suffix else label,
-                terms=tuple((decision, float(w)) for decision, w in row.terms.items() if w != 0),
-                sense=operator,
-                rhs=-float(row.constant),
-                penalty=penalty,
-                origin=statement.span.place,
-            )
-            if not linear.terms and not linear.soft and not _holds(linear):
-                message = f"no plan satisfies {linear.label!r}: its two sides are numbers, and it is false"
-                scope.warn(message, body.span, "MTPP-W203")
-            if linear.terms or not _holds(linear):
-                yield linear
+            for part in [row] if penalty is not None else _without_maxima(row, body):
+                linear = c.Linear(
+                    label=f"{label}[{suffix}]" if suffix else label,
+                    terms=tuple((decision, float(w)) for decision, w in part.terms.items() if w != 0),
+                    sense=operator,
+                    rhs=-float(part.constant),
+                    penalty=penalty,
+                    origin=statement.span.place,
+                )
+                if not linear.terms and not linear.soft and not _holds(linear):
+                    message = f"no plan satisfies {linear.label!r}: its two sides are numbers, and it is false"
+                    scope.warn(message, body.span, "MTPP-W203")
+                if linear.terms or not _holds(linear):
+                    yield linear
     if not repeated:
         loops = (*statement.quantifiers, *(() if statement.clauses is None else (statement.clauses,)))
         warn_of_no_step([binder for loop in loops for binder in loop.binders], statement.label.span, scope)
+
+
+def _without_maxima(row: Affine, body: tree.Compare) -> SequenceType[Affine]:
+    """Return the rows that *row* stands for, each without ``max(…)``.
+
+    Raises:
+        Complaint: they are too many.
+    """
+    try:
+        return list(without_maxima(row))
+    except OverflowError as error:
+        raise Complaint(str(error), body.span, code="MTPP-E901") from None
 
 
 def _quantified(statement: tree.LabelledConstraint, scope: Scope) -> Iterator[tuple[str, Locals]]:
@@ -218,7 +232,19 @@ def _row(body: tree.Compare, scope: Scope, local: Locals) -> Affine:
             for side, value in ((body.left, left), (body.right, right))
         ]
         raise Complaint(message, body.span, code=mismatch_code(message), places=places) from None
+    if isinstance(row, Affine) and not only_pushed_down(row, body.operator):
+        raise Complaint("max of a decision is not linear", _place_of_max(body), code="MTPP-E212")
     return row if isinstance(row, Affine) else Affine({}, row.value, row.dimension)
+
+
+def _place_of_max(body: tree.Compare) -> Span:
+    """Return the place of the ``max(…)`` that is a side of an inequality or stands in one; else of the inequality."""
+    for side in (body.left, body.right):
+        operands = side.operands if isinstance(side, tree.Chain) else (side,)
+        for term in operands:
+            if isinstance(term, tree.Call) and term.function.text == "max":
+                return term.span
+    return body.span
 
 
 def _check_decisions(row: Affine, span: Span, objective: Objective, *, timed: bool) -> None:

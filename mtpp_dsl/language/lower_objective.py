@@ -12,6 +12,7 @@ from mtpp_dsl.language.decisions import DIMENSIONS
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.linear import is_not_linear
 from mtpp_dsl.language.lower_pipelines import PIPELINED, microbatches
+from mtpp_dsl.language.maxima import only_pushed_down
 from mtpp_dsl.language.near_words import word_hint
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope
@@ -102,6 +103,13 @@ def _linear(statement: tree.ObjectiveStatement, scope: Scope, local: Locals) -> 
         listed = f"objectives are: {', '.join(OBJECTIVES)}, and sums of decisions"
         raise Complaint(
             f"an objective is a number; this is {describe(value)}", statement.value.span, [listed], code="MTPP-E210"
+        )
+    if not only_pushed_down(value, "<=" if statement.sense == "minimize" else ">="):
+        raise Complaint(
+            "max of a decision is not linear where it is to be large",
+            statement.value.span,
+            ["max(…) may be minimised, or limited from above by a constraint"],
+            code="MTPP-E212",
         )
     objective = Objective.linear(
         ((decision, float(a)) for decision, a in value.terms.items()),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,11 +91,15 @@ def phased_graph(graphs: Mapping[str, Graph], weights: Mapping[str, float] | Non
     first = next(iter(graphs.values()))
     for name, graph in graphs.items():
         _refuse_difference(name, graph, first)
-    memory = frozen(np.max([graph.memory for graph in graphs.values()], axis=0), np.float64)
+    kept: dict[str, Any] = {
+        what: frozen(np.max([getattr(graph, what) for graph in graphs.values()], axis=0), np.float64)
+        for what in ("memory", "saved")
+    }
     phases = tuple(
-        Phase(name, float(weights.get(name, 1.0)), replace(graph, memory=memory)) for name, graph in graphs.items()
+        Phase(name, float(weights.get(name, 1.0)), replace(graph, **kept)) for name, graph in graphs.items()
     )
-    return replace(first, phases=phases, memory=memory, **_sums(phases), times=MappingProxyType({}))
+    nothing: Mapping[str, Floats] = MappingProxyType({})
+    return replace(first, phases=phases, **kept, **_sums(phases), times=nothing, device_times=nothing)
 
 
 def _refuse_difference(name: str, graph: Graph, first: Graph) -> None:
@@ -116,7 +120,7 @@ def _refuse_difference(name: str, graph: Graph, first: Graph) -> None:
         raise UsageError(f"phase {name!r} has phases itself")
 
 
-def _sums(phases: Sequence[Phase]) -> dict[str, object]:
+def _sums(phases: Sequence[Phase]) -> dict[str, Any]:
     """Return the work, outputs and sizes of all phases together."""
     return {
         what: frozen(sum(phase.weight * getattr(phase.graph, what) for phase in phases), np.float64)
