@@ -36,6 +36,7 @@ def items_of(graph: Graph) -> Iterator[str]:
         options: dict[str, Any] = {
             what: quantity(*each) for what, each in given.items() if each[0] or what in ("memory", *said)
         }
+        options |= _in_phases(graph, v)
         options |= {what: quantity(amount, unit) for what, amount, unit, usual in _staged(graph, v) if amount != usual}
         said = ()
         options |= {what: text for what, text in (("kind", graph.kinds[v]), ("label", graph.labels[v])) if text}
@@ -45,7 +46,26 @@ def items_of(graph: Graph) -> Iterator[str]:
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         own = graph.sizes[e] != graph.output[u]
         options = {"size": quantity(float(graph.sizes[e]), graph.size_unit)} if own else {}
+        if any(phase.graph.sizes[e] != phase.graph.output[u] for phase in graph.phases):
+            options = {"size": _by_phase(graph, "sizes", e, graph.size_unit)}
         yield f"edge {quoted(graph.names[u])} -> {quoted(graph.names[v])}{option_list(options)}"
+
+
+def _in_phases(graph: Graph, v: int) -> dict[str, str]:
+    """Return what a node takes, makes and keeps, phase by phase; nothing where there are no phases."""
+    if not graph.phases:
+        return {}
+    own = {"work": graph.work_unit, "output": graph.size_unit}
+    memory = {"memory": quantity(float(graph.memory[v]), graph.memory_unit)}
+    return {what: _by_phase(graph, what, v, unit) for what, unit in own.items()} | memory
+
+
+def _by_phase(graph: Graph, what: str, at: int, unit: str) -> str:
+    """Return an attribute of a node or an edge in every phase, as a map; as a number where it is the same in all."""
+    values = [quantity(float(getattr(phase.graph, what)[at]), unit) for phase in graph.phases]
+    if len(set(values)) == 1:
+        return values[0]
+    return "{" + ", ".join(f"{phase.name}: {value}" for phase, value in zip(graph.phases, values, strict=True)) + "}"
 
 
 def _staged(graph: Graph, v: int) -> Iterator[tuple[str, float, str, float]]:

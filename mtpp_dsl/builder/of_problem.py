@@ -51,6 +51,13 @@ def fill(builder: Builder, problem: Problem) -> None:
     builder.take(problem.graph, [text for part in _PARTS for text in part(problem)])
 
 
+def _phases(problem: Problem) -> Iterator[str]:
+    """Yield the statement of the phases, if there are any."""
+    if problem.phases:
+        weights = {p.name: {} if p.weight == 1 else {"weight": quantity(p.weight, "")} for p in problem.graph.phases}
+        yield "phase " + ", ".join(f"{name}{option_list(options)}" for name, options in weights.items())
+
+
 def _devices(problem: Problem) -> Iterator[str]:
     """Yield the devices in their order: alike members of a family as one, the others one by one."""
     texts = [_device(problem, device) for device in problem.devices]
@@ -186,6 +193,15 @@ def _transfers(problem: Problem) -> Iterator[str]:
 
 def _times(problem: Problem) -> Iterator[str]:
     """Yield the times that do not follow from work and speed, those of equal devices together."""
+    if problem.phases:
+        for phase in problem.phases:
+            yield from _times_alone(problem.phase(phase), f" in {phase}")
+        return
+    yield from _times_alone(problem, "")
+
+
+def _times_alone(problem: Problem, phase: str) -> Iterator[str]:
+    """Yield the times of one phase, or of a problem without phases."""
     graph = problem.graph
     columns: dict[bytes, list[int]] = {}
     for d in range(problem.k):
@@ -194,7 +210,7 @@ def _times(problem: Problem) -> Iterator[str]:
         where = named(problem.devices[d].name for d in devices)
         for v in np.flatnonzero(_odd(problem, devices[0])).tolist():
             time = quantity(float(problem.time[v, devices[0]]), problem.time_unit)
-            yield f"time {quoted(graph.names[v])} on {where} = {time}"
+            yield f"time {quoted(graph.names[v])} on {where}{phase} = {time}"
 
 
 def _odd(problem: Problem, d: int) -> Bools:
@@ -335,4 +351,4 @@ def _custom(problem: Problem, rule: CustomConstraint) -> str:
     return f"{rule.keyword}{members}{_on(problem, said.devices)}{option_list(options, texts=texts)}"
 
 
-_PARTS = (_devices, _interconnect, switches, _transfers, _times, _batch_times, _objectives, _constraints)
+_PARTS = (_phases, _devices, _interconnect, switches, _transfers, _times, _batch_times, _objectives, _constraints)

@@ -104,9 +104,7 @@ def _times(decision: c.Largest) -> bool:
     return any(not isinstance(x, (*_PLAIN, c.Largest)) for x in inner)
 
 
-def _constant_sum(
-    problem: Problem, terms: Iterable[tuple[c.Decision, float]], constant: float, unit: str
-) -> str:
+def _constant_sum(problem: Problem, terms: Iterable[tuple[c.Decision, float]], constant: float, unit: str) -> str:
     """Return a weighted sum of decisions and a constant, in *unit*."""
     terms = tuple(terms)
     if not terms:

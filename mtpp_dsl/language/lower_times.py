@@ -107,7 +107,9 @@ class TimeTables:
         """
         try:
             for d in devices:
-                rows = [self.table(d, batch)] if batch is not None else [self.single(d, p) for p in phases or self.phases]
+                rows = (
+                    [self.table(d, batch)] if batch is not None else [self.single(d, p) for p in phases or self.phases]
+                )
                 for row in rows:
                     row[list(nodes)] = time
         except UsageError as error:

@@ -41,13 +41,15 @@ def declare_phases(statements: Iterable[tree.PhaseStatement], scope: Scope) -> N
                     second=(places[name], "first declared here"),
                 )
             if name in scope.params or name in scope.lets:
-                raise Complaint(f"{name!r} is both a phase and a param or let; rename one", phase.name.span, code="MTPP-E104")
+                raise Complaint(
+                    f"{name!r} is both a phase and a param or let; rename one", phase.name.span, code="MTPP-E104"
+                )
             places[name] = phase.name.span
             options = Options(phase.options, ("weight",), "a phase", scope)
             weight = options.quantity("weight", (NONE,))
             if weight is not None and not weight.value > 0:
                 raise Complaint(
-                    f"the weight of a phase is how often it runs for one input, more than zero; this is {shown(weight)}",
+                    f"a weight is how often the phase runs for one input, more than zero; this is {shown(weight)}",
                     options.span("weight"),
                     code="MTPP-E214",
                 )
@@ -64,7 +66,9 @@ def check_phase_names(statements: Iterable[tree.PhaseStatement], scope: Scope) -
         for phase in statement.phases:
             if scope.called(phase.name.text):
                 what = scope.called(phase.name.text)
-                raise Complaint(f"{phase.name.text!r} is both a phase and {what}; rename one", phase.name.span, code="MTPP-E104")
+                raise Complaint(
+                    f"{phase.name.text!r} is both a phase and {what}; rename one", phase.name.span, code="MTPP-E104"
+                )
 
 
 def phase_of(node: tree.Expression, scope: Scope, local: Locals) -> str:

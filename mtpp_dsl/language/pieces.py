@@ -17,7 +17,20 @@ from mtpp_dsl.text.source import Diagnostic, Source
 __all__ = ["CLOSING", "OPENING", "Made", "Parsed", "beginnings_of_items", "items_before", "meant", "pieces"]
 
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
-_OFTEN_NAMES = ("time", "times", "device", "graph", "link", "import", "block", "use", "assert", "scenario", "def", "phase")
+_OFTEN_NAMES = (
+    "time",
+    "times",
+    "device",
+    "graph",
+    "link",
+    "import",
+    "block",
+    "use",
+    "assert",
+    "scenario",
+    "def",
+    "phase",
+)
 """Keywords that may be a name or a label within a line."""
 _INNER = ("for", "if", "and", "or", "not", "in", "then", "else", "on", "at", "by", "to", "from", "as")
 MAX_RECOVERED = 300_000

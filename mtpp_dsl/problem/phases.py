@@ -95,11 +95,14 @@ def phased_graph(graphs: Mapping[str, Graph], weights: Mapping[str, float] | Non
         what: frozen(np.max([getattr(graph, what) for graph in graphs.values()], axis=0), np.float64)
         for what in ("memory", "saved")
     }
-    phases = tuple(
-        Phase(name, float(weights.get(name, 1.0)), replace(graph, **kept)) for name, graph in graphs.items()
-    )
+    if all(np.array_equal(graph.saved, graph.output) for graph in graphs.values()):
+        del kept["saved"]
+    phases = tuple(Phase(name, float(weights.get(name, 1.0)), replace(graph, **kept)) for name, graph in graphs.items())
     nothing: Mapping[str, Floats] = MappingProxyType({})
-    return replace(first, phases=phases, **kept, **_sums(phases), times=nothing, device_times=nothing)
+    sums = _sums(phases)
+    return replace(
+        first, phases=phases, **{"saved": sums["output"], **kept}, **sums, times=nothing, device_times=nothing
+    )
 
 
 def _refuse_difference(name: str, graph: Graph, first: Graph) -> None:
@@ -161,9 +164,10 @@ def rows_of_phase(constraints: Iterable[Constraint], phase: str) -> Iterator[Con
     for constraint in constraints:
         if not isinstance(constraint, Linear):
             yield constraint
-        elif phases_in(constraint.terms) <= {phase} and not constraint.soft:
-            if not any(isinstance(decision, Largest) for decision, _ in constraint.terms):
-                yield replace(constraint, terms=tuple((of_phase(decision, None), a) for decision, a in constraint.terms))
+            continue
+        maxima = any(isinstance(decision, Largest) for decision, _ in constraint.terms)
+        if phases_in(constraint.terms) <= {phase} and not constraint.soft and not maxima:
+            yield replace(constraint, terms=tuple((of_phase(decision, None), a) for decision, a in constraint.terms))
 
 
 def check_phases(
@@ -183,7 +187,9 @@ def check_phases(
             raise UsageError(f"there is no phase {phase!r}: {known}")
     for objective in objectives:
         if not _pushed_down(objective.terms, "<=" if objective.sense == "minimize" else ">="):
-            raise UsageError(f"'{objective}' asks for a large maximum, which is not linear: max(…) may only be pushed down")
+            raise UsageError(
+                f"'{objective}' asks for a large maximum, which is not linear: max(…) may only be pushed down"
+            )
     for row in constraints:
         if isinstance(row, Linear) and not _pushed_down(row.terms, row.sense):
             raise ConstraintError(f"constraint {row} is not linear: max(…) may only be limited from above", row.origin)
@@ -192,9 +198,13 @@ def check_phases(
     if any(objective.batch is not None for objective in objectives):
         raise UsageError("a batch has no phases: minimize bottleneck, latency, or those of single phases")
     if any(objective.timed for objective in objectives):
-        raise UsageError("a schedule is of one phase: with phases, minimize bottleneck, latency, or those of single phases")
+        raise UsageError(
+            "a schedule is of one phase: with phases, minimize bottleneck, latency, or those of single phases"
+        )
     if getattr(interconnect, "overflow", False):
-        raise UsageError("overflow streams parameters for each input of one phase; with phases, say 'constraint memory'")
+        raise UsageError(
+            "overflow streams parameters for each input of one phase; with phases, say 'constraint memory'"
+        )
     for constraint in constraints:
         if type(constraint) not in MEANT and not isinstance(constraint, CustomConstraint):
             raise ConstraintError(f"constraint {constraint} has no meaning in several phases yet", constraint.origin)
