@@ -284,7 +284,7 @@ class Scope:
                 return Complaint(
                     f"there is no {what} {name!r}: there are {names[0]} to {names[-1]}", span, code="MTPP-E101"
                 )
-        own = [*extra, *self.params, *self.lets, *self.blocks]
+        own = [*extra, *self.phases, *self.params, *self.lets, *self.blocks]
         few = [*own, *self._families["node"], *self._families["device"], "nodes", "edges", "devices"]
         near = self.near(name, few, self._nodes, self._devices)
         return Complaint(f"nothing is called {name!r}{near}", span, code="MTPP-E101")

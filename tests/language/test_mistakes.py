@@ -123,10 +123,10 @@ STATEMENTS = [
     Mistake("constraint c: load(gpu[0]) <= 3 ms for d", "E002", "d", "'for i in 0..3'"),
     Mistake("constraint c: forall d: load(d) <= 3 ms", "E002", ":", "'forall d in devices:'"),
     Mistake(
-        "constraint c: max(load(d) for d in devices) <= 3 ms",
+        "constraint c: max(load(d) for d in devices) >= 3 ms",
         "E212",
         "max(load(d) for d in devices)",
-        "forall d in devices: load(d) <= 3 ms",
+        "'at least one satisfies it' is not linear",
     ),
     Mistake(
         "constraint c: on(embed, gpu[0]) * load(gpu[0]) <= 1",
@@ -158,7 +158,7 @@ STATEMENTS = [
     Mistake("minimize botleneck", "E621", "botleneck", "did you mean 'bottleneck'?", "bottleneck"),
     Mistake("maximize bottleneck", "E622", "maximize bottleneck", "should minimize bottleneck"),
     Mistake("minimize work(embed)", "E602", "work(embed)", "no decision"),
-    Mistake("minimize max(load(d) for d in devices)", "E212", "max(load(d) for d in devices)", "'bottleneck'"),
+    Mistake("maximize max(load(d) for d in devices)", "E212", "max(load(d) for d in devices)", "limited from above"),
     Mistake("minimize", "E002", "e", "'minimize bottleneck'"),
     # files
     Mistake("include nothing", "E002", "nothing", "a path stands in double quotes"),

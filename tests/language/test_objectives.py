@@ -84,7 +84,7 @@ def test_a_tolerance_of_the_last_objective_is_a_warning() -> None:
 WRONG = [
     ("minimize 3 USD * used(d[0]) + 2 EUR * used(d[1])", "cannot add an amount in USD and an amount in EUR"),
     ("minimize sum(on(a, x) * on(b, x) for x in devices)", "the product of two decisions is not linear"),
-    ("minimize max(load(x) for x in devices)", "max of a decision is not linear"),
+    ("maximize max(load(x) for x in devices)", "max of a decision is not linear"),
     ("minimize 3 ms", "the same number for every plan"),
     ("minimize d[0]", "an objective is a number; this is a device"),
     ("minimize lattency", "did you mean 'latency'"),

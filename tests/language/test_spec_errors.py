@@ -58,7 +58,7 @@ CASES = [
     ("constraint c: 1 ms / load(gpu[0]) <= 1", "1 ms / load(gpu[0])", "a quotient by a decision is not linear"),
     ("constraint c: abs(load(gpu[0])) <= 1 ms", "abs(load(gpu[0]))", "abs of a decision is not linear"),
     (
-        "constraint c: max(load(d) for d in devices) <= 1 ms",
+        "constraint c: max(load(d) for d in devices) >= 1 ms",
         "max(load(d) for d in devices)",
         "max of a decision is not",
     ),

@@ -1,0 +1,178 @@
+"""Several phases on one placement: data, language, evaluation, and the independent check against a third count."""
+
+import itertools
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.api import find_method, method_names
+from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.constraints import Bottleneck, Largest, Latency, Linear, Load, Memory, Replicate
+from mtpp_dsl.errors import ConstraintError, Refused, SpecError, UsageError
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.phases import phased_graph
+from tests.phases import GOALS, by_hand, phased_problem, random_case
+
+SPEC = """
+phase prefill, decode (weight = 3)
+graph {
+  node a (work = {prefill: 3 ms, decode: 1 ms}, output = {prefill: 8 MB, decode: 8 kB})
+  node b (work = 2 ms, output = 0 B)
+  edge a -> b (size = {prefill: 1 MB, decode: 2 MB})
+}
+device d[2] (memory = 1 GB)
+interconnect shared (bandwidth = 8 GB/s)
+"""
+
+
+def test_a_spec_with_phases() -> None:
+    """Work, outputs and times go by phase, and all together are the sums of what the phases weigh."""
+    problem = mtpp_dsl.load(SPEC + "minimize bottleneck\ntime b on d[0] in decode = 7 ms\ntime a on d[1] = 5 ms\n")
+    assert problem.phases == ("prefill", "decode")
+    assert not problem.phased  # nothing is asked of one phase alone
+    assert np.allclose(problem.phase("prefill").time, [[3e-3, 5e-3], [2e-3, 2e-3]])
+    assert np.allclose(problem.phase("decode").time, [[1e-3, 5e-3], [7e-3, 2e-3]])
+    assert np.allclose(problem.time, problem.phase("prefill").time + 3 * problem.phase("decode").time)
+    assert problem.graph.memory.tolist() == [8e6, 0.0]  # the most of any phase
+    assert problem.graph.output[0] == 8e6 + 3 * 8e3
+    assert [phase.graph.sizes[0] for phase in problem.graph.phases] == [1e6, 2e6]
+    assert mtpp_dsl.solve(problem, method="exact").value == pytest.approx(
+        min(cost_of(problem, Plan.create(problem, where)) for where in itertools.product(range(2), repeat=2))
+    )
+
+
+@pytest.mark.parametrize(
+    ("added", "says"),
+    [
+        ("minimize bottleneck(prefil)", "nothing is called 'prefil'"),
+        ('minimize bottleneck("x")', "there is no phase 'x'"),
+        ("minimize bottleneck(3)", "a phase is wanted here"),
+        ("minimize bottleneck(a)", "a phase is wanted here"),
+        ("minimize bottleneck\nphase prefill", "already declared"),
+        ("minimize bottleneck\nphase slow (weight = 0)", "more than zero"),
+        ("minimize bottleneck\nphase b", "is both a phase and a node"),
+        ("minimize makespan", "a schedule is of one phase"),
+        ("maximize throughput (batch = 4)", "a batch has no phases"),
+        ("minimize bottleneck\nconstraint replicate d up to 2", "has no meaning in several phases yet"),
+        ("minimize bottleneck(prefill)\ntime a on d[0] at batch 2 = 3 ms", "times of batches go with no phases"),
+        ("minimize bottleneck(prefill)\ntime a on d[0] in a = 3 ms", "a phase is wanted here"),
+        ("maximize max(load(d[0]), load(d[1], prefill))", "not linear"),
+        ("minimize load(d[0], prefill, decode)", "load(device, [phase]) got 3 arguments"),
+    ],
+)
+def test_what_is_wrong_with_phases_is_said(added: str, says: str) -> None:
+    """A phase that is not there, is there twice, or has no meaning in what is asked."""
+    with pytest.raises(SpecError) as caught:
+        mtpp_dsl.load(f"{SPEC}{added}\n")
+    assert says in str(caught.value)
+
+
+def test_a_value_for_every_phase_is_wanted() -> None:
+    """A map of an option names every phase, and no other."""
+    for wrong, says in (("{prefill: 3 ms}", "nothing of phase decode"), ("{prefill: 1 ms, decod: 1 ms}", "'decode'?")):
+        with pytest.raises(SpecError) as caught:
+            mtpp_dsl.load(SPEC.replace("{prefill: 3 ms, decode: 1 ms}", wrong) + "minimize bottleneck\n")
+        assert says in str(caught.value)
+
+
+def test_what_is_asked_of_phases_reads_back_as_it_is_written() -> None:
+    """Problems with phases are written as specs, with weights, tables of times, objectives and rows."""
+    asked = """
+minimize cost: bottleneck(prefill) + 2 * max(bottleneck(decode), 3 * load(d[0], prefill) + 1 ms)
+time b on d[0] in decode = 7 ms
+constraint limit: latency(decode) <= 50 ms
+constraint each: max(load(d[1], p) for p in phases) <= 40 ms
+constraint soft: max(load(d[0], decode), load(d[1], prefill)) <= 4 ms (penalty = 2)
+constraint memory
+"""
+    problem = mtpp_dsl.load(SPEC + asked)
+    again = mtpp_dsl.load(problem.to_spec())
+    assert again.objectives == problem.objectives
+    assert again.constraints == problem.constraints
+    assert sum(row.label == "each" for row in problem.of(Linear)) == 2  # one for every phase
+    assert again.to_spec() == problem.to_spec()
+    for phase in problem.phases:
+        assert (again.phase(phase).time == problem.phase(phase).time).all()
+        assert (again.phase(phase).graph.output == problem.phase(phase).graph.output).all()
+        assert (again.phase(phase).graph.sizes == problem.phase(phase).graph.sizes).all()
+    limited = list(problem.phase("decode").of(Linear))
+    assert {(row.label, row.terms) for row in limited} == {
+        ("limit", ((Latency(), 1.0),)),
+        ("each", ((Load(1), 1.0),)),
+    }
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plans_cost_what_is_counted_by_hand(seed: int) -> None:
+    """The evaluation, the check and a third count agree on every goal, through text too."""
+    case = random_case(seed)
+    for goal in GOALS:
+        problem = phased_problem(case, goal)
+        again = mtpp_dsl.load(problem.to_spec())
+        rng = random.Random(seed)
+        for _ in range(4):
+            where = [rng.randrange(problem.k) for _ in range(problem.graph.n)]
+            value, holds = by_hand(case, goal, where)
+            for one in (problem, again):
+                plan = Plan.create(one, where)
+                assert evaluate(one, plan).cost == pytest.approx(value, rel=1e-9)
+                assert cost_of(one, plan) == pytest.approx(value, rel=1e-9)
+                broken = [violation for violation in verify(one, plan) if "limit" in violation.constraint]
+                assert (not broken) == holds
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_methods_that_know_no_phases_refuse(method: str) -> None:
+    """What is asked of single phases is refused by every method whose scope does not say that it knows them."""
+    found = find_method(method)
+    scopes = getattr(found, "scopes", ())
+    if method in ("expert", "single-device") or any(scope.phases for scope in scopes):
+        pytest.skip("it knows phases")
+    for goal in ("separate", "worst"):
+        problem = phased_problem(random_case(1), goal)
+        assert found.accepts(problem) is not None
+        with pytest.raises(Refused):
+            mtpp_dsl.solve(problem, method=method, time_limit=1)
+
+
+def test_graphs_that_are_no_phases_of_each_other() -> None:
+    """Phases have the same nodes and edges; weights are of phases and more than zero."""
+    one, two = Graph.create(["a"], [], work=1.0), Graph.create(["b"], [], work=1.0)
+    for graphs, weights, says in (
+        ({"p": one, "q": two}, {}, "other names"),
+        ({}, {}, "needs one at least"),
+        ({"p": one}, {"q": 2.0}, "no phase 'q'"),
+        ({"p": one}, {"p": 0.0}, "more than zero"),
+        ({"p": phased_graph({"q": one})}, {}, "phases itself"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            phased_graph(graphs, weights)
+    devices, graph = [Device("d"), Device("e")], phased_graph({"p": one, "q": one})
+    maximal = Linear(label="c", terms=((Largest((((((Load(0), 1.0)),), 0.0),)), 1.0),), sense=">=", rhs=1.0)
+    for objective, rows, says in (
+        (Objective.linear([(Bottleneck("r"), 1.0)]), [], "no phase 'r'"),
+        (Objective("bottleneck"), [maximal], "only be limited from above"),
+        (Objective("bottleneck"), [Replicate(most=2)], "has no meaning"),
+    ):
+        with pytest.raises((UsageError, ConstraintError), match=says):
+            Problem.create(graph, devices, Shared(1.0), objective, rows)
+    with pytest.raises(UsageError, match="overflow"):
+        Problem.create(graph, [Device("d", memory=1.0)], Shared(1.0, overflow=True))
+    assert Problem.create(graph, devices, Shared(1.0), constraints=[Memory()]).phase("p").graph.n == 1
+
+
+REFERENCES = Path(__file__).parents[3] / "shared/prototypes/extensions/references.json"
+
+
+def test_the_file_of_references_has_phases() -> None:
+    """Four references of phases are in the notes' file, which the tests of methods solve."""
+    if not REFERENCES.exists():
+        pytest.skip("the notes' references are not here")
+    assert sum(one["feature"] == 7 for one in json.loads(REFERENCES.read_text())) == 4
