@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from mtpp_dsl.answers.claims import false_claims
 from mtpp_dsl.answers.plans import false_devices, false_stages
 from mtpp_dsl.answers.shape import check_shape
+from mtpp_dsl.api import load, solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.pipeline_check import iteration_times
 from mtpp_dsl.checks.verification import cost_of, loads, verify
@@ -199,3 +201,20 @@ def test_answers_say_what_stages_do() -> None:
     assert any("iteration.simulated" in each for each in false_claims(problem, answer, plan))
     answer["plan"]["stages"][0]["kept"] += 1
     assert any("kept" in each for each in false_stages(problem, plan, answer["plan"]))
+
+
+@pytest.mark.slow
+def test_the_examples() -> None:
+    """The examples are proved optimal, and say what their comments say."""
+    folder = Path(__file__).parents[2] / "examples"
+    training = solve(load(folder / "training.mtpp"))
+    assert training.status == "optimal"
+    assert training.plan is not None
+    assert 0 < len(training.plan.recomputed) < 8
+    serving = solve(load(folder / "tensor_parallel.mtpp", params={"S": 8}))
+    assert serving.status == "optimal"
+    assert serving.plan is not None
+    assert not serving.plan.shards
+    split = solve(load(folder / "tensor_parallel.mtpp", params={"S": 2}))
+    assert split.plan is not None
+    assert set(split.plan.shards.values()) == {4}
