@@ -8,7 +8,7 @@ from mtpp_dsl.constraints import Replicate, Shard
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import LOADS, PATHS, REPEATED
+from mtpp_dsl.solvers.methods.shared_scopes import LOADS, NETWORK_LOADS, PATHS, REPEATED
 
 __all__ = ["Anchor", "Configuration", "Count", "CriticalPath", "Interval", "Node", "Simple"]
 
@@ -33,6 +33,7 @@ class Simple(Scoped, MethodBase):
             objectives=("bottleneck", "iteration", "separate iteration"),
             constraints=(*LOADS.constraints, Replicate, Shard),
         ),
+        NETWORK_LOADS,
         PATHS,
         REPEATED,
     )

@@ -42,6 +42,7 @@ __all__ = [
     "LOADS",
     "MOVED",
     "NETWORKS",
+    "NETWORK_LOADS",
     "ONE_SAMPLE",
     "PATHS",
     "PLACED",
@@ -125,6 +126,9 @@ LOADS = Scope(
 )
 """Bounds on loads, which count every node once, on one device; constraints that take plans away cannot lower them, nor
 can penalties, which are added."""
+
+NETWORK_LOADS = replace(LOADS, objectives=("bottleneck",), interconnects=("links", "tree"), groups=False)
+"""Bounds on loads, whatever the network."""
 
 PATHS = replace(LOADS, objectives=("makespan",), interconnects=("links",))
 """Bounds on the makespan of one sample on links, which do so too."""

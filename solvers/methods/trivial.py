@@ -14,7 +14,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.methods.shared_scopes import LOADS, PATHS, REPEATED, SUBGRAPHS
+from mtpp_dsl.solvers.methods.shared_scopes import LOADS, NETWORK_LOADS, PATHS, REPEATED, SUBGRAPHS
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["Expert", "SingleDevice"]
@@ -26,6 +26,7 @@ CHECKED = (
         without=(Subgraphs, BatchSizes, PinChunks),
         decisions=(On, Load, Bottleneck),
     ),
+    replace(NETWORK_LOADS, without=(Subgraphs, BatchSizes, PinChunks), decisions=(On, Load, Bottleneck)),
     replace(PATHS, constraints=(*PATHS.constraints, Replicate), without=(Subgraphs, BatchSizes, PinChunks)),
     REPEATED,
 )

@@ -7,7 +7,7 @@ from mtpp_dsl.problem.graph import Floats, Ints
 
 __all__ = ["BELOW", "CHEAPEST", "FAR"]
 
-STEPS_WORTH_COMPILING = 20_000
+STEPS_WORTH_COMPILING = 250_000
 FAR = 1 << 62
 """In place of infinity, among whole numbers."""
 

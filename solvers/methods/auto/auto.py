@@ -92,6 +92,10 @@ def _run_of(problem: Problem) -> type[Steps]:
         from mtpp_dsl.solvers.methods.auto.copies import CopiesRun
 
         return CopiesRun
+    if problem.networked and not _weighted(problem):
+        from mtpp_dsl.solvers.methods.auto.networks import NetworkRun
+
+        return NetworkRun
     if not problem.timed and _weighted(problem):
         from mtpp_dsl.solvers.methods.auto.weighted import WeightedRun
 

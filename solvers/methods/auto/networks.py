@@ -1,0 +1,57 @@
+"""One run of method ``auto`` for bottlenecks on links and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mtpp_dsl.contracts import Method
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
+from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.bounds import Simple
+from mtpp_dsl.solvers.methods.partition import Ideals
+from mtpp_dsl.solvers.methods.trivial import SingleDevice
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+
+__all__ = ["NetworkRun"]
+
+IDEALS_SHARE, ANNEALING_SHARE = 0.6, 0.5
+"""Of the time left, what ideals get, which end early where they prove the optimum; and then moves of nodes."""
+
+
+class NetworkRun(Steps):
+    """One call.
+
+    1. everything on one device, and the bound that costs next to nothing;
+    2. ``ideals``, which proves what it finds where the devices are in an order, chains at once;
+    3. ``annealing``, from the best plan;
+    4. the exact model, where it accepts the problem and is not too large.
+    """
+
+    minor = frozenset({SingleDevice.name, Simple.name})
+
+    def result(self) -> Result:
+        """Go through the steps, and return the best of what they found."""
+        self.first(SingleDevice())
+        for task in (Task(Simple()), Task(Ideals(), IDEALS_SHARE), Task(Annealing(), ANNEALING_SHARE)):
+            self.run(task)
+        for method in self.models():
+            if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
+                self.run(Task(method))
+        self.insist()
+        return self.answer()
+
+    @property
+    def rows(self) -> int:
+        """About how many rows the exact model has."""
+        graph, k = self.problem.graph, self.problem.k
+        return (graph.n + (2 + k) * graph.m) * k
+
+    def searches(self) -> Iterator[Method]:
+        """Yield the searches for splits."""
+        yield from (Ideals(), Annealing())
+
+    def models(self) -> Iterator[Method]:
+        """Yield the exact model with its solver."""
+        yield mip(formulation("exact"))

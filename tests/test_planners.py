@@ -1,0 +1,44 @@
+"""The instances of planners that people use: read from specs with tables, and proved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.problem import Links
+from tests.planners import bottleneck, instances, least_of_chain, peers, write_spec
+
+CHAINS = ("llama3-8b-prefill@home3", "gpt2-xl-prefill@home3", "mixtral-decode@home3", "llama3-8b-decode@dc4")
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_chain_has_the_bottleneck_that_all_orders_of_devices_give(
+    name: str, overlap: bool, data: Path, tmp_path: Path
+) -> None:
+    instance = instances(data)[name]
+    path = write_spec(instance, tmp_path)
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 40
+    problem = mtpp_dsl.load(path)
+    assert isinstance(problem.interconnect, Links)
+    joined = replace(problem.interconnect, overlap="full" if overlap else "none")
+    found = mtpp_dsl.solve(replace(problem, interconnect=joined), time_limit=60)
+    assert found.status == "optimal"
+    assert found.plan is not None
+    assert found.cost is not None
+    assert found.cost == pytest.approx(bottleneck(instance, found.plan.assignment.tolist(), overlap=overlap))
+    assert found.cost == pytest.approx(least_of_chain(instance, overlap=overlap), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["densenet121-op@home3", "gpt2-xl-prefill@2x4"])
+def test_no_planner_has_a_better_plan(name: str, data: Path, tmp_path: Path) -> None:
+    instance = instances(data)[name]
+    found = mtpp_dsl.solve(mtpp_dsl.load(write_spec(instance, tmp_path)), time_limit=60)
+    assert found.status == "optimal"
+    assert found.cost is not None
+    others = [bottleneck(instance, device) for device in peers(data, name).values()]
+    assert others
+    assert found.cost <= min(others) * (1 + 1e-9)
