@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.base.lazy import pyo
-from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Latency, Linear, Load, On, Penalties, Used
+from mtpp_dsl.constraints import (
+    Bottleneck,
+    Constraint,
+    Decision,
+    Largest,
+    Latency,
+    Linear,
+    Load,
+    On,
+    Penalties,
+    Used,
+    decisions_in,
+    of_phase,
+)
 from mtpp_dsl.models.blocks import assignment
 from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.components import impossible
@@ -40,10 +53,14 @@ WIDEST = 1e5
 
 @dataclass(frozen=True)
 class Pushed:
-    """What some row of the user's gains from making larger: ``loads`` by device, and the ``bottleneck``."""
+    """What some row of the user's gains from making larger: ``loads`` by device, and the ``bottleneck``.
+
+    ``phases``: whether it is the bottleneck of one phase.
+    """
 
     loads: frozenset[int]
     bottleneck: bool
+    phases: bool = False
 
 
 def names_loads(problem: Problem) -> bool:
@@ -54,7 +71,7 @@ def names_loads(problem: Problem) -> bool:
 def _names_loads(constraint: Constraint) -> bool:
     """Return whether rows of *constraint* name a load or the bottleneck."""
     if isinstance(constraint, Linear):
-        return any(isinstance(decision, LOADS) for decision, _ in constraint.terms)
+        return any(isinstance(decision, LOADS) for decision in decisions_in(constraint.terms))
     return isinstance(constraint, CustomConstraint) and "load" in constraint.uses
 
 
@@ -62,22 +79,31 @@ def pushed_up(problem: Problem) -> Pushed:
     """Return which costs rows, or a linear objective, may push up: those must be exact in a model."""
     custom = any("load" in custom.uses for custom in problem.of(CustomConstraint))
     loads: set[int] = set(range(problem.k)) if custom else set()
-    largest = False
+    largest = phases = False
     for decision in _pushed_up(problem):
         largest |= isinstance(decision, Bottleneck)
+        phases |= isinstance(decision, Bottleneck) and decision.phase is not None
         loads |= set(range(problem.k)) if isinstance(decision, Latency) else set()
         loads |= {decision.device} if isinstance(decision, Load) else set()
-    return Pushed(frozenset(range(problem.k)) if largest else frozenset(loads), largest)
+    return Pushed(frozenset(range(problem.k)) if largest else frozenset(loads), largest, phases)
 
 
 def _pushed_up(problem: Problem) -> Iterator[Decision]:
     """Yield the decisions that a row, hard or soft, or the objective gains from making larger."""
     for row in problem.of(Linear):
-        for decision, a in row.terms:
-            if row.sense == "==" or (a > 0) == (row.sense == ">="):
-                yield decision
-    for decision, a in problem.objective.terms if problem.objective.is_linear else ():
-        if (a > 0) == problem.objective.maximized:
+        for sign in {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}[row.sense]:
+            yield from _raised(row.terms, sign)
+    if problem.objective.is_linear:
+        yield from _raised(problem.objective.terms, -1.0 if problem.objective.maximized else 1.0)
+
+
+def _raised(terms: Iterable[tuple[Decision, float]], sign: float) -> Iterator[Decision]:
+    """Yield the decisions that become larger where *terms*, times *sign*, become smaller."""
+    for decision, a in terms:
+        if isinstance(decision, Largest):  # which is pushed down
+            for inner, _ in decision.sums:
+                yield from _raised(inner, 1.0)
+        elif sign * a < 0:
             yield decision
 
 
@@ -106,6 +132,14 @@ def limits_of(problem: Problem, unit: float, most: Floats) -> Callable[[Decision
 
     def limit(decision: Decision) -> float:
         match decision:
+            case Load() | Bottleneck() | Latency() if decision.phase is not None:
+                phase = problem.phase(decision.phase)
+                of_it = limits_of(phase, unit, greatest(phase, phase.tensor_time / unit, unit))
+                return of_it(of_phase(decision, None))
+            case Largest(sums):
+                own = unit_of(decision, unit)
+                ends = (c + sum(abs(a) * unit_of(x, unit) * limit(x) for x, a in terms) for terms, c in sums)
+                return max(0.0, *ends) / own
             case On(node, device):
                 return float(problem.allowed[node, device])
             case Used():
@@ -129,6 +163,8 @@ def limited(problem: Problem, load: Loads, unit: float) -> dict[int, list[Any]]:
     """
     found: dict[int, float] = {}
     for row in problem.hard_rows:
+        if getattr(row.terms[0][0] if row.terms else None, "phase", None) is not None:
+            continue  # what one phase may take is no share of what all phases take
         if len(row.terms) != 1 or row.terms[0][1] * (1 if row.sense == "<=" else -1) <= 0 or row.sense == "==":
             continue
         ((decision, a),) = row.terms
@@ -191,10 +227,17 @@ def add_rows(model: Any, sides: Sequence[Sequence[Row]], value: Callable[[Decisi
                 part.rows.add(sum(a * value(x) for x, a in row.terms.items()) <= row.high)
 
 
-def values_of(model: Any, on: assignment.On, load: Loads) -> Callable[[Decision], Any]:
-    """Return what gives the expression of a decision; what soft rows cost is ``model.paid``."""
+def values_of(
+    model: Any, on: assignment.On, load: Loads, phased: Callable[[Decision], Any] | None = None
+) -> Callable[[Decision], Any]:
+    """Return what gives the expression of a decision; what soft rows cost is ``model.paid``.
+
+    *phased* gives that of decisions about single phases, and of the largest of several sums.
+    """
 
     def value(decision: Decision) -> Any:
+        if phased is not None and (isinstance(decision, Largest) or getattr(decision, "phase", None) is not None):
+            return phased(decision)
         match decision:
             case On(node, device):
                 return on(node, device)

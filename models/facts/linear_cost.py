@@ -11,6 +11,7 @@ from mtpp_dsl.constraints import (
     Bottleneck,
     Decision,
     Finish,
+    Largest,
     Latency,
     Linear,
     Load,
@@ -19,6 +20,7 @@ from mtpp_dsl.constraints import (
     Penalties,
     Start,
     Used,
+    decisions_in,
 )
 from mtpp_dsl.models.facts.scaling import FEASIBILITY, TARGET, Scale
 from mtpp_dsl.problem import Problem
@@ -54,17 +56,19 @@ def expanded(problem: Problem, terms: Iterable[tuple[Decision, float]]) -> dict[
     """Return terms without those that cancel; of plans without a schedule with every latency as the sum of loads."""
     total: dict[Decision, float] = {}
     for decision, a in terms:
-        loads = isinstance(decision, Latency) and not problem.timed
-        for one in [Load(d) for d in range(problem.k)] if loads else [decision]:
+        ones: list[Decision] = [decision]
+        if isinstance(decision, Latency) and not problem.timed:
+            ones = [Load(d, decision.phase) for d in range(problem.k)]
+        for one in ones:
             total[one] = total.get(one, 0.0) + a
     return {decision: a for decision, a in total.items() if a}
 
 
 def named_decisions(problem: Problem) -> set[Decision]:
-    """Return the decisions that the objective and labelled rows speak of."""
+    """Return the decisions that the objective and labelled rows speak of, also within the largest of several sums."""
     objective = problem.objective.terms if problem.objective.is_linear else ()
     rows = (row.terms for row in problem.of(Linear))
-    return {decision for terms in (objective, *rows) for decision, _ in terms}
+    return {decision for terms in (objective, *rows) for decision in decisions_in(terms)}
 
 
 def soft_size(problem: Problem, row: Linear, unit: float) -> float:
@@ -74,6 +78,10 @@ def soft_size(problem: Problem, row: Linear, unit: float) -> float:
 
 def unit_of(decision: Decision, unit: float) -> float:
     """Return what one of a decision is in a model whose unit of time is *unit*: that of a time, 1 of all others."""
+    if isinstance(decision, Largest):  # of times, or of numbers
+        return max(
+            (unit_of(x, unit) for terms, _ in decision.sums for x, _ in terms), default=1.0, key=lambda u: u != 1.0
+        )
     return 1.0 if isinstance(decision, (*BINARY, Penalties)) else unit
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -16,6 +16,7 @@ from mtpp_dsl.constraints import (
     Colocate,
     Contiguous,
     Forbid,
+    Largest,
     Latency,
     Linear,
     Load,
@@ -46,6 +47,7 @@ from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
 from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
+from mtpp_dsl.models.blocks.phases import add_maxima, phase_values
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
 from mtpp_dsl.models.blocks.split_nets import Split
 from mtpp_dsl.models.blocks.stages import empty_first, iteration, recomputing, stage_memory
@@ -91,8 +93,9 @@ class Exact(Scoped, CutoffFormulation):
             interconnects=("shared", "host"),
             constraints=KEPT,
             families=(CustomConstraint,),
-            decisions=(On, Load, LargestLoad, Used, Latency, Penalties),
+            decisions=(On, Load, LargestLoad, Used, Latency, Penalties, Largest),
             soft=True,
+            phases=True,
         ),
         Scope(
             objectives=("bottleneck", "iteration"),
@@ -104,7 +107,9 @@ class Exact(Scoped, CutoffFormulation):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why a solver would not see labelled constraints, or those of plug-ins, as they are meant, or None."""
-        reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem) or self._unstaged(problem)
+        reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem)
+        if problem.phased and linear.pushed_up(problem).phases:
+            return f"{self.name} does not support rows or objectives that ask for a large bottleneck of one phase"
         asks = any(problem.of(Linear)) or problem.objective.is_linear or linear.names_loads(problem)
         if reason is not None or not asks:
             return reason
@@ -131,13 +136,14 @@ class Exact(Scoped, CutoffFormulation):
         :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
         view = hypergraph(problem)
-        scale = scale_of(problem, view.least_work, self._ceiling(problem))
+        scale = _phased_scale(problem, scale_of(problem, view.least_work, self._ceiling(problem)))
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale, model.cost_margin = scale.unit, scale.margin
+        model.phased = problem.phased
         model.layout = layout = layout_of(problem, view, symmetric=keeps_symmetry(self))
         graph = problem.graph
         nets = view.nets(scale.tensor_costs(problem), scale.most)
-        nets = [net for net in nets if net.cost >= NOTHING]
+        nets = [net for net in nets if net.cost >= NOTHING or problem.phased]
         graph_data(model, view.n, problem.k, view.edges(graph.tails, graph.heads), nets)
         known = layout.in_order and not problem.objective.is_linear and not problem.staged
         facts = facts_below(problem, view, nets, scale.unit, self.cost) if known else None
@@ -152,7 +158,10 @@ class Exact(Scoped, CutoffFormulation):
         separate(model, problem, layout.home, on)
         if linear.pushed_up(problem).bottleneck:
             exactly(model, load, float(most.max()))
-        value = linear.values_of(model, lambda v, d: on(layout.home[v], d), load)
+        phased = phase_values(model, problem, view, nets, on, scale.unit) if problem.phased else None
+        value = linear.values_of(model, lambda v, d: on(layout.home[v], d), load, phased)
+        if problem.phased:
+            add_maxima(model, problem, value, scale.unit)
         caps = linear.limited(problem, load, scale.unit)
         for d in np.flatnonzero(np.isfinite(problem.memory_limit) & (problem.memory_limit > 0)).tolist():
             shares = view.memory / (float(problem.memory_limit[d]) * (1 + 2 * PASSED))
@@ -244,7 +253,7 @@ class Exact(Scoped, CutoffFormulation):
         self, model: Any, on: assignment.On, exact: Sequence[int], paying: Sequence[int], split: Split | None
     ) -> Cut:
         """Add what devices pay for tensors."""
-        if model.layout.in_order and len(model.D) == 2 and paying:
+        if model.layout.in_order and len(model.D) == 2 and paying and not model.phased:
             return border_cut(model, exact=bool(exact), split=split)
         return tensor_cut(model, on, range(len(model.D)), exact, paying, split)
 
@@ -315,6 +324,15 @@ def _ahead(problem: Problem) -> Floats:
 
 def _nothing(_: Any) -> float:
     return 0.0
+
+
+def _phased_scale(problem: Problem, scale: Scale) -> Scale:
+    """Return *scale* in the unit of the smallest phase, if something is asked of single phases."""
+    if not problem.phased:
+        return scale
+    units = [scale_of(phase, hypergraph(phase).least_work).unit for phase in problem.each_phase.values()]
+    floors = [unit for unit in units if 1e-4 * scale.unit <= unit < scale.unit]  # others are too small to matter
+    return replace(scale, unit=min([scale.unit, *floors]))
 
 
 def _named(model: Any, problem: Problem, load: Loads) -> Loads:

@@ -25,7 +25,7 @@ class Fig3(Exact):
     name = "fig3"
     summary = "the exact programme as published, for comparison (archer2024, Figure 3)"
     baseline = True
-    scopes = (replace(Exact.scopes[0], interconnects=("shared",), needs=(Acyclic,), backward=False),)
+    scopes = (replace(Exact.scopes[0], interconnects=("shared",), needs=(Acyclic,), backward=False, phases=False),)
 
     def _cut(self, model: Any, on: On, exact: Sequence[int], paying: Sequence[int], split: Split | None) -> Cut:
         return published_cut(model, on, range(len(model.D)), exact, paying, split)

@@ -13,7 +13,19 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mtpp_dsl.constraints import BatchSizes, BreakSymmetry, Constraint, Linear, Load, On, PinChunks, Used
+from mtpp_dsl.constraints import (
+    BatchSizes,
+    BreakSymmetry,
+    Constraint,
+    Decision,
+    Largest,
+    Linear,
+    Load,
+    On,
+    PinChunks,
+    Used,
+    decisions_in,
+)
 from mtpp_dsl.plans.batches import Batches, batch_lengths
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem
@@ -230,6 +242,8 @@ def _alike(problem: Problem, a: int, b: int) -> bool:
     if not isinstance(problem.interconnect, Links) and one.group != two.group:
         return False
     time = problem.time if problem.objective.batch is None else problem.batching.time
+    if not all(np.array_equal(phase.time[:, a], phase.time[:, b]) for phase in problem.each_phase.values()):
+        return False
     return bool(np.array_equal(time[:, a], time[:, b]))
 
 
@@ -266,7 +280,7 @@ def _by_device(problem: Problem) -> Mapping[int, list[Constraint]]:
 
 def _names(constraint: Constraint) -> set[int]:
     if isinstance(constraint, Linear):
-        return {decision.device for decision, _ in constraint.terms if isinstance(decision, (On, Load, Used))}
+        return {x.device for x in decisions_in(constraint.terms) if isinstance(x, (On, Load, Used))}
     if isinstance(constraint, PinChunks):
         return set(constraint.places)
     return set(getattr(constraint, "devices", None) or ())
@@ -274,12 +288,7 @@ def _names(constraint: Constraint) -> set[int]:
 
 def _swap(constraint: Constraint, to: Mapping[int, int]) -> Constraint:
     if isinstance(constraint, Linear):
-        terms = []
-        for decision, coefficient in constraint.terms:
-            if isinstance(decision, (On, Load, Used)):
-                decision = replace(decision, device=to.get(decision.device, decision.device))
-            terms.append((decision, coefficient))
-        return _canonical(replace(constraint, terms=tuple(terms)))
+        return _canonical(replace(constraint, terms=tuple((_moved(x, to), a) for x, a in constraint.terms)))
     if isinstance(constraint, PinChunks):
         return replace(constraint, places=tuple(to.get(d, d) for d in constraint.places))
     devices = getattr(constraint, "devices", None)
@@ -288,10 +297,24 @@ def _swap(constraint: Constraint, to: Mapping[int, int]) -> Constraint:
     return replace(constraint, devices=tuple(sorted(to.get(d, d) for d in devices)))  # type: ignore[call-arg]
 
 
+def _moved(decision: Decision, to: Mapping[int, int]) -> Decision:
+    """Return what a decision becomes where devices change places."""
+    if isinstance(decision, Largest):
+        sums = (
+            (tuple(sorted(((_moved(x, to), a) for x, a in terms), key=repr)), constant)
+            for terms, constant in decision.sums
+        )
+        return Largest(tuple(sorted(sums, key=repr)))
+    if isinstance(decision, (On, Load, Used)):
+        return replace(decision, device=to.get(decision.device, decision.device))
+    return decision
+
+
 def _canonical(constraint: Constraint) -> Constraint:
     """Return an equal constraint whose terms are sorted and whose label does not matter."""
     if isinstance(constraint, Linear):
-        return replace(constraint, label="", terms=tuple(sorted(constraint.terms, key=repr)))
+        terms = ((_moved(x, {}), a) for x, a in constraint.terms)
+        return replace(constraint, label="", terms=tuple(sorted(terms, key=repr)))
     if any(f.name == "devices" for f in fields(constraint)) and getattr(constraint, "devices", None) is not None:
         return replace(constraint, devices=tuple(sorted(constraint.devices)))  # type: ignore[attr-defined, call-arg]
     return constraint

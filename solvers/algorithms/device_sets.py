@@ -54,6 +54,8 @@ def _largest_loads(problem: Problem) -> Floats:
     for row in problem.hard_rows:
         if len(row.terms) == 1 and row.sense == "<=" and row.terms[0][1] > 0:
             decision, a = row.terms[0]
+            if getattr(decision, "phase", None) is not None:
+                continue  # it speaks of one phase, not of all together
             limit = row.rhs / a
             if isinstance(decision, (Bottleneck, Makespan)):
                 most = np.minimum(most, limit)
