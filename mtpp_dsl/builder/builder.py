@@ -218,16 +218,23 @@ class Builder(Items, Rules):
             options: ``type``, ``memory``, ``reserve``, ``speed``, ``io``, ``unsupported``, ``group``, ``fixed``,
                 ``overhead``, ``price``, ``power``.
         """
-        texts = ("type", "unsupported", *(("group",) if isinstance(options.get("group"), str) else ()))
-        self._statement(
-            f"device {checked_name(name)}{family(count, over)}{option_list(options, texts=texts, words=('io',))}"
-        )
+        texts = ("type", "unsupported", "switch", *(("group",) if isinstance(options.get("group"), str) else ()))
+        said = option_list(options, texts=texts, words=("io", "duplex"))
+        self._statement(f"device {checked_name(name)}{family(count, over)}{said}")
         return self
 
     @says
     def interconnect(self, kind: str, **options: Any) -> Self:
-        """Say what joins the devices: ``shared``, ``host`` or ``links``."""
-        self._statement(f"interconnect {checked_name(kind)}{option_list(options, words=('overflow', 'routing'))}")
+        """Say what joins the devices: ``shared``, ``host``, ``links`` or ``tree``."""
+        words = ("overflow", "routing", "overlap", "send", "duplex")
+        self._statement(f"interconnect {checked_name(kind)}{option_list(options, words=words)}")
+        return self
+
+    @says
+    def switch(self, name: str, *, count: int | None = None, **options: Any) -> Self:
+        """Say a switch, or a family of them; ``under`` is the name of the one above, as a string."""
+        said = option_list(options, texts=("under",), words=("overlap", "send", "duplex"))
+        self._statement(f"switch {checked_name(name)}{family(count, None)}{said}")
         return self
 
     @says

@@ -55,6 +55,10 @@ def _uplink(problem: Problem, tree: Tree, row: int) -> dict[str, Any]:
         options["uplink"] = quantity(float(tree.uplink[row]), rate)
     if tree.latency[row]:
         options["latency"] = quantity(float(tree.latency[row]), problem.time_unit)
-    if tree.half[row]:
-        options["duplex"] = "half"
+    above = [problem.k + int(s) for s in tree.parents[row : row + 1] if s >= 0]
+    while above and not tree.half[above[-1]] and tree.parents[above[-1]] >= 0:
+        above.append(problem.k + int(tree.parents[above[-1]]))
+    inherited = bool(above and tree.half[above[-1]])
+    if tree.parents[row] >= 0 and tree.half[row] != inherited:
+        options["duplex"] = "half" if tree.half[row] else "full"
     return options

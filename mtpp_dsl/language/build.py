@@ -204,6 +204,17 @@ class TreeBuilder(RuleBuilder):
             clauses=clauses_of(children),
         )
 
+    def switch(self, start: int, stop: int, children: list[Any]) -> tree.SwitchStatement:
+        """Build a ``switch`` statement."""
+        name, *rest = children
+        return tree.SwitchStatement(
+            span=Span(self.source, start, stop),
+            name=self.name_or_text(name),
+            family=rest[0] if rest and isinstance(rest[0], tree.Family) else None,
+            options=options_of(rest),
+            clauses=clauses_of(rest),
+        )
+
     def link(self, start: int, stop: int, children: list[Any]) -> tree.LinkStatement:
         """Build a ``link`` statement."""
         first, arrow, second, *rest = children

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal, TypeAlias, cast
 
@@ -16,7 +16,9 @@ from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
+from mtpp_dsl.language.lower_switches import OF_SPLITS, UPLINK, hanging, lower_tree, of_splits
 from mtpp_dsl.language.options import Options
+from mtpp_dsl.language.rates import check_rate
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, Quantity, describe
 from mtpp_dsl.language.values import Sequence as Values
@@ -40,11 +42,13 @@ _DEVICE_OPTIONS = (
     "overhead",
     "price",
     "power",
+    *UPLINK,
 )
 _PRICES = (NONE, DOLLARS, EUROS, DOLLARS / TIME, EUROS / TIME)
 _INTERCONNECTS = (
     "interconnects are: shared, where all devices have one channel to memory;",
-    "host, the same, where devices with io = free pay nothing; links, where each pair of devices has its own",
+    "host, the same, where devices with io = free pay nothing; links, where each pair of devices has its own;",
+    "tree, where devices hang from switches",
 )
 
 
@@ -59,6 +63,7 @@ class Channel:
     span: Span
     between: Quantity | None = None
     routing: Routing = "widest"
+    of_splits: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def declare_devices(
@@ -183,6 +188,8 @@ def _device(
         power=base.power if power is None else float(power.value),
         power_unit=base.power_unit if power is None else power.dimension.unit,
     )
+    if any(option in options for option in UPLINK):
+        scope.hung[name] = hanging(options, "switch", statement.span)
     io = options.word("io", ("paid", "free"))
     return device if io is None else replace(device, pays_io=io == "paid")
 
@@ -231,7 +238,8 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
     options = {
         "shared": ("bandwidth", "overflow", "between"),
         "host": ("bandwidth", "overflow", "between"),
-        "links": ("bandwidth", "latency", "routing"),
+        "links": ("bandwidth", "latency", "routing", *OF_SPLITS),
+        "tree": OF_SPLITS,
     }
     if kind not in options:
         raise Complaint(
@@ -242,7 +250,7 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
         )
     given = Options(statement.options, options[kind], f"interconnect {kind}", scope)
     bandwidth = given.quantity("bandwidth", (RATE, NONE))
-    if kind != "links" and bandwidth is None:
+    if kind not in ("links", "tree") and bandwidth is None:
         raise Complaint(f"interconnect {kind} needs a bandwidth", statement.span, code="MTPP-E401")
     if bandwidth is not None and bandwidth.value == 0:
         raise Complaint("the bandwidth must be more than zero", given.span("bandwidth"), code="MTPP-E214")
@@ -254,14 +262,22 @@ def lower_interconnect(statement: tree.InterconnectStatement, scope: Scope) -> C
         span=statement.span,
         between=given.quantity("between", (RATE, NONE)),
         routing=cast("Routing", given.word("routing", ("widest", "direct")) or "widest"),
+        of_splits=of_splits(given),
     )
 
 
 def lower_links(
-    channel: Channel, statements: Sequence[tree.LinkStatement], scope: Scope, graph: Graph
+    channel: Channel,
+    statements: Sequence[tree.LinkStatement],
+    scope: Scope,
+    graph: Graph,
+    switches: Sequence[tree.SwitchStatement] = (),
 ) -> tuple[Interconnect, Dimension]:
     """Return the interconnect and the dimension that its bandwidths (or latencies) give to time."""
     assert scope.devices is not None
+    if channel.kind == "tree" and not statements:
+        return lower_tree(switches, channel.of_splits, scope, graph, channel.span)
+    _check_switches(channel, scope, switches)
     if channel.kind != "links":
         if statements:
             raise Complaint(
@@ -269,9 +285,9 @@ def lower_links(
             )
         assert channel.bandwidth is not None
         make = Shared if channel.kind == "shared" else Host
-        time = _check_rate(channel.bandwidth, channel.span, graph)
+        time = check_rate(channel.bandwidth, channel.span, graph)
         if channel.between is not None:
-            _check_rate(channel.between, channel.span, graph)
+            check_rate(channel.between, channel.span, graph)
             if channel.between.dimension != channel.bandwidth.dimension:
                 raise Complaint("both bandwidths carry units, or neither does", channel.span, code="MTPP-E213")
             if not 0 < channel.between.value <= channel.bandwidth.value:
@@ -303,7 +319,27 @@ def lower_links(
     for statement in statements:
         for local in iterate(statement.clauses, scope):
             _link(statement, local, table, scope)
-    return table.links(channel.routing), table.time
+    usual = {"overlap": "none", "send": "once", "duplex": "full"}
+    said = {option: value or usual[option] for option, value in channel.of_splits.items()}
+    joined = replace(table.links(channel.routing), **said)  # type: ignore[arg-type]
+    if joined.duplex == "half" and (joined.bandwidth != joined.bandwidth.T).any():
+        d, e = (scope.devices[i].name for i in np.argwhere(joined.bandwidth != joined.bandwidth.T)[0].tolist())
+        raise Complaint(
+            f"with duplex = half both directions of a link share one channel, and {d} -> {e} and {e} -> {d} have "
+            "different bandwidths",
+            channel.span,
+            code="MTPP-E214",
+        )
+    return joined, table.time
+
+
+def _check_switches(channel: Channel, scope: Scope, switches: Sequence[tree.SwitchStatement]) -> None:
+    """Complain of switches, or of devices that hang from some, where there is no tree."""
+    hung = next((row for row in scope.hung.values()), None)
+    where = switches[0].span if switches else hung.span if hung is not None else None
+    if where is not None:
+        what = "'switch'" if switches else "the option switch or uplink of a device"
+        raise Complaint(f"{what} goes with interconnect tree, not {channel.kind}", where, code="MTPP-E403")
 
 
 class LinkTable:
@@ -318,7 +354,7 @@ class LinkTable:
     def set(self, first: Ints, second: Ints, bandwidth: Quantity | None, latency: Quantity | None, span: Span) -> None:
         """Join all of *first* to all of *second*, one way; no bandwidth means that only the latency counts."""
         if bandwidth is not None:
-            self.time = _check_rate(bandwidth, span, self.graph)
+            self.time = check_rate(bandwidth, span, self.graph)
             if bandwidth.value == 0:
                 raise Complaint(
                     "the bandwidth must be more than zero; leave the link out for none", span, code="MTPP-E214"
@@ -366,21 +402,3 @@ def _ends(end: tree.Expression, scope: Scope, local: Locals) -> list[int]:
         what = "an unknown name" if value is None else describe(value)
         raise Complaint(f"a link joins devices; this is {what}", end.span, code="MTPP-E210")
     return found
-
-
-def _check_rate(bandwidth: Quantity, span: Span, graph: Graph) -> Dimension:
-    """Return the dimension of size / bandwidth, a time or a number.
-
-    Raises:
-        Complaint: sizes carry units and the bandwidth does not, or the other way round.
-    """
-    sizes = bool(graph.output.any() or graph.sizes.any())
-    if sizes and (bandwidth.dimension == RATE) != (graph.size_unit == "B"):
-        have = "in B" if graph.size_unit == "B" else "without a unit"
-        raise Complaint(
-            f"the bandwidth is {bandwidth.dimension}, but the nodes' outputs are {have}",
-            span,
-            ["a bandwidth is in B/s (or GiB/s, Gbit/s, …) when sizes carry units, and a plain number when none do"],
-            code="MTPP-E213",
-        )
-    return TIME if bandwidth.dimension == RATE else NONE

@@ -307,17 +307,18 @@ class Stages:
         given = self.counted(self.of(tree.InterconnectStatement), "the interconnect", "interconnect")
         found = self.last(given, "the interconnect")
         links = [statement for statement, _ in self.of(tree.LinkStatement)]
+        switches = [statement for statement, _ in self.of(tree.SwitchStatement)]
         if found is not None:
             self.join(lower_interconnect(found[0], self.scope), links)
         elif imported is None:
             self.scope.need("interconnect")
-            if not links:
+            if not links and not switches:
                 raise self.missing("interconnect", "interconnect shared (bandwidth = 8 GiB/s)")
-            self.join(Channel("links", None, None, False, links[0].span), links)
-        elif links:
-            raise Complaint(
-                "say 'interconnect links' to replace what the import brought", links[0].span, code="MTPP-E403"
-            )
+            kind, place = ("tree", switches[0].span) if switches else ("links", links[0].span)
+            self.join(Channel(kind, None, None, False, place), links)
+        elif links or switches:
+            kind, place = ("links", links[0].span) if links else ("tree", switches[0].span)
+            raise Complaint(f"say 'interconnect {kind}' to replace what the import brought", place, code="MTPP-E403")
         else:
             seconds = given_in_seconds(self.graph.work_unit in ("s", "FLOP"), self.times)
             self.scope.time_unit, self.joined = "s" if seconds else "", self.measured(imported)
@@ -326,7 +327,8 @@ class Stages:
 
     def join(self, channel: Channel, links: Sequence[tree.LinkStatement]) -> None:
         """Join the devices by a channel and its links."""
-        joined, time = lower_links(channel, links, self.scope, self.graph)
+        switches = [statement for statement, _ in self.of(tree.SwitchStatement)]
+        joined, time = lower_links(channel, links, self.scope, self.graph, switches)
         self.scope.need("weights")
         seconds = times_in_seconds(self.graph, joined, time == TIME, self.times, channel.span)
         check_io(self.devices, joined, channel.span)

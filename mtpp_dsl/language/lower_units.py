@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mtpp_dsl.base.units import NONE, TIME
 from mtpp_dsl.language.declaring import UnitKeeper
 from mtpp_dsl.language.scope import Complaint
-from mtpp_dsl.problem import Device, Host, Interconnect, Links
+from mtpp_dsl.problem import Device, Host, Interconnect, Links, Tree
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Span
 
@@ -32,6 +34,7 @@ def times_in_seconds(
     work_in_seconds = graph.work_unit in ("s", "FLOP")
     works = bool(graph.work.any() or graph.times)  # times of single devices are in the unit that their keeper has
     nothing = isinstance(joined, Links) and joined.transfers is None and not joined.bandwidth.any()
+    nothing |= isinstance(joined, Tree) and not (np.isfinite(joined.uplink).any() or joined.latency.any())
     transfers = not nothing and bool(graph.output.any() or graph.sizes.any())
     if works and transfers and work_in_seconds != channel_in_seconds:
         one, two = ("in s", "without a unit") if work_in_seconds else ("without a unit", "in s")

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceType
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from mtpp_dsl.base.exact import Exact
 from mtpp_dsl.base.spec_limits import MAX_STEPS
@@ -16,6 +17,9 @@ from mtpp_dsl.problem import Device
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.text.fixes import suggested
 from mtpp_dsl.text.source import Diagnostic, Fix, Place, Span
+
+if TYPE_CHECKING:
+    from mtpp_dsl.language.lower_switches import Hanging
 
 __all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "Complaint", "Scope", "Unsettled"]
 
@@ -108,6 +112,7 @@ class Scope:
         unsettled: what an earlier error has left unknown: "nodes", "edges", "weights" (of these), "devices",
             "options" (of devices), "time unit", or the name of a param or let.
         empty: families without members.
+        hung: what devices say of the switches that they hang from, by the names of devices.
         mentioned: the names that the values of options mention, by identity of the option, with the option.
         drawing: whether the edges are being read, so that they are not known yet.
         phases: what each phase weighs, by its name.
@@ -141,6 +146,7 @@ class Scope:
     prefix: str = ""
     drawing: bool = False
     empty: set[str] = field(default_factory=set)
+    hung: dict[str, Hanging] = field(default_factory=dict)
     mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)

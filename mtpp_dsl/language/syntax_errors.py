@@ -22,6 +22,7 @@ STATEMENTS = (
     "graph",
     "block",
     "device",
+    "switch",
     "interconnect",
     "link",
     "phase",

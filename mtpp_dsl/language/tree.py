@@ -63,6 +63,7 @@ __all__ = [
     "SetOf",
     "SetWhere",
     "Statement",
+    "SwitchStatement",
     "Text",
     "TimeStatement",
     "TimesFile",
@@ -494,6 +495,16 @@ class InterconnectStatement(Statement):
     """``interconnect shared (bandwidth = 8 GiB/s)``."""
 
     name: Word
+    options: tuple[Option, ...]
+    clauses: Clauses | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchStatement(Statement):
+    """``switch server[2] (uplink = 12 GB/s, under = rack)``."""
+
+    name: Word
+    family: Family | None
     options: tuple[Option, ...]
     clauses: Clauses | None = None
 

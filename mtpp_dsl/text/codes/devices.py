@@ -56,6 +56,13 @@ DEVICES: tuple[Code, ...] = (
         "Correct the range: device tpu[4], or tpu[i in 0..<4].",
     ),
     Code(
+        "MTPP-E407",
+        "Switches do not make a tree",
+        "Every switch is under another one, or under none; what holds for all of a tree is said of the one on top.",
+        "switch rack (under = server)\nswitch server (under = rack)\ndevice gpu[2] (switch = server)",
+        "Leave out under = … of the switch that is on top.",
+    ),
+    Code(
         "MTPP-E409",
         "Parameters cannot be streamed",
         "overflow = stream reads parameters anew that do not fit, and the graph does not say how large they are.",
@@ -99,5 +106,12 @@ DEVICES: tuple[Code, ...] = (
         "The objective is about single inputs, and the times are those of batches.",
         "time start on gpu at batch 2 = 3 ms",
         "Give times without at batch, or maximize throughput (batch = …).",
+    ),
+    Code(
+        "MTPP-W406",
+        "Something in the tree of switches has no effect, or no limit",
+        "A switch has no devices, a device or switch has no uplink, or nothing joins two parts of the tree.",
+        "switch rack\ndevice gpu[2] (switch = rack)",
+        "Give every device and every switch but the one on top an uplink: (uplink = 12 GB/s).",
     ),
 )
