@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.constraints import Colocate, Constraint, Memory, Replicate, Separate, Shard
-from mtpp_dsl.problem import Device, Host, Links, Problem
+from mtpp_dsl.problem import Device, Host, Links, Problem, Tree
 
 __all__ = ["differences"]
 
@@ -68,7 +68,12 @@ def _rules(problem: Problem) -> Iterator[Constraint]:
 
 def _joined(problem: Problem) -> object:
     links = problem.interconnect
-    return (links.keyword, links.routing) if isinstance(links, Links) else links
+    if isinstance(links, Links):
+        return links.keyword, links.routing, links.split_options
+    if isinstance(links, Tree):
+        columns = (links.parents, links.uplink, links.latency, links.half)
+        return links.switches, links.overlap, links.send, [column.tolist() for column in columns]
+    return links
 
 
 def _carried(problem: Problem) -> Any:

@@ -53,11 +53,11 @@ MAX_DENOMINATOR = 10**6
 
 
 def expanded(problem: Problem, terms: Iterable[tuple[Decision, float]]) -> dict[Decision, float]:
-    """Return terms without those that cancel; of plans without a schedule with every latency as the sum of loads."""
+    """Return terms without those that cancel; of splits on one channel with every latency as the sum of loads."""
     total: dict[Decision, float] = {}
     for decision, a in terms:
         ones: list[Decision] = [decision]
-        if isinstance(decision, Latency) and not problem.timed:
+        if isinstance(decision, Latency) and not problem.timed and not problem.networked:
             ones = [Load(d, decision.phase) for d in range(problem.k)]
         for one in ones:
             total[one] = total.get(one, 0.0) + a

@@ -60,6 +60,7 @@ from mtpp_dsl.models.facts.scaling import Scale, floor_of, scale_of
 from mtpp_dsl.models.facts.user_rows import PASSED
 from mtpp_dsl.models.facts.within import Facts, facts_below
 from mtpp_dsl.models.formulations.derived import extended, keeps_symmetry
+from mtpp_dsl.models.formulations.exact_network import fill_network, network_refusal
 from mtpp_dsl.plans.evaluation import Evaluation, evaluate
 from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem, Shared
@@ -74,7 +75,7 @@ KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, For
 
 
 class Exact(Scoped, CutoffFormulation):
-    """Every plan, and nothing else: devices of any speeds and memories on ``shared`` or ``host``.
+    """Every plan, and nothing else: devices of any speeds and memories, whatever joins them.
 
     Interchangeable devices under ``acyclic`` are numbered in the order of the quotient graph, as in Figure 3.
     Devices that can be told apart get a linear order of their own, one for each part of a training graph; without
@@ -103,6 +104,14 @@ class Exact(Scoped, CutoffFormulation):
             constraints=(*(kind for kind in KEPT if kind is not Linear), StageMemory),
             backward=False,
         ),
+        Scope(
+            objectives=("bottleneck", "linear"),
+            interconnects=("links", "tree"),
+            constraints=KEPT,
+            families=(CustomConstraint,),
+            decisions=(On, Load, LargestLoad, Used, Latency, Penalties),
+            soft=True,
+        ),
     )
 
     def beyond(self, problem: Problem) -> str | None:
@@ -113,6 +122,8 @@ class Exact(Scoped, CutoffFormulation):
         asks = any(problem.of(Linear)) or problem.objective.is_linear or linear.names_loads(problem)
         if reason is not None or not asks:
             return reason
+        if problem.networked:
+            return network_refusal(self.name, problem, hypergraph(problem))
         scale = scale_of(problem, hypergraph(problem).least_work)
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         return linear.unreadable(problem, scale, most)
@@ -136,6 +147,8 @@ class Exact(Scoped, CutoffFormulation):
         :meth:`mtpp_dsl.problem.custom.CustomConstraint.rows`.
         """
         view = hypergraph(problem)
+        if problem.networked:
+            return self._on_network(problem, view)
         scale = _phased_scale(problem, scale_of(problem, view.least_work, self._ceiling(problem)))
         model = pyo.ConcreteModel(name="exact")
         model.cost_scale, model.cost_margin = scale.unit, scale.margin
@@ -181,6 +194,15 @@ class Exact(Scoped, CutoffFormulation):
             empty_first(model, on)
         after = [problem.k - 1 - d if in_order else 0 for d in range(problem.k)]
         stage_memory(model, problem, view, on, after)
+
+    def _on_network(self, problem: Problem, view: Hypergraph) -> Any:
+        """Return the model on links or a tree."""
+        model = pyo.ConcreteModel(name="exact")
+        model.layout = layout_of(problem, view, symmetric=keeps_symmetry(self))
+        graph = problem.graph
+        graph_data(model, view.n, problem.k, view.edges(graph.tails, graph.heads), [])
+        fill_network(model, problem, view, self._assign(model, view, None))
+        return model
 
     def _ceiling(self, problem: Problem) -> float | None:
         """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""

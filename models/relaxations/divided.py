@@ -43,7 +43,7 @@ class Divided(Exact):
     role: Role = "relaxation"
     summary = "bound for linear objectives: nodes may be divided between devices, tensors cost nothing"
     floor = "the bounds of the model's own variables"
-    scopes = tuple(replace(scope, objectives=("linear", "bottleneck"), phases=False) for scope in Exact.scopes)
+    scopes = tuple(replace(scope, objectives=("linear", "bottleneck"), phases=False) for scope in Exact.scopes[:1])
 
     def build(self, problem: Problem) -> Any:
         """Return the model; ``cost_scale`` times its objective is a bound on the problem's cost."""

@@ -28,7 +28,7 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.plans.batches import Batches, batch_lengths
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Links, Problem, Tree
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Floats, Ints
 
@@ -249,6 +249,13 @@ def _alike(problem: Problem, a: int, b: int) -> bool:
 
 def _keeps(problem: Problem, named: Mapping[int, Sequence[Constraint]], to: Mapping[int, int]) -> bool:
     """Return whether a renaming of devices that agree by themselves keeps transfers and constraints."""
+    if isinstance(problem.interconnect, Tree):
+        tree = problem.interconnect
+        for column in (tree.parents, tree.uplink, tree.latency, tree.half):
+            if any(column[d] != column[e] for d, e in to.items()):
+                return False
+    if problem.networked and isinstance(problem.interconnect, Links) and _relays(problem):
+        return False  # which way a tensor goes may depend on the numbers of devices
     if isinstance(problem.interconnect, Links):
         everywhere = np.array([to.get(d, d) for d in range(problem.k)])
         carried, off = problem.transfers, ~np.eye(problem.k, dtype=np.bool_)
@@ -262,6 +269,15 @@ def _keeps(problem: Problem, named: Mapping[int, Sequence[Constraint]], to: Mapp
                     return False
     constraints = frozenset(c for d in to for c in named.get(d, ()))
     return frozenset(_swap(constraint, to) for constraint in constraints) == constraints
+
+
+def _relays(problem: Problem) -> bool:
+    """Return whether some route passes a device between its ends."""
+    joined = problem.interconnect
+    if not isinstance(joined, Links) or joined.routing == "direct":
+        return False
+    own = joined.bandwidth > 0
+    return bool((problem.network.rate[~own & ~np.eye(problem.k, dtype=np.bool_)] > 0).any())
 
 
 def _by_device(problem: Problem) -> Mapping[int, list[Constraint]]:

@@ -12,7 +12,7 @@ from mtpp_dsl import registry
 from mtpp_dsl.constraints import Linear, Load, On, Separate
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan, quotient_order
-from mtpp_dsl.problem import Links, Problem
+from mtpp_dsl.problem import Links, Problem, Tree
 from mtpp_dsl.problem.colocation import ordered_edges, together
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.views.hypergraph import Hypergraph, hypergraph
@@ -41,7 +41,9 @@ class Mender:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._tries = 0
-        split = problem.is_split or (isinstance(problem.interconnect, Links) and problem.objective.batch is None)
+        split = problem.is_split or (
+            isinstance(problem.interconnect, (Links, Tree)) and problem.objective.batch is None
+        )
         apart = any(problem.of(Separate))
         self._able = split and (apart or any(linear_in_places(row) for row in problem.hard_rows))
 
@@ -61,7 +63,7 @@ class Mender:
         """Return the plan of an assignment, for a makespan with a schedule; None where there can be none."""
         problem = self._problem
         plan = Plan.create(problem, assignment)
-        if not isinstance(problem.interconnect, Links):
+        if not problem.timed or not isinstance(problem.interconnect, Links):
             return plan
         try:
             timed: Plan = registry.built_in("mtpp_dsl.solvers.schedule.list.complete:complete")(problem, plan)

@@ -59,7 +59,7 @@ DEVICES: tuple[Code, ...] = (
         "MTPP-E407",
         "Switches do not make a tree",
         "Every switch is under another one, or under none; what holds for all of a tree is said of the one on top.",
-        "switch rack (under = server)\nswitch server (under = rack)\ndevice gpu[2] (switch = server)",
+        "interconnect tree\nswitch a (under = b)\nswitch b (under = a)\ndevice gpu[2] (switch = a)",
         "Leave out under = … of the switch that is on top.",
     ),
     Code(
@@ -111,7 +111,7 @@ DEVICES: tuple[Code, ...] = (
         "MTPP-W406",
         "Something in the tree of switches has no effect, or no limit",
         "A switch has no devices, a device or switch has no uplink, or nothing joins two parts of the tree.",
-        "switch rack\ndevice gpu[2] (switch = rack)",
+        "interconnect tree\nswitch rack\ndevice gpu[2] (switch = rack)",
         "Give every device and every switch but the one on top an uplink: (uplink = 12 GB/s).",
     ),
 )
