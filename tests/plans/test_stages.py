@@ -211,10 +211,10 @@ def test_the_examples() -> None:
     assert training.status == "optimal"
     assert training.plan is not None
     assert 0 < len(training.plan.recomputed) < 8
-    serving = solve(load(folder / "tensor_parallel.mtpp", params={"S": 8}))
+    serving = solve(load(folder / "tensor_parallel.mtpp", S=8))
     assert serving.status == "optimal"
     assert serving.plan is not None
     assert not serving.plan.shards
-    split = solve(load(folder / "tensor_parallel.mtpp", params={"S": 2}))
+    split = solve(load(folder / "tensor_parallel.mtpp", S=2))
     assert split.plan is not None
     assert set(split.plan.shards.values()) == {4}
