@@ -27,6 +27,8 @@ from mtpp_dsl.constraints import (
     Pin,
     Replicate,
     Separate,
+    Shard,
+    StageMemory,
     Subgraphs,
 )
 from mtpp_dsl.errors import Refused
@@ -155,6 +157,41 @@ def _constrained() -> dict[str, Problem]:
     }
 
 
+def _staged() -> dict[str, Problem]:
+    """Return problems about stages: their memory, iterations, and nodes that devices share."""
+    graph = Graph.create(
+        "abcd",
+        [(0, 1), (0, 2), (1, 3), (2, 3)],
+        work=[3, 6, 5, 4],
+        output=[1, 2, 1, 1],
+        params=[2, 1, 1, 2],
+        saved=[3, 2, 4, 1],
+        reduce=[1, 0, 2, 1],
+        forward_share=[1 / 3, 0.5, 0.2, 0.25],
+    )
+    even = Graph.create("abcd", [(0, 1), (1, 2), (2, 3)], work=[3, 6, 5, 4], output=2.0, params=1.0, saved=3.0)
+
+    def on(given: Graph, k: int, room: float, objective: Objective, *rules: Constraint) -> Problem:
+        return Problem.create(given, _devices(k, room), Shared(2.0), objective, [ACYCLIC, *rules])
+
+    bottleneck = Objective("bottleneck")
+    once, ahead = StageMemory(schedule="1f1b", microbatches=4), StageMemory(schedule="pipedream")
+    again = StageMemory(schedule="1f1b", microbatches=4, recompute="free")
+    all_again = StageMemory(schedule="gpipe", microbatches=2, recompute="always")
+    flushed = Objective("iteration", microbatches=4, schedule="gpipe")
+    return {
+        "stages": on(graph, 3, 14.0, bottleneck, once),
+        "stages that recompute": on(graph, 2, 12.0, bottleneck, again),
+        "stages of versions": on(even, 3, 14.0, bottleneck, ahead),
+        "stages too large": on(graph, 2, 5.0, bottleneck, all_again),
+        "iteration": on(even, 3, 16.0, Objective("iteration", microbatches=4, schedule="1f1b"), once),
+        "iteration that recomputes": on(graph, 2, 14.0, flushed, replace(again, schedule="gpipe")),
+        "iterations": on(even, 3, 9.0, Objective("throughput", microbatches=3), Memory()),
+        "shards": on(graph, 3, 6.0, bottleneck, Memory(), Shard(by=(1, 2), speedup=(1.0, 2.5))),
+        "shards and replicas": on(even, 3, 9.0, bottleneck, Shard(by=(1, 2)), Replicate(most=3, sync="weights")),
+    }
+
+
 def _batched() -> dict[str, Problem]:
     """Return throughputs of batches: sizes, laws and tables of times, memory, transfers, one input, idle devices."""
     pair, three = np.ones((2, 2)), np.ones((3, 3))
@@ -237,6 +274,7 @@ def _unusual() -> dict[str, Problem]:
         "latency by pieces": Problem.create(crossed, beside, Host(1.0), MAKESPAN, [Subgraphs(most=2), pairs[0]]),
         "groups": Problem.create(_diamond(), two, Shared(4.0, between=1.0), constraints=[ACYCLIC]),
         "replicas in groups": Problem.create(training, three, Shared(4.0, between=2.0), constraints=[ACYCLIC, spread]),
+        **_staged(),
         **_batched(),
         "links": Problem.create(_diamond(), _devices(2), links),
     }
