@@ -37,9 +37,11 @@ class CopiesOfChains(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the graph is no chain, or the devices are too many, or None."""
+        from mtpp_dsl.problem.copying import is_chain
+        from mtpp_dsl.solvers.partition.copies.graph import no_graph
         from mtpp_dsl.solvers.partition.copies.instance import unsupported
 
-        return unsupported(problem)
+        return unsupported(problem) if is_chain(problem.graph) else no_graph(problem)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best routes found within the limits, and a bound."""

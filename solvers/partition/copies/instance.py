@@ -12,7 +12,6 @@ import numpy as np
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous, Separate
 from mtpp_dsl.problem import Host, Problem, Shared
-from mtpp_dsl.problem.copying import is_chain
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.problem.network import Network
 
@@ -64,6 +63,12 @@ class Instance:
         end = np.maximum(np.where(place >= lowest, np.minimum(self.end, behind), place), place)
         return replace(self, end=end)
 
+    def keeps(self, end: Ints, device: Ints) -> bool:
+        """Return whether all stages of a route begin and end where they may."""
+        begins = np.concatenate([[0], np.flatnonzero(device[1:] != device[:-1]) + 1])
+        stops = np.append(begins[1:], self.n)
+        return bool((end[begins, device[begins]] >= stops).all())
+
     def holding(self, held: Ints) -> Instance:
         """Return the instance under decisions on what devices hold: [n, k] 0 never, 1 surely, -1 open.
 
@@ -105,9 +110,7 @@ class Instance:
 
 
 def unsupported(problem: Problem) -> str | None:
-    """Return why *problem* has no such arrays, or None."""
-    if not is_chain(problem.graph) and problem.graph.n > 1:
-        return "copies needs a graph that is a chain of nodes"
+    """Return why *problem*, whose graph is a chain, has no such arrays, or None."""
     if problem.k > MAX_DEVICES:
         return f"copies goes through sets of devices: {MAX_DEVICES} at most, and there are {problem.k}"
     if problem.hierarchical and problem.acyclic and not problem.groups_free:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -13,7 +13,7 @@ from mtpp_dsl.solvers.partition.copies.instance import Instance
 from mtpp_dsl.solvers.partition.copies.kernels import FRONT
 from mtpp_dsl.solvers.partition.copies.states import of_types
 
-__all__ = ["Pipelines", "pipelines"]
+__all__ = ["Pipelines", "best_sets", "pipelines"]
 
 ROUNDING = 1e-11
 
@@ -76,13 +76,29 @@ def pipelines(instance: Instance, most: int, say: Callable[[str], None] | None =
             before = origin[j, state, u, v].tolist()
             stop, (j, u), v = j, before, u
 
-    alone = int(least.argmin())
-    chosen = [alone] if least[alone] == 0.0 else _knapsack(states.count, least, most)
+    def route(state: int) -> Ints:
+        return _placed(stages(state), free, n)
+
     free = [list(group) for group in states.members]
-    routes = [_placed(stages(state), free, n) for state in chosen]
-    single = _placed(stages(alone), [list(group) for group in states.members], n)
+    single = _placed(stages(int(least.argmin())), [list(group) for group in states.members], n)
+    return replace(best_sets(states.count, least, most, route), single=single)
+
+
+def best_sets(count: Ints, least: np.ndarray, most: int, route: Callable[[int], Ints]) -> Pipelines:
+    """Return the best disjoint pipelines, without a single one.
+
+    Args:
+        count: [states, types] devices used.
+        least: [states] least bottleneck of a pipeline on exactly these devices; ``inf`` if there is none.
+        most: pipelines.
+        route: returns the pipeline of a state; it is called once for each that is chosen.
+    """
+    if not np.isfinite(least).any():
+        return Pipelines([], None, inf)
+    alone = int(least.argmin())
+    chosen = [alone] if least[alone] == 0.0 else _knapsack(count, least, most)
     throughput = sum(1 / least[state] if least[state] else inf for state in chosen)
-    return Pipelines(routes, single, float((1 - ROUNDING) / throughput))
+    return Pipelines([route(state) for state in chosen], None, float((1 - ROUNDING) / throughput))
 
 
 def _placed(stages: list[tuple[int, int, int]], free: list[list[int]], n: int) -> Ints:

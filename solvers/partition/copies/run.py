@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.copying import is_chain
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.partition.copies.branch import Search, holdings, windows
+from mtpp_dsl.solvers.partition.copies.graph import GraphPricer, graph_instance, side_by_side
 from mtpp_dsl.solvers.partition.copies.instance import instance_of
 from mtpp_dsl.solvers.partition.copies.pipelines import pipelines
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
@@ -45,7 +48,8 @@ class _Run:
         self.problem, self.limits, self.progress = problem, limits, progress
         self.rule = next(problem.of(Copies))
         self.incumbent = Incumbent(NAME, problem, limits, progress)
-        self.instance = instance_of(problem)
+        self.chain = is_chain(problem.graph)
+        self.instance: Any = instance_of(problem) if self.chain else graph_instance(problem)
         self.root: Mix | None = None
 
     def result(self) -> Result:
@@ -62,7 +66,7 @@ class _Run:
     def search(self) -> str | None:
         """Search, and return why there is no plan where that is proved."""
         rule, instance = self.rule, self.instance
-        beside = pipelines(instance, rule.most, self.progress.say)
+        beside = (pipelines if self.chain else side_by_side)(instance, rule.most, self.progress.say)
         if beside.single is None and instance.ordered:
             return "no single route fits: some nodes have no device, or all do not fit into memory together"
         exact = instance.ordered and not len(instance.carried)
@@ -72,7 +76,7 @@ class _Run:
         if exact and (rule.share == "pipelines" or rule.most == 1):
             self.prove(beside.period, "best pipelines on disjoint devices, by dynamic programming over sets of devices")
             return None
-        if rule.share == "stages" or instance.k <= MAX_GROUPED:
+        if self.chain and (rule.share == "stages" or instance.k <= MAX_GROUPED):
             self.stages()
         if self.incumbent.done:
             return None
@@ -91,7 +95,7 @@ class _Run:
     def routes(self) -> str | None:
         """Bound by prices on devices, and branch on what devices hold."""
         self.progress.say(f"pricing routes of {self.instance.n} nodes over {self.instance.k} devices")
-        pricer = Pricer(self.instance, self.progress.say)
+        pricer: Any = (Pricer if self.chain else GraphPricer)(self.instance, self.progress.say)
         root = priced(pricer, self.instance.end, pause=self.incumbent.pause)
         if root.lower == inf:
             return "no single route fits: some nodes have no device, or all do not fit into memory together"
@@ -116,8 +120,9 @@ class _Run:
             return None
         self.progress.say("searching ranges of nodes for each device")
         search.pause, search.gap = self._part(WINDOWS_SHARE), max(self.limits.gap, WINDOWS_GAP)
-        with suppress(_Over):
-            windows(search)
+        if self.chain:
+            with suppress(_Over):
+                windows(search)
         search.pause, search.gap = self.incumbent.pause, max(self.limits.gap, LEAST_GAP)
         search.prove = lambda lower: self.prove(lower, "branch and bound over what devices hold")
         self.progress.say("searching sets of nodes for each device")
@@ -161,8 +166,10 @@ class _Run:
         certificate = None
         if price is not None:
             names = [device.name for device in self.problem.devices]
-            if len(price) == len(names) and not any(
-                isinstance(c, (Colocate, Separate)) for c in self.problem.constraints
+            if (
+                self.chain
+                and len(price) == len(names)
+                and not any(isinstance(c, (Colocate, Separate)) for c in self.problem.constraints)
             ):
                 prices = {name: float(p) for name, p in zip(names, price, strict=True) if p > 0}
                 certificate = Certificate("routes", {"prices": prices})

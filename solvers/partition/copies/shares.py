@@ -85,7 +85,7 @@ def priced(
         pause: raises where the time is up.
     """
     instance = pricer.instance
-    kept = [route for route in columns if _keeps(instance, end, route)]
+    kept = [route for route in columns if instance.keeps(end, route)]
     load = [instance.loads(route) for route in kept]
     price = _first(instance)
     lower, period, proof = 0.0, inf, price
@@ -117,13 +117,6 @@ def _first(instance: Instance) -> Floats:
     total = np.where(np.isfinite(instance.time), instance.time, 0.0).sum(axis=0)
     price = np.append(1 / np.maximum(total, total.max() * 1e-6 or 1.0), np.zeros(len(instance.carried)))
     return np.asarray(price / price.sum())
-
-
-def _keeps(instance: Instance, end: Ints, route: Ints) -> bool:
-    """Return whether all stages of a route begin and end where they may."""
-    begins = np.concatenate([[0], np.flatnonzero(route[1:] != route[:-1]) + 1])
-    stops = np.append(begins[1:], instance.n)
-    return bool((end[begins, route[begins]] >= stops).all())
 
 
 def fractions(instance: Instance, routes: Sequence[Ints], shares: Floats, period: float) -> list[Fraction]:

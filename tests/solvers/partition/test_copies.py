@@ -247,3 +247,50 @@ def test_ordered_groups_are_refused() -> None:
     free = [replace(c, groups="free") if isinstance(c, Acyclic) else c for c in problem.constraints]
     result = mtpp_dsl.solve(problem.with_constraints(free), time_limit=10)
     assert result.status == "optimal"
+
+
+def check_graph(rng: random.Random, share: str) -> None:
+    """Hold the method to brute force on a graph that is no chain."""
+    data = {**randomly(rng), "acyclic": True}
+    n = data["n"]
+    data["edges"] = [[i, j] for i in range(n) for j in range(i + 1, n) if rng.random() < 0.6]
+    problem = problem_of(data, share)
+    wanted = least_period(problem)
+    result = mtpp_dsl.solve(problem, "copies", time_limit=20, gap=1e-9)
+    assert (result.plan is None) == (wanted is None), data
+    if wanted is None:
+        return
+    assert result.bound is not None
+    assert result.bound.cost <= wanted * (1 + 1e-7), data
+    assert result.cost is not None
+    assert result.cost >= wanted * (1 - 1e-7), data
+    if share != "stages":
+        assert result.cost == pytest.approx(wanted, rel=1e-6, abs=1e-9), (data, result)
+
+
+@pytest.mark.parametrize("share", ["pipelines", "stages", "any"])
+def test_graphs(share: str) -> None:
+    rng = random.Random(f"copies of graphs {share}")
+    for _ in range(10):
+        check_graph(rng, share)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", ["pipelines", "stages", "any"])
+def test_more_graphs(share: str) -> None:
+    rng = random.Random(f"copies of more graphs {share}")
+    for _ in range(80):
+        check_graph(rng, share)
+
+
+def test_two_readers() -> None:
+    """A reader on each device: 001 and 101 in halves, each of which is acyclic."""
+    reference = next(r for r in references() if r["name"] == "two readers")
+    result = mtpp_dsl.solve(problem_of({**reference["data"], "acyclic": True}, "any"), time_limit=10)
+    assert (result.status, result.cost) == ("optimal", pytest.approx(float(Fraction(reference["copies"]))))
+
+
+def test_graphs_that_are_refused() -> None:
+    """Without acyclic, routes of a graph are no chains of ideals: the triangle's routes go in a circle."""
+    reference = next(r for r in references() if r["name"] == "triangle")
+    assert "say 'constraint acyclic'" in str(find_method("copies").accepts(problem_of(reference["data"], "any")))
