@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mtpp_dsl.checks.batch_check import duration
+from mtpp_dsl.checks.route_force import route_plans
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import ExclusiveLinks, Finish, Makespan, PinChunks, Start
+from mtpp_dsl.constraints import Copies, ExclusiveLinks, Finish, Makespan, PinChunks, Start
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.batches import Batches
 from mtpp_dsl.plans.plan import Plan
@@ -35,10 +36,13 @@ def plans(problem: Problem) -> Iterator[Plan]:
     with penalties on times, the plan of every such schedule: one of them is the best if the cost grows with every time.
     Likewise, on ``host`` and ``shared``, of every way to part nodes into subgraphs; and for a batch of every way to
     spread chunks over devices, those of the first node in one order only, unless chunks are pinned or a plug-in's
-    constraint tells them apart.
+    constraint tells them apart. With copies, see :mod:`mtpp_dsl.checks.route_force`: the best shares alone.
     """
     if problem.objective.batch is not None:
         yield from _batch_plans(problem)
+        return
+    if any(problem.of(Copies)):
+        yield from route_plans(problem)
         return
     for assignment in product(range(problem.k), repeat=problem.graph.n):
         if problem.timed:

@@ -18,6 +18,7 @@ from mtpp_dsl.constraints import (
     Colocate,
     Constraint,
     Contiguous,
+    Copies,
     ExclusiveLinks,
     Forbid,
     Linear,
@@ -48,7 +49,7 @@ MORE_THAN_VERIFIED = frozenset({"subgraphs"})
 @cache
 def small() -> dict[str, Problem]:
     """Return problems of at most six nodes and three devices by name."""
-    return {**_plain(), **_constrained(), **_unusual()}
+    return {**_plain(), **_constrained(), **_unusual(), **_shared()}
 
 
 @cache
@@ -189,6 +190,20 @@ def _staged() -> dict[str, Problem]:
         "iterations": on(even, 3, 9.0, Objective("throughput", microbatches=3), Memory()),
         "shards": on(graph, 3, 6.0, bottleneck, Memory(), Shard(by=(1, 2), speedup=(1.0, 2.5))),
         "shards and replicas": on(even, 3, 9.0, bottleneck, Shard(by=(1, 2)), Replicate(most=3, sync="weights")),
+    }
+
+
+def _shared() -> dict[str, Problem]:
+    """Return chains whose inputs several routes share: memory for two of three nodes, times that differ."""
+    row = [(0, 1), (1, 2)]
+    equal = Graph.create("abc", row, work=[1, 1, 1], memory=1.0)
+    times = {"d[0]": np.array([1.0, 2.0, 4.0]), "d[1]": np.array([4.0, 3.0, 1.0])}
+    unlike = Graph.create("abc", row, output=[1.0, 0.5, 0.0], memory=[2.0, 1.0, 1.0], device_times=times)
+    two, period = _devices(2, 2.0), Objective("throughput")
+    rules = [ACYCLIC, Memory()]
+    return {
+        "copies": Problem.create(equal, two, Shared(1.0), period, [*rules, Copies(most=2, share="ranges")]),
+        "unequal copies": Problem.create(unlike, _devices(2, 3.0), Shared(1.0), period, [*rules, Copies(most=2)]),
     }
 
 

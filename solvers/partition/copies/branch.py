@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,8 @@ from mtpp_dsl.solvers.partition.copies.shares import Mix, priced
 __all__ = ["Search", "holdings", "windows"]
 
 MAX_COLUMNS = 300
+MAX_FAILED = 60
+"""So many times two windows are put anywhere in vain before shifting ends."""
 DIVE_EVERY = 40
 """So often a branch is followed down to a plan, and not the one of least bound taken."""
 
@@ -210,19 +213,34 @@ def _shift_windows(search: Search, lists: list[list[tuple[int, int]]]) -> None:
         at.append(inside[len(inside) // 2] if inside else 0)
     steps = sorted({1, 3, max(1, instance.n // 8)}, reverse=True)
     moves = [(d, sign * step) for step in steps for d in range(instance.k) for sign in (-1, 1) if len(lists[d]) > 1]
-    tried, last = 0, 0
-    while moves and tried - last < len(moves):
-        d, step = moves[tried % len(moves)]
-        tried += 1
-        moved = min(max(at[d] + step, 0), len(lists[d]) - 1)
-        if moved == at[d]:
-            continue
+    movable = [d for d in range(instance.k) if len(lists[d]) > 1]
+    draw = random.Random(0)
+
+    def better(there: list[int]) -> bool:
         search.pause()
-        there = [*at[:d], moved, *at[d + 1 :]]
         pairs = [each[i] if each else (instance.n, 0) for each, i in zip(lists, there, strict=True)]
         found = search.bounded(instance.within(*np.array(pairs).T).end)
-        if found.routes and search.keep(found):
-            at, last = there, tried
+        return bool(found.routes) and search.keep(found)
+
+    def climbed(at: list[int]) -> list[int]:
+        tried, last = 0, 0
+        while moves and tried - last < len(moves):
+            d, step = moves[tried % len(moves)]
+            tried += 1
+            moved = min(max(at[d] + step, 0), len(lists[d]) - 1)
+            if moved != at[d] and better([*at[:d], moved, *at[d + 1 :]]):
+                at, last = [*at[:d], moved, *at[d + 1 :]], tried
+        return at
+
+    at = climbed(at)
+    failed = 0
+    while len(movable) > 1 and failed < MAX_FAILED:
+        there = list(at)
+        for d in draw.sample(movable, 2):
+            there[d] = draw.randrange(len(lists[d]))
+        failed += 1
+        if better(there):
+            at, failed = climbed(there), 0
 
 
 def holdings(search: Search) -> None:

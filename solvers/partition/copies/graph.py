@@ -19,7 +19,7 @@ from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, best_sets
 __all__ = ["GraphInstance", "GraphPricer", "graph_instance", "no_graph", "side_by_side"]
 
 KEPT = (Acyclic, BreakSymmetry, Contiguous, Copies, Forbid, Memory, Pin)
-MAX_DEVICES, MAX_IDEALS, MAX_STAGES = 8, 3_000, 400_000
+MAX_DEVICES, MAX_NODES, MAX_IDEALS, MAX_STAGES = 8, 500, 3_000, 400_000
 SLACK = 1e-12
 
 
@@ -116,6 +116,8 @@ def no_graph(problem: Problem) -> str | None:
         return f"copies does not support constraint {other} in a graph that is no chain"
     if problem.k > MAX_DEVICES:
         return f"copies goes through sets of {MAX_DEVICES} devices at most where the graph is no chain"
+    if problem.graph.n > MAX_NODES:
+        return f"copies goes through ideals of graphs of up to {MAX_NODES} nodes where they are no chains"
     return None if _ideals(problem) is not None else f"the graph is no chain, and has more than {MAX_IDEALS:,} ideals"
 
 

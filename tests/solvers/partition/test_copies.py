@@ -19,10 +19,12 @@ from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import ConstraintError
+from mtpp_dsl.plugins.samples import optimum, small
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import PROOFS, load
 from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.testing import check_method
 from tests.copies_brute import least_period, references
 from tests.networks import random_links, random_tree
 
@@ -294,3 +296,10 @@ def test_graphs_that_are_refused() -> None:
     """Without acyclic, routes of a graph are no chains of ideals: the triangle's routes go in a circle."""
     reference = next(r for r in references() if r["name"] == "triangle")
     assert "say 'constraint acyclic'" in str(find_method("copies").accepts(problem_of(reference["data"], "any")))
+
+
+def test_conformance() -> None:
+    """The suite for methods of others holds for this one: its samples have copies, whose optimum brute force finds."""
+    assert optimum("copies") == pytest.approx(1.5)
+    assert find_method("copies").accepts(small()["unequal copies"]) is None
+    check_method(find_method("copies"))
