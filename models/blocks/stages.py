@@ -13,11 +13,11 @@ from mtpp_dsl.models.blocks.bottleneck import Loads, largest_load
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.memory import PARTS, memory
 from mtpp_dsl.models.facts.user_rows import PASSED
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.views.hypergraph import Hypergraph
 
-__all__ = ["empty_first", "iteration", "recomputing", "stage_memory"]
+__all__ = ["empty_first", "iteration", "recomputing", "shapes_of", "shard_memory", "sharded", "stage_memory"]
 
 
 def empty_first(model: Any, on: On) -> None:
@@ -61,6 +61,9 @@ def stage_memory(model: Any, problem: Problem, view: Hypergraph, on: On, after: 
             held[:, d] = state + (rule.versions(after[d]) - 1) * params
             kept[d] = rule.kept(after[d])
     usual = held + saved[:, None] * kept
+    if any(problem.shard):
+        shard_memory(model, usual, on, limits)
+        return
     never = np.array([rule is None or rule.recompute == "never" for rule in rules])
     memory(model, problem, usual, on, np.where(never, limits, np.inf), "stage_memory")
     if never.all():
@@ -109,6 +112,59 @@ def recomputing(model: Any, problem: Problem, view: Hypergraph, on: On, ahead: F
         takes = sum(float(ahead[v, d]) * on(v, d) for v in range(view.n))
         part.fits.add(part.extra[d] >= takes - float(whole[d]) * (1 - part.again[d]))
     return lambda d: part.extra[d]
+
+
+def sharded(model: Any, problem: Problem, view: Hypergraph, on: On, cut: Loads, unit: float) -> Loads:
+    """Add over how many devices the nodes of each block are split; returned as ``load(d)``, a variable for each block.
+
+    Formula: ``sum_t z[b,t] <= 1``; ``on(v,b) <= sum_t z[b,t]``; ``sum over b and t of t z[b,t] <= k``; for every size t
+    ``l[b] >= sum_v (time(v) / speedup(t) + 2 (t - 1) / t reduce(v) / B) on(v,b) + cut(b) - (all work) (1 - z[b,t])``.
+    Source -> target: ``constraint shard`` of devices that are all alike -> a binary and a row per block and size.
+    Exact; the rows are weak, as each is loosened by all work. Reference: Alpa 2022.
+    """
+    rule = next(rule for rule in problem.shard if rule is not None)
+    sizes = [t for t in rule.by if t <= problem.k]
+    link = problem.channel
+    pays = isinstance(link, Shared) or problem.devices[0].pays_io
+    reduced = view.total(problem.graph.reduce) / link.bandwidth / unit if pays else np.zeros(view.n)
+    part = model.shards = pyo.Block(concrete=True)
+    part.T = pyo.Set(initialize=sizes)
+    part.z = pyo.Var(model.D, part.T, domain=pyo.Binary)
+    part.l = pyo.Var(model.D, domain=pyo.NonNegativeReals)
+    constrain(part, "one", model.D, rule=lambda b, d: sum(b.z[d, t] for t in b.T) <= 1)
+    constrain(part, "some", model.V, model.D, rule=lambda b, v, d: on(v, d) <= sum(b.z[d, t] for t in b.T))
+    part.devices = pyo.Constraint(expr=sum(t * part.z[d, t] for d in model.D for t in sizes) <= problem.k)
+    part.rows = pyo.ConstraintList()
+    for t in sizes:
+        takes = (view.time[:, 0] / unit / rule.faster(t) + 2 * (t - 1) / t * reduced).tolist()
+        most = sum(takes)
+        for d in model.D:
+            work = sum(takes[v] * on(v, d) for v in range(view.n))
+            part.rows.add(part.l[d] >= work + cut(d) - most * (1 - part.z[d, t]))
+    return lambda d: part.l[d]
+
+
+def shard_memory(model: Any, need: Floats, on: On, room: Floats) -> None:
+    """Add that what each block holds fits on the devices that its nodes are split over.
+
+    Formula: ``sum_v need(v,b) on(v,b) <= sum_t t room z[b,t]``.
+    Source -> target: ``constraint memory``, by stage or not, beside ``constraint shard`` -> a row per block.
+    Exact, given the binaries of :func:`sharded`.
+    """
+    if np.isinf(room).all():
+        return
+    part = model.component("shards")
+    part.fits = pyo.ConstraintList()
+    for d in model.D:
+        unit = (float(room[d]) or float(need[:, d].sum()) or 1.0) / PARTS
+        held = sum(float(need[v, d]) / unit * on(v, d) for v in range(need.shape[0]))
+        part.fits.add(held <= sum(t * float(room[d]) * (1 + PASSED) / unit * part.z[d, t] for t in part.T))
+
+
+def shapes_of(model: Any) -> dict[int, int]:
+    """Return over how many devices each block is split, by the values of the model's variables."""
+    part = model.component("shards")
+    return {d: max(part.T, key=lambda t: part.z[d, t].value or 0.0) for d in model.D}
 
 
 def iteration(model: Any, load: Loads, floor: float, microbatches: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -25,6 +25,7 @@ from mtpp_dsl.constraints import (
     Penalties,
     Pin,
     Separate,
+    Shard,
     StageMemory,
     Used,
 )
@@ -50,7 +51,15 @@ from mtpp_dsl.models.blocks.overflow import NOTHING, overflow
 from mtpp_dsl.models.blocks.phases import add_maxima, phase_values
 from mtpp_dsl.models.blocks.placement import by_first_use, separate
 from mtpp_dsl.models.blocks.split_nets import Split
-from mtpp_dsl.models.blocks.stages import empty_first, iteration, recomputing, stage_memory
+from mtpp_dsl.models.blocks.stages import (
+    empty_first,
+    iteration,
+    recomputing,
+    shapes_of,
+    shard_memory,
+    sharded,
+    stage_memory,
+)
 from mtpp_dsl.models.blocks.tensor_cut import Cut, tensor_cut
 from mtpp_dsl.models.blocks.windows import steps_of, windows
 from mtpp_dsl.models.blocks.work import work
@@ -101,7 +110,7 @@ class Exact(Scoped, CutoffFormulation):
         Scope(
             objectives=("bottleneck", "iteration"),
             interconnects=("shared", "host"),
-            constraints=(*(kind for kind in KEPT if kind is not Linear), StageMemory),
+            constraints=(*(kind for kind in KEPT if kind is not Linear), Shard, StageMemory),
             backward=False,
         ),
         Scope(
@@ -116,7 +125,7 @@ class Exact(Scoped, CutoffFormulation):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why a solver would not see labelled constraints, or those of plug-ins, as they are meant, or None."""
-        reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem)
+        reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem) or self._unstaged(problem)
         if problem.phased and linear.pushed_up(problem).phases:
             return f"{self.name} does not support rows or objectives that ask for a large bottleneck of one phase"
         asks = any(problem.of(Linear)) or problem.objective.is_linear or linear.names_loads(problem)
@@ -130,10 +139,17 @@ class Exact(Scoped, CutoffFormulation):
 
     def _unstaged(self, problem: Problem) -> str | None:
         """Return why blocks do not tell how many stages come after them, or None."""
+        if not problem.staged:
+            return None
         rules = [rule for rule in problem.stage_memory if rule is not None]
+        alike = layout_of(problem, hypergraph(problem), symmetric=keeps_symmetry(self)).in_order
+        if any(problem.shard) and not (alike and all(problem.shard)):
+            return f"{self.name} splits nodes over devices that are all alike, two or more, and no others; use ideals"
+        if any(problem.shard) and any(rule.recompute != "never" for rule in rules):
+            return f"{self.name} splits nodes over devices only where no stage recomputes; use ideals"
         if not rules or rules[0].schedule == "gpipe" or problem.k == 1:
             return None
-        if layout_of(problem, hypergraph(problem), symmetric=keeps_symmetry(self)).in_order:
+        if alike:
             return None
         return (
             f"{self.name} counts the stages after each only of devices that are all alike, each of which may run every "
@@ -164,7 +180,10 @@ class Exact(Scoped, CutoffFormulation):
         most = linear.greatest(problem, scale.tensor_costs(problem), scale.unit)
         load = self._minimise(model, problem, view, nets, on, scale, facts)
         offer(model, problem, lambda v, d: on(layout.home[v], d), lambda d: scale.unit * load(d))
-        memory(model, problem, view.memory, on)
+        if any(problem.shard):
+            shard_memory(model, np.repeat(view.memory[:, None], problem.k, axis=1), on, problem.memory_limit)
+        else:
+            memory(model, problem, view.memory, on)
         if any(problem.stage_memory):
             self._count_stages(model, problem, view, on)
         contiguity(model, problem, layout.home, on)
@@ -246,15 +265,18 @@ class Exact(Scoped, CutoffFormulation):
         over = overflow(model, problem, view.params, on, scale.unit, exact)
         if problem.objective.parts == "together":
             compute = work(model, on, _kept(view.time / scale.unit))
+            floor = scale.floor / scale.unit
             passes = np.where(view.allowed, view.total(_ahead(problem)), 0.0) / scale.unit
             again = recomputing(model, problem, view, on, passes) if any(problem.stage_memory) else _nothing
             load = _named(model, problem, lambda d: compute(d) + again(d) + cut(d) + over(d))
+            if any(problem.shard):
+                load, floor = sharded(model, problem, view, on, cut, scale.unit), 0.0
             if problem.objective.is_iteration:
-                iteration(model, load, scale.floor / scale.unit, problem.objective.microbatches or 1)
+                iteration(model, load, floor, problem.objective.microbatches or 1)
             elif not problem.objective.is_linear:
-                bottleneck(model, load, scale.floor / scale.unit)
+                bottleneck(model, load, floor)
             elif LargestLoad() in named_decisions(problem):
-                largest_load(model, load, scale.floor / scale.unit)
+                largest_load(model, load, floor)
             return load
         model.cost_margin *= 2  # a row for each part
         model.forward, model.backward = (
@@ -301,6 +323,8 @@ class Exact(Scoped, CutoffFormulation):
         orders = [_order(where, edges, k) for edges in parts]
         if None in orders:
             return
+        if any(problem.shard):
+            return  # blocks of a plan with groups are other devices than its own
         renamed = Plan.create(problem, where[layout.home], order=_in_blocks(problem, layout))
         _set_indicators(model, evaluate(problem, renamed), renamed.recomputed)
         start_custom(model, problem, renamed)
@@ -330,7 +354,21 @@ class Exact(Scoped, CutoffFormulation):
             for (v, d), variable in model.x.items():
                 share[v, d] = variable.value or 0.0
             where = share.argmax(axis=1)
+        if any(problem.shard):
+            return _grouped(problem, where[layout.home], shapes_of(model))
         return Plan.create(problem, where[layout.home], order=_in_blocks(problem, layout))
+
+
+def _grouped(problem: Problem, block: Ints, shapes: Mapping[int, int]) -> Plan:
+    """Return the plan in which blocks get groups of devices of these sizes, one after the other."""
+    lead: dict[int, int] = {}
+    free = 0
+    for b in np.unique(block).tolist():
+        lead[b] = free
+        free += shapes[b]
+    groups = {d: range(d, d + shapes[b]) for b, d in lead.items() if shapes[b] > 1}
+    shards = {d: shapes[b] for b, d in lead.items()}
+    return Plan.create(problem, [lead[b] for b in block.tolist()], range(problem.k), groups, shards=shards)
 
 
 def _in_blocks(problem: Problem, layout: Layout) -> Sequence[int] | None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from mtpp_dsl.api import find_method
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import cost_of, verify
-from mtpp_dsl.constraints import Acyclic, StageMemory
+from mtpp_dsl.constraints import Acyclic, Memory, Shard, StageMemory
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.contracts.progress import Progress
 from mtpp_dsl.models.formulations.exact import Exact
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
-from tests.staging import random_stages, references, stage_problem
+from tests.staging import group_problem, random_groups, random_stages, references, stage_problem
 
 NAMES = ("count the stages", "gpipe keeps all", "stash", "few microbatches", "many microbatches", "recompute")
 
@@ -79,3 +79,25 @@ def test_other_devices_are_refused() -> None:
     reason = Exact().accepts(unequal)
     assert reason is not None
     assert "all alike" in reason
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6), st.sampled_from([(), (1.0, 1.8), (1.0, 2.4)]), st.sampled_from([6.0, 9.0, 14.0, 99.0]))
+def test_shards(seed: int, speedup: tuple[float, ...], memory: float) -> None:
+    """Of equal devices, cuts and groups are chosen together, with memory by stage or not."""
+    drawn = random_groups(seed, n=4)
+    devices = [replace(drawn.devices[0], name=f"d{i}", memory=memory) for i in range(3)]
+    kept = StageMemory(schedule="1f1b", microbatches=3)
+    objective = Objective("iteration" if seed % 3 == 2 else "bottleneck")
+    rules = [Acyclic(), Shard(by=(1, 2), speedup=speedup), kept if seed % 3 else Memory()]
+    problem = Problem.create(drawn.graph, devices, Shared(2.0), objective, rules)
+    least = min((cost_of(problem, plan) for plan in plans(problem)), default=None)
+    assert solved(problem) == (None if least is None else pytest.approx(least))
+
+
+def test_shards_of_unequal_devices_are_refused() -> None:
+    """Groups of several types, and replicas of groups, are left to ideals."""
+    reason = Exact().accepts(group_problem(references(6)["rule A at t = 1"]["data"]))
+    assert reason is None
+    problem = random_groups(3)
+    assert Exact().accepts(problem) is not None
