@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import isnan
 
 from mtpp_dsl.checks.batch_check import duration
+from mtpp_dsl.checks.network_check import counted as on_network
 from mtpp_dsl.checks.replica_counts import exchange, spans
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.stage_check import held_memory
@@ -92,6 +93,13 @@ def _takes(problem: Problem, plan: Plan, v: int, d: int) -> float:
 def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
     """Return the figures behind a bottleneck."""
     found, params = _nodes(problem, plan)
+    if problem.networked:
+        taken = on_network(problem, plan.assignment.tolist())
+        parts = (("input", taken.input), ("output", taken.output), ("load", taken.load))
+        for what, figures in parts:
+            for row, figure in zip(found, figures, strict=True):
+                row[what] = figure
+        return found
     link = problem.channel
     for u, d, what, far in _tensors(problem, plan):
         rate = link.between if far and link.between is not None else link.bandwidth

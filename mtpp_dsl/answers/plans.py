@@ -7,11 +7,12 @@ from typing import Any
 
 from mtpp_dsl.answers.claims import near
 from mtpp_dsl.answers.counts import counted, sent
+from mtpp_dsl.checks.network_check import counted as on_network
 from mtpp_dsl.checks.stage_check import held_memory
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Tree
 
-__all__ = ["false_devices", "false_order", "false_rows", "false_stages"]
+__all__ = ["false_channels", "false_devices", "false_order", "false_rows", "false_stages"]
 
 ROUNDING = 1e-12
 """Of a size or a time: what is left of the difference of two large numbers may be off by this share of them."""
@@ -35,6 +36,21 @@ def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]
                 yield f"devices: {what} of {device.name} is {value!r} in the answer; the plan has {found!r}"
         if row["memory_limit"] != device.memory:
             yield f"devices: memory_limit of {device.name} is {row['memory_limit']!r}; the spec says {device.memory!r}"
+
+
+def false_channels(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
+    """Yield where the loads of channels are not those of a plan; an answer without any says that there are none."""
+    if not problem.networked or plan.routes:
+        if said:
+            yield f"channels: the answer has {said[0]['name']}; the plan loads no channel by itself"
+        return
+    found = on_network(problem, plan.assignment.tolist()).channels
+    given = {row["name"]: row["load"] for row in said or ()}
+    for name in dict.fromkeys([*found, *given]):
+        if name not in given or name not in found:
+            yield f"channels: {name} is in {'the answer' if name in given else 'the plan'} alone"
+        elif not near(given[name], found[name], 0.0):
+            yield f"channels: the load of {name} is {given[name]!r} in the answer; the plan has {found[name]!r}"
 
 
 def _rounding(problem: Problem) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.answers.claims import false_claims, false_source
-from mtpp_dsl.answers.plans import false_devices, false_order, false_rows, false_stages
+from mtpp_dsl.answers.plans import false_channels, false_devices, false_order, false_rows, false_stages
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.certificate import Claim, Finding, check_bound, check_infeasible
@@ -128,6 +128,7 @@ def _false_plan(problem: Problem, plan: Plan | None, answer: Mapping[str, Any]) 
     if "stages" in answer["plan"]:
         yield from false_stages(problem, plan, answer["plan"])
     yield from false_devices(problem, plan, answer["devices"])
+    yield from false_channels(problem, plan, answer.get("channels"))
 
 
 def _proofs(problem: Problem, answer: Mapping[str, Any], limits: Limits) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ def _first_version(rule: dict[str, Any]) -> dict[str, Any]:
     """Return schema 1: this one without what version 2 has added."""
     properties = rule["properties"]
     properties["schema"] = {"const": 1}
-    del properties["iteration"]
+    del properties["iteration"], properties["channels"]
     for added in ("objectives", "penalties"):
         del properties[added]
         rule["required"].remove(added)
@@ -82,6 +82,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "time": {phase: float(seconds) for phase, seconds in result.time.items()},
         "plan": None if result.plan is None else result.plan.to_json(problem),
         "devices": _devices(problem, result),
+        **_channels(problem, result),
         "verified": result.verified,
         "notes": list(result.notes),
         "spec": {
@@ -143,6 +144,14 @@ def _iteration(problem: Problem, result: Result) -> dict[str, Any]:
     if result.plan is None or result.evaluation is None:
         return {"iteration": None}
     return {"iteration": asdict(iteration_of(problem, result.plan, result.evaluation))}
+
+
+def _channels(problem: Problem, result: Result) -> dict[str, Any]:
+    """Return the channels that carry anything and their loads, by the name of the field; {} where there are none."""
+    if not problem.networked or result.evaluation is None:
+        return {}
+    loads = zip(problem.network.channels, result.evaluation.channels.tolist(), strict=False)
+    return {"channels": [{"name": name, "load": float(load)} for name, load in loads if load > 0]}
 
 
 def _penalties(problem: Problem, result: Result) -> list[dict[str, Any]]:

@@ -49,7 +49,22 @@ def loads(problem: Problem, plan: Plan, evaluation: Evaluation, width: int | Non
         nodes = Text(_placed(problem, plan, leads, d, names), "dim")
         rows.append(Row(Text(problem.devices[d].name, peak), partial(_bar, evaluation, d), (load, used), nodes))
     lines = table(rows, width, _BAR, _LEAST_BAR)
-    return [*lines, *wrapped(Text(others, "dim"), width), *wrapped(_legend(evaluation), width)]
+    said = [Text(others, "dim"), Text(channels(problem, evaluation), "dim"), _legend(evaluation)]
+    return [*lines, *(line for text in said for line in wrapped(text, width))]
+
+
+def channels(problem: Problem, evaluation: Evaluation, most: int = 3) -> str:
+    """Return what to say of the busiest channels of a split on links or a tree; "" where none carries anything."""
+    if not evaluation.channels.any():
+        return ""
+    order = sorted(range(len(evaluation.channels)), key=lambda c: -evaluation.channels[c])
+    busy = [c for c in order if evaluation.channels[c] > 0]
+    listed = [
+        f"{problem.network.channels[c]} {format_quantity(float(evaluation.channels[c]), problem.time_unit)}"
+        for c in busy[:most]
+    ]
+    more = f", and {counted(len(busy) - most, 'channel')} with less" if len(busy) > most else ""
+    return f"channels: {', '.join(listed)}{more}"
 
 
 def busiest(busy: Sequence[float], width: int | None) -> tuple[set[int], str]:
@@ -115,7 +130,10 @@ def _bar(evaluation: Evaluation, d: int, width: int) -> Text:
     bar = Text()
     scale = width / evaluation.bottleneck if evaluation.bottleneck > 0 else 0.0
     total, drawn = 0.0, 0
-    for name, glyph, style in _PARTS:
+    parts: Sequence[tuple[str, str, str]] = _PARTS
+    if overlapped(evaluation):
+        parts = sorted(_PARTS, key=lambda part: -float(getattr(evaluation, part[0])[d]))[:1]
+    for name, glyph, style in parts:
         total += float(getattr(evaluation, name)[d]) * scale
         cells = round(total) - drawn
         bar.append(glyph * cells, style)
@@ -127,6 +145,13 @@ def _bar(evaluation: Evaluation, d: int, width: int) -> Text:
     return bar
 
 
+def overlapped(evaluation: Evaluation) -> bool:
+    """Return whether devices send, receive and work at once, so that a load is the largest of the three."""
+    alone = evaluation.alone
+    parts = evaluation.input + evaluation.output
+    return alone is not None and bool((evaluation.load < (alone + parts) * (1 - 1e-9)).any())
+
+
 def _legend(evaluation: Evaluation) -> Text:
     """Return what the colours of the bars in use stand for."""
     legend = Text("", "dim")
@@ -134,6 +159,8 @@ def _legend(evaluation: Evaluation) -> Text:
         if name == "work" or getattr(evaluation, name).any():
             legend.append(f"{glyph} ", style)
             legend.append(f"{name}  ")
+    if overlapped(evaluation):
+        legend.append("at the same time: the bar is the largest")
     if (evaluation.sync >= evaluation.load).any() and evaluation.sync.any():
         legend.append(f"{_SYNC[0]} ", _SYNC[1])
         legend.append("sync at the same time  ")
