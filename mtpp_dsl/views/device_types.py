@@ -60,7 +60,8 @@ def device_types(problem: Problem) -> DeviceTypes:
     for d in range(problem.k):
         grouped = (id(problem.replicate[d]), id(problem.shard[d]), id(problem.stage_memory[d]))
         sizes = (float(memory[d]), float(problem.overflow_limit[d]), float(problem.stage_limit[d]))
-        found.setdefault((time[:, d].tobytes(), *sizes, bool(pays[d]), *grouped), []).append(d)
+        phases = b"".join(phase.time[:, d].tobytes() for phase in problem.each_phase.values())
+        found.setdefault((time[:, d].tobytes(), phases, *sizes, bool(pays[d]), *grouped), []).append(d)
     members = tuple(map(tuple, found.values()))
     first = [devices[0] for devices in members]
     rules = [problem.replicate[d] for d in first]

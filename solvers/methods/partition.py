@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
-from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, NETWORKS, SLICES, STAGES, checking
+from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, NETWORKS, PHASES, SLICES, STAGES, checking
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
@@ -28,6 +28,15 @@ def unmerged(name: str, problem: Problem) -> str | None:
 
     kept = next(reduce(problem)[0].of(Colocate), None)
     return None if kept is None else f"{name} does not support constraint {kept}, whose nodes cannot be made one"
+
+
+def _unphased(problem: Problem) -> str | None:
+    """Return why ``ideals`` has no labels for what is asked, which is linear or of single phases, or None."""
+    from mtpp_dsl.solvers.partition.ideals.phases_run import unfit_for_labels
+
+    if not problem.phased:
+        return "ideals minimises a bottleneck, and linear objectives of single phases only"
+    return unfit_for_labels(problem)
 
 
 class Ideals(Scoped, MethodBase):
@@ -56,7 +65,7 @@ class Ideals(Scoped, MethodBase):
     name = "ideals"
     gives: Gives = "plan and bound"
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
-    scopes = (checking(replace(CHAINS, groups=True, free_groups=True)), checking(STAGES), checking(NETWORKS))
+    scopes = (checking(replace(CHAINS, groups=True, free_groups=True)), checking(STAGES), checking(NETWORKS), PHASES)
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience
@@ -65,6 +74,8 @@ class Ideals(Scoped, MethodBase):
         """Return why the devices are of too many kinds, or replicas could not be told apart, or None."""
         from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unsupported
 
+        if problem.phased or problem.objective.is_linear:
+            return _unphased(problem) or unsupported(problem)
         return too_large(problem) if problem.networked else unsupported(problem)
 
     @rows_checked
@@ -74,8 +85,11 @@ class Ideals(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.ideals.flat_run import Run
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
         from mtpp_dsl.solvers.partition.ideals.network_run import NetworkRun
+        from mtpp_dsl.solvers.partition.ideals.phases_run import PhasesRun
         from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun
 
+        if problem.phased:
+            return PhasesRun(problem, limits, progress, self.most_bytes, self.patience).result()
         if of_stages(problem):
             return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
         if problem.networked:

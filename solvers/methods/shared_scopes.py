@@ -14,6 +14,7 @@ from mtpp_dsl.constraints import (
     ExclusiveLinks,
     Finish,
     Forbid,
+    Largest,
     Latency,
     Linear,
     Load,
@@ -45,6 +46,7 @@ __all__ = [
     "NETWORK_LOADS",
     "ONE_SAMPLE",
     "PATHS",
+    "PHASES",
     "PLACED",
     "SLICES",
     "STAGES",
@@ -72,6 +74,17 @@ STAGES = replace(
     constraints=(*CHAINS.constraints, Shard, StageMemory),
 )
 """Chains of stages: what they keep by the stages after them, iterations, and nodes that several devices share."""
+
+PHASES = replace(
+    SLICES,
+    objectives=("linear", "bottleneck"),
+    constraints=(*SLICES.constraints, Linear),
+    decisions=(Bottleneck, Latency, Largest),
+    needs=(Acyclic,),
+    backward=False,
+    phases=True,
+)
+"""Chains of stages by what is asked of single phases."""
 
 NETWORKS = replace(SLICES, interconnects=("links", "tree"), backward=False)
 """Splits on networks whose devices are in an order."""

@@ -14,7 +14,7 @@ from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import Steps
-from mtpp_dsl.solvers.methods.partition import SliceGraph
+from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -32,11 +32,14 @@ SETS_SHARE, SET_SECONDS = 0.25, 0.7
 SEARCH_SHARE, SEARCH_SECONDS = 0.3, 12.0
 """What the search has to itself before the exact model is beside it."""
 FEW_ROUNDS = 4
+IDEALS_SHARE = 0.6
+"""For the programme over ideals, which proves what is asked of single phases of most graphs that are no wide ones."""
 
 
 class WeightedRun(Steps):
     """One call for a linear objective, such as a price, an energy, or a latency, or for a bottleneck with penalties.
 
+    0. what is asked of single phases, under ``acyclic``, by the programme over ideals;
     1. a small problem by the exact model;
     2. the bound with nodes that may be divided between devices;
     3. a split of small loads, then annealing from it;
@@ -45,7 +48,9 @@ class WeightedRun(Steps):
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
-        if self.problem.graph.n < SMALL:
+        if self.problem.phased and Ideals().accepts(self.problem) is None:
+            self.run(Task(Ideals(), IDEALS_SHARE))
+        if self.problem.graph.n < SMALL and not self.closed:
             for method in self.model():
                 self.run(Task(method, SMALL_SHARE, SMALL_SECONDS))
         self.run(Task(mip(formulation("divided")), BOUND_SHARE, BOUND_SECONDS))

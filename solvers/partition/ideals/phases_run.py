@@ -1,0 +1,315 @@
+"""Method ``ideals`` on what is asked of single phases: labels of the largest loads, or sums of loads, of each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+import numpy as np
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.constraints import Bottleneck, Decision, Largest, Latency
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Infeasibility
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.stages.build import stage_table
+from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, shape_states
+from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
+from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, sweep_stages
+from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, StageTable
+from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+from mtpp_dsl.solvers.partition.ideals.pieces import pieces
+from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded
+from mtpp_dsl.views.device_types import device_types
+
+__all__ = ["PhasesRun", "unfit_for_labels"]
+
+FIRST_STEP = 0.005
+"""The first target is above the bound by this share; the next by twice that, and so on."""
+LABEL_BYTES = 8.0
+MAX_PIECES = 80
+"""Orders of more supernodes than this are cut into so many pieces."""
+ORDERS = 8
+DETAIL = (
+    "every chain of stages costs this or more, by all undominated values of what is asked of the phases; loads were "
+    "added up in whole numbers, rounded down"
+)
+SIMPLE = "of each phase: the least times of the nodes shared among all devices, and the costliest node"
+CROWDED = "the ideals of {n} supernodes, with the values of the phases, take more than {room:,.0f} MB"
+
+Terms = Iterable[tuple[Decision, float]]
+
+
+def unfit_for_labels(problem: Problem) -> str | None:
+    """Return why what *problem* asks does not grow with largest loads, and sums of loads, of its phases, or None."""
+    wanted = [("the objective", problem.objective.terms, problem.objective.maximized)]
+    wanted += [(f"constraint {row}", row.terms, row.sense != "<=") for row in problem.hard_rows]
+    for what, terms, wrong in wanted:
+        if wrong or not _grows(terms):
+            return (
+                "ideals minimises, and limits from above, sums of bottleneck(phase) and latency(phase) and the "
+                f"largest of such sums; {what} is another"
+            )
+    return None
+
+
+def _grows(terms: Terms) -> bool:
+    """Return whether a sum grows with largest loads and sums of loads alone."""
+    for decision, a in terms:
+        if a < 0 or not isinstance(decision, (Bottleneck, Latency, Largest)):
+            return False
+        if isinstance(decision, Largest) and not all(_grows(inner) for inner, _ in decision.sums):
+            return False
+    return True
+
+
+class PhasesRun(IdealsSearch):
+    """Solves one problem with phases: all values of chains of ideals that may cost less than a target, which is raised.
+
+    Args:
+        problem: under ``acyclic``, of which :func:`unfit_for_labels` returns None.
+        limits: when to stop, and where to start.
+        progress: told of plans and bounds.
+        most_bytes: how much memory the ideals and their labels may take.
+        patience: seconds after which it ends, before its limits, unless there are few ideals.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        progress: Progress,
+        most_bytes: float,
+        patience: float = float("inf"),
+    ) -> None:
+        super().__init__(problem, limits, progress, patience)
+        self._most_bytes = most_bytes
+        self._types = as_verified(device_types(problem), problem)
+        self._parts = self._asked()
+        self._phases = list(dict.fromkeys(decision.phase for decision in self._parts))
+
+    def _asked(self) -> list[Bottleneck | Latency]:
+        """Return what the objective and the rows are made of; a bottleneck of all phases where they ask for that."""
+        found: dict[Bottleneck | Latency, None] = {}
+
+        def note(terms: Terms) -> None:
+            for decision, _ in terms:
+                if isinstance(decision, Largest):
+                    for inner, _ in decision.sums:
+                        note(inner)
+                elif isinstance(decision, (Bottleneck, Latency)):
+                    found[decision] = None
+
+        problem = self._original
+        note(problem.objective.terms if problem.objective.is_linear else ((Bottleneck(), 1.0),))
+        for row in problem.hard_rows:
+            note(row.terms)
+        return list(found)
+
+    def _cost(self, values: Floats) -> float:
+        """Return the cost of a chain from the values of what it is made of, in seconds."""
+        objective = self._original.objective
+        if not objective.is_linear:
+            return float(values[self._parts.index(Bottleneck())])
+        return objective.constant + self._sum(objective.terms, values)
+
+    def _sum(self, terms: Terms, values: Floats) -> float:
+        total = 0.0
+        for decision, a in terms:
+            if isinstance(decision, Largest):
+                total += a * max(constant + self._sum(inner, values) for inner, constant in decision.sums)
+            elif isinstance(decision, (Bottleneck, Latency)):
+                total += a * float(values[self._parts.index(decision)])
+        return total
+
+    def _keeps(self, values: Floats) -> bool:
+        """Return whether the rows hold as the check of plans has it, with a little room for rounding."""
+        for row in self._original.hard_rows:
+            left = self._sum(row.terms, values)
+            if left > row.rhs + 2 * TOLERANCE * max(abs(row.rhs), abs(left)):
+                return False
+        return True
+
+    def _go(self) -> None:
+        self._infeasibility = quick(self._original)
+        if self._infeasibility is not None:
+            return
+        supernodes = ordered_supernodes(self._original, self._types, "forward", absorb=False)
+        table = self._tabled(supernodes)
+        least = self._least(table)
+        self._raise(self._cost(least), SIMPLE)
+        if self._closed:
+            return
+        states = len(shape_states(table.types.counts, table.take).used)
+        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
+        self._along(supernodes, 1)
+        if lattice is not None and lattice.size * states * LABEL_BYTES <= self._most_bytes / 2 and not self._closed:
+            try:
+                self._search(lattice, table, least, proves=True)
+                return
+            except Crowded:
+                pass
+        if self._closed:
+            return
+        self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
+        self._termination = "limit"
+        self._along(supernodes, ORDERS)
+
+    def _tabled(self, supernodes: OrderedSupernodes) -> StageTable:
+        rows = [self._row(phase) for phase in self._phases]
+        return stage_table(self._original, self._types, supernodes, rows, self._original.k, TOLERANCE)
+
+    def _row(self, phase: str | None) -> LoadRow:
+        """Return the loads of a phase, or of all together, by node."""
+        problem, types = self._original, self._types
+        alone = problem if phase is None else problem.phase(phase)
+        first = [members[0] for members in types.members]
+        time = np.where(np.isfinite(types.time), alone.time[:, first], np.inf)
+        none = np.zeros_like(time)
+        return LoadRow(time, alone.tensor_time, np.zeros(len(time)), none, np.zeros(len(time)))
+
+    def _least(self, table: StageTable) -> Floats:
+        """Return what the value of each part is at least."""
+        time = np.where(table.allowed[None], table.time.transpose(0, 2, 1), np.inf).min(axis=2)
+        found = []
+        for part in self._parts:
+            own = time[self._phases.index(part.phase)]
+            largest = max(own.max(initial=0.0), own.sum() / self._original.k)
+            found.append(own.sum() if isinstance(part, Latency) else largest)
+        return np.array(found) * (1 - 1e-9)
+
+    def _most(self, table: StageTable) -> Floats:
+        """Return what the value of each part is below, whatever the chain."""
+        time = np.where(np.isfinite(table.time), table.time, 0.0).max(axis=1).sum(axis=1)
+        paid = table.cost.sum(axis=1)
+        found = []
+        for part in self._parts:
+            p = self._phases.index(part.phase)
+            found.append(time[p] + paid[p] * (self._original.k if isinstance(part, Latency) else 1))
+        return np.array(found) * (1 + 1e-6) + 1e-300
+
+    def _along(self, supernodes: OrderedSupernodes, count: int) -> None:
+        """Find the best chains of some orders of the supernodes, cut into pieces where these are many."""
+        for order in islice(orders(*supernodes.as_graph(), self._limits.seed), count):
+            if self._closed:
+                return
+            parts = pieces(supernodes, order, MAX_PIECES)
+            table = self._tabled(parts)
+            try:
+                self._search(chain(np.arange(parts.n)), table, self._least(table), proves=False)
+            except Crowded:
+                return
+            self._pause()
+
+    def _search(self, lattice: Lattice, table: StageTable, least: Floats, *, proves: bool) -> None:
+        """Raise the target until the chains of a lattice that may cost less have a best one.
+
+        Raises:
+            Crowded: the labels take too much memory.
+        """
+        most = self._most(table)
+        if not np.isfinite(least).all():
+            self._no_chain(proves=proves)
+            return
+        last, low, share = self._cost(most), self._cost(least), FIRST_STEP
+        while True:
+            known = self._incumbent.cost
+            goal = min(last, known, low + share * max(abs(low), abs(last) / 1000) + 1e-300)
+            caps = self._caps(least, most, goal)
+            values = np.zeros((0, len(least)))
+            chains: Callable[[int], Sequence[StageStep]] = _none
+            if (caps >= least).all():
+                values, chains = self._sweep(lattice, table, caps)
+            costs = np.array([self._cost(value) if self._keeps(value) else np.inf for value in values])
+            for label in np.argsort(costs)[:20].tolist():
+                if np.isfinite(costs[label]) and self._found(table, chains(label)):
+                    break
+            sure = min(goal, costs.min(initial=np.inf))
+            if proves and not (goal >= last and np.isinf(costs.min(initial=np.inf)) and self._incumbent.plan is None):
+                self._raise(sure, DETAIL)
+            if self._closed or sure < goal or goal >= min(last, known):
+                if goal >= last and self._incumbent.plan is None and not np.isfinite(costs).any():
+                    self._no_chain(proves=proves)
+                return
+            low, share = goal, 2 * share
+            self._pause()
+
+    def _no_chain(self, *, proves: bool) -> None:
+        """Note that there is no plan, where all chains were tried."""
+        if proves:
+            clash = tuple(str(constraint) for constraint in self._original.constraints)
+            self._infeasibility = Infeasibility("no chain of stages fits on the devices; all were tried", clash)
+
+    def _caps(self, least: Floats, most: Floats, goal: float) -> Floats:
+        """Return what each part may be at most in a chain that keeps the rows and costs *goal* at most."""
+        caps = most.copy()
+        for i in range(len(least)):
+            low, high = float(least[i]), float(most[i])
+            if self._fine(least, i, high, goal):
+                continue
+            if not self._fine(least, i, low, goal):
+                caps[i] = -1.0
+                continue
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if self._fine(least, i, middle, goal) else (low, middle)
+            caps[i] = high
+        return caps
+
+    def _fine(self, least: Floats, part: int, value: float, goal: float) -> bool:
+        """Return whether a chain with this value of one part, and the least ones of all others, would do."""
+        values = least.copy()
+        values[part] = value
+        return self._cost(values) <= goal and self._keeps(values)
+
+    def _sweep(
+        self, lattice: Lattice, table: StageTable, caps: Floats
+    ) -> tuple[Floats, Callable[[int], Sequence[StageStep]]]:
+        """Return the undominated values of the chains of a lattice below *caps*, and what gives the chain of each.
+
+        The values are rounded down.
+
+        Raises:
+            Crowded: the labels take too much memory.
+        """
+        top = max(float(caps.max()) * (1 + 1e-6), 1e-300)
+        costs, units, most = table.whole(top)
+        limit: dict[int, int] = {}
+        ceiling: dict[int, int] = {}
+        rows = [self._phases.index(part.phase) for part in self._parts]
+        for i, (part, p) in enumerate(zip(self._parts, rows, strict=True)):
+            cap = min(int(caps[i] / float(units[p])) + 2, most)
+            limit[p] = min(limit.get(p, most), cap)
+            if isinstance(part, Latency):
+                ceiling[i] = int(caps[i] / float(units[p])) + 2
+        components = [(p, isinstance(part, Latency)) for part, p in zip(self._parts, rows, strict=True)]
+        aggregate = Aggregate.create(len(costs.time), components, limit=limit, ceiling=ceiling)
+        states = shape_states(table.types.counts, table.take)
+        outside = outside_of(lattice, table, costs, states, aggregate, self._progress.say)
+        swept = sweep_stages(
+            lattice, costs, states, aggregate, outside, self._progress.say, self._pause, self._most_bytes
+        )
+        if swept is None:
+            raise Crowded
+        return swept.values * units[rows], swept.steps
+
+    def _found(self, table: StageTable, steps: Sequence[StageStep]) -> bool:
+        """Turn a chain of stages into a plan; return whether it is one, or no better than the best."""
+        free = [list(group) for group in self._types.members]
+        assignment: Ints = np.zeros(self._original.graph.n, np.int64)
+        for block, a in steps:
+            device = free[table.shapes[a].kind].pop(0)
+            assignment[[v for c in block.tolist() for v in table.supernodes.members[c]]] = device
+        return bool(self._incumbent.take(Plan.create(self._original, assignment)))
+
+
+def _none(_: int) -> Sequence[StageStep]:
+    """Return the chain of no label."""
+    return ()

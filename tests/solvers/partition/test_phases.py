@@ -1,0 +1,110 @@
+"""What is asked of single phases, by exact, ideals and auto, against brute force and the notes' references."""
+
+import json
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.api import find_method
+from mtpp_dsl.problem import Objective
+from tests.phases import Case, best, by_hand, phased_problem, random_case
+
+REFERENCES = Path(__file__).parents[4] / "shared/prototypes/extensions/references.json"
+LABELLED = ("separate", "worst", "latency")
+"""Goals for which ideals has labels."""
+
+
+def references() -> list[Any]:
+    """Return the references of phases; none where the notes are not here."""
+    if not REFERENCES.exists():
+        return []
+    return [one for one in json.loads(REFERENCES.read_text()) if one["feature"] == 7]
+
+
+def hold(case: Case, goal: str, method: str) -> None:
+    """Hold that a method finds the optimum of a case, proves it, and never a bound above it."""
+    optimum = best(case, goal)
+    result = mtpp_dsl.solve(phased_problem(case, goal), method=method, time_limit=20)
+    if optimum == inf:
+        assert result.status == "infeasible"
+        return
+    assert result.plan is not None
+    assert result.cost == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+    assert result.bound is not None
+    assert result.bound.cost <= optimum + 1e-6 * max(1.0, optimum)
+    assert result.status == "optimal"
+    assert by_hand(case, goal, result.plan.assignment.tolist())[1]
+
+
+@pytest.mark.parametrize("method", ["exact", "ideals", "auto"])
+@pytest.mark.parametrize("one", references() or [None], ids=lambda one: one["name"] if one else "absent")
+def test_references(one: Any, method: str) -> None:
+    """The notes' instances of phases have their optima, proved."""
+    if one is None:
+        pytest.skip("the notes' references are not here")
+    data = one["data"]
+    edges = [(u, v) for u, v in data["edges"]]
+    limit = data.get("limit", 0)
+    case = Case(
+        data["n"],
+        data["k"],
+        edges,
+        data["time"],
+        data["out"],
+        data["weight"],
+        data.get("offset", [0, 0]),
+        limit,
+        False,
+    )
+    assert best(case, data["goal"]) == one["optimum"]
+    result = mtpp_dsl.solve(phased_problem(case, data["goal"]), method=method)
+    assert result.cost == pytest.approx(one["optimum"])
+    assert result.status == "optimal"
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_ideals_against_brute_force(seed: int) -> None:
+    """Labels of both phases give the optimum, a proof, and no plan where there is none."""
+    case = random_case(seed)
+    if not case.acyclic:
+        pytest.skip("ideals needs acyclic")
+    for goal in LABELLED:
+        hold(case, goal, "ideals")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 220))
+def test_ideals_against_brute_force_on_more(seed: int) -> None:
+    """The same on more instances."""
+    test_ideals_against_brute_force(seed)
+
+
+@pytest.mark.parametrize(
+    ("seed", "goal"), [(0, "sums"), (1, "soft"), (3, "separate"), (9, "worst"), (10, "sums"), (11, "latency")]
+)
+def test_exact_against_brute_force(seed: int, goal: str) -> None:
+    """The mixed-integer programme does so for every goal, with and without acyclic."""
+    hold(random_case(seed), goal, "exact")
+
+
+def test_what_ideals_refuses() -> None:
+    """Loads of single devices, penalties and devices that are not in an order have no labels."""
+    refused = ((2, "sums", "the objective is another"), (2, "soft", "penalty"), (1, "worst", "acyclic"))
+    for seed, goal, says in refused:
+        reason = find_method("ideals").accepts(phased_problem(random_case(seed), goal))
+        assert reason is not None
+        assert says in reason
+    linear = mtpp_dsl.load(phased_problem(random_case(2), "together").to_spec()).asking(Objective("latency"))
+    assert "single phases only" in str(find_method("ideals").accepts(linear))
+
+
+def test_equal_sums_do_not_make_devices_equal() -> None:
+    """Two devices that take the same time in both phases together, and not in each, are two types."""
+    time = [[[1, 3], [1, 3]], [[3, 1], [3, 1]]]
+    case = Case(2, 2, [(0, 1)], time, [[0, 0], [0, 0]], [1, 1], [0, 0], 4, False)
+    for method in ("exact", "ideals", "auto"):
+        hold(case, "latency", method)
+        hold(case, "worst", method)
