@@ -206,9 +206,11 @@ def _times_alone(problem: Problem, phase: str) -> Iterator[str]:
     columns: dict[bytes, list[int]] = {}
     for d in range(problem.k):
         columns.setdefault(np.where(_odd(problem, d), problem.time[:, d], np.nan).tobytes(), []).append(d)
+    whole = (graph.work == 0) & (np.array([_odd(problem, d) for d in range(problem.k)]).any(axis=0))
     for devices in columns.values():
         where = named(problem.devices[d].name for d in devices)
-        for v in np.flatnonzero(_odd(problem, devices[0])).tolist():
+        supported = np.array([kind not in problem.devices[devices[0]].unsupported for kind in graph.kinds], np.bool_)
+        for v in np.flatnonzero(_odd(problem, devices[0]) | (whole & supported)).tolist():
             time = quantity(float(problem.time[v, devices[0]]), problem.time_unit)
             yield f"time {quoted(graph.names[v])} on {where}{phase} = {time}"
 

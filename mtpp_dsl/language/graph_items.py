@@ -19,6 +19,7 @@ from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.edge_ends import Ends
 from mtpp_dsl.language.expressions import Locals, iterate
 from mtpp_dsl.language.findings import Findings
+from mtpp_dsl.language.node_times import time_option
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.phases import per_phase
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
@@ -30,6 +31,7 @@ from mtpp_dsl.text.source import Place, Span
 __all__ = ["NODE_OPTIONS", "GraphItems"]
 
 NODE_OPTIONS = (
+    "time",
     "work",
     "params",
     "output",
@@ -259,6 +261,11 @@ class GraphItems:
                 found[what] = float(value.value)
                 if not survives(value.value) and not self.scope.phases:
                     self.scope.exact[what, name] = value.value
+        given = time_option(options)
+        if given is not None:
+            self.scope.node_times[name] = given
+        if "work" not in options:
+            self.scope.workless[name] = item.name.span
         share = options.quantity("forward", (NONE,))
         if share is not None and share.value > 1:
             raise Complaint(

@@ -289,14 +289,17 @@ class Stages:
             self.sent = self.sent or TransferTimes(self.graph, self.scope, self.times)
             self.findings.attempt(self.sent.statement, transfer)
         statements = [(s, f) for s, f in self.statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
-        if not statements:
+        if not statements and not self.scope.node_times:
             return
         tables = TimeTables(self.graph, self.scope, self.times, self.findings)
+        tables.options()
         for statement, folder in statements:
             if isinstance(statement, tree.TimeStatement):
                 self.findings.attempt(tables.statement, statement)
             else:
                 self.findings.attempt(tables.file, statement, folder)
+        if not {"devices", "nodes", "options"} & self.scope.unsettled:
+            tables.check_complete()
         self.graph = self.scope.graph = self.findings.attempt(tables.result) or self.graph
         self.first_batch = tables.first_batch
 

@@ -18,15 +18,16 @@ from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.lower_graph import resolve_path
 from mtpp_dsl.language.measurements import Measurement, read_measurements
 from mtpp_dsl.language.members import Empty, members
+from mtpp_dsl.language.node_times import devices_called
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.phases import phase_of
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef, shown
-from mtpp_dsl.problem.graph import Floats, Graph, frozen
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, frozen
 from mtpp_dsl.problem.phases import phased_graph
 from mtpp_dsl.problem.problem import running_times
-from mtpp_dsl.text.source import Span
+from mtpp_dsl.text.source import Diagnostic, Span
 
 __all__ = ["TimeTables"]
 
@@ -53,6 +54,7 @@ class TimeTables:
         self.first_batch: Span | None = None
         self.rows = 0
         self.own: dict[tuple[str, int], Floats] = {}  # [n] by phase, "" where there are none, and device
+        self.said: dict[tuple[str, int], Bools] = {}  # [n] whether a time of one input is given, by phase and device
         known = graph.batch_times
         self.tables: list[dict[int, Floats]] = [
             {size: row.copy() for size, row in known.get(device.name, known.get(device.type, {})).items()}
@@ -112,6 +114,9 @@ class TimeTables:
                 )
                 for row in rows:
                     row[list(nodes)] = time
+                if batch is None:
+                    for p in phases or self.phases:
+                        self.said[p, d][list(nodes)] = True
         except UsageError as error:
             raise Complaint(str(error), span, code="MTPP-E901") from None
         if batch is not None and self.first_batch is None:
@@ -133,6 +138,7 @@ class TimeTables:
             count = len(self.own) + 1
             check_table("the times of nodes on devices", (self.graph.n, "nodes"), (count, "devices"))
             self.own[phase, d] = running_times(graph, self.devices[d : d + 1])[:, 0].copy()
+            self.said[phase, d] = np.zeros(self.graph.n, np.bool_)
         return self.own[phase, d]
 
     def table(self, d: int, batch: int) -> Floats:
@@ -145,6 +151,54 @@ class TimeTables:
             self.rows += 1
             check_table("the times of batches", (self.graph.n, "nodes"), (self.rows, "sizes of batches on devices"))
         return self.tables[d].setdefault(batch, np.full(self.graph.n, np.nan))
+
+    def options(self) -> None:
+        """Take the times that nodes have by their own options, which all statements override.
+
+        Of several keys about one device its name counts before its family, and this before its type.
+        """
+        named: dict[str, tuple[int, tuple[int, ...]]] = {}
+        wrong: set[int] = set()
+        for name, given in self.scope.node_times.items():
+            if id(given.span) in wrong:
+                continue
+            try:
+                for key in given.times:
+                    named[key] = named.get(key) or devices_called(key, self.scope, given.span)
+                for key in sorted(given.times, key=lambda key: named[key][0]):
+                    time = given.times[key]
+                    if not time.infinite:
+                        self.keeper.add(time, f"the time of {name}", given.span)
+                    self.scope.spend(len(named[key][1]), given.span)
+                    self.set((self.graph.index[name],), named[key][1], None, float(time.value), given.span)
+            except Complaint as complaint:
+                wrong.add(id(given.span))
+                self.findings.add(complaint.diagnostic)
+
+    def check_complete(self) -> None:
+        """Complain of a node without work that has a time on some devices, and none on others that could run it."""
+        for name, span in self.scope.workless.items():
+            v = self.graph.index.get(name)
+            if v is None or not any(said[v] for said in self.said.values()):
+                continue
+            missing = [device.name for d, device in enumerate(self.devices) if not self.has_time(v, d)]
+            if missing:
+                more = f" and {len(missing) - 1} more" if missing[1:] else ""
+                message = (
+                    f"{name!r} has a time on other devices, and neither a time on {missing[0]}{more} nor work: give a "
+                    "time there, inf where it cannot run, or its work"
+                )
+                self.findings.add(Diagnostic(message, span, code="MTPP-E309"))
+                return
+
+    def has_time(self, v: int, d: int) -> bool:
+        """Return whether something says what a node takes on a device, or that this does not run its kind."""
+        device, graph = self.devices[d], self.graph
+        if all((p, d) in self.said and self.said[p, d][v] for p in self.phases):
+            return True
+        if graph.kinds[v] in device.unsupported or {device.name, device.type} & {*graph.times, *graph.device_times}:
+            return True
+        return any(not np.isnan(row[v]) for row in self.tables[d].values())
 
     def statement(self, statement: tree.TimeStatement) -> None:
         """Take the times of a ``time`` statement.

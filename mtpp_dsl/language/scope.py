@@ -12,7 +12,7 @@ from mtpp_dsl.base.exact import Exact
 from mtpp_dsl.base.spec_limits import MAX_STEPS
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
-from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Sequence, Value
+from mtpp_dsl.language.values import DeviceRef, NodeRef, NodeTime, Quantity, Sequence, Value
 from mtpp_dsl.problem import Device
 from mtpp_dsl.problem.graph import Graph, Ints
 from mtpp_dsl.text.fixes import suggested
@@ -116,6 +116,8 @@ class Scope:
         mentioned: the names that the values of options mention, by identity of the option, with the option.
         drawing: whether the edges are being read, so that they are not known yet.
         phases: what each phase weighs, by its name.
+        node_times: what nodes take on devices by their own options, by their names.
+        workless: where nodes are declared that are given no work, by their names.
         prefix: what the names of nodes begin with in the instance of a block whose items are read.
     """
 
@@ -148,6 +150,8 @@ class Scope:
     empty: set[str] = field(default_factory=set)
     hung: dict[str, Hanging] = field(default_factory=dict)
     mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
+    node_times: dict[str, NodeTime] = field(default_factory=dict)
+    workless: dict[str, Span] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)
     _families: dict[str, dict[str, Sequence]] = field(default_factory=lambda: {"node": {}, "device": {}})

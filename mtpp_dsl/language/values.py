@@ -12,6 +12,7 @@ from typing import TypeAlias
 from mtpp_dsl.base.exact import Exact, plain_number
 from mtpp_dsl.base.units import NONE, Dimension, format_exact
 from mtpp_dsl.constraints import Decision
+from mtpp_dsl.text.source import Span
 
 __all__ = [
     "Affine",
@@ -20,6 +21,7 @@ __all__ = [
     "Key",
     "MapValue",
     "NodeRef",
+    "NodeTime",
     "Quantity",
     "Row",
     "Sequence",
@@ -157,6 +159,19 @@ class MapValue:
 
     def __hash__(self) -> int:
         return hash(frozenset(self.entries.items()))
+
+
+@dataclass(frozen=True)
+class NodeTime:
+    """Times of a node that its own options give.
+
+    Attributes:
+        times: by what the key names; under "" for every device.
+        span: of the option.
+    """
+
+    times: dict[str, Quantity]
+    span: Span
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.problem import Links, Problem, Tree
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.solvers.algorithms.closed_shares import closed_shares
 
 __all__ = ["least_load", "nowhere", "simple_bound"]
 
@@ -56,7 +57,9 @@ def simple_bound(problem: Problem) -> tuple[float, str, dict[str, Any]]:
     all loads are at most T then, for any weights ``p >= 0`` of the devices that may take a node at all, the sum
     over nodes of ``min_d p_d * time[v, d]`` is at most ``sum_d p_d * load_d <= T * sum_d p_d``. Equal weights give the
     paper's ``total / k``; speeds give the total work over the total speed. The largest of the three counts; sums
-    are lowered by a relative 1e-12 for their rounding.
+    are lowered by a relative 1e-12 for their rounding. Where times differ between devices, the linear programme of
+    unrelated machines counts as well, with the pairs closed that are too long
+    (:mod:`mtpp_dsl.solvers.algorithms.closed_shares`).
 
     Where parameters are streamed, a node's own beyond what a device keeps count with its time, and those of all nodes
     beyond what all devices keep count with the least p, as each is streamed somewhere.
@@ -89,6 +92,13 @@ def simple_bound(problem: Problem) -> tuple[float, str, dict[str, Any]]:
                 best, why = share, f"some device takes {what} of the work"
                 names = [device.name for device in problem.devices]
                 data = {"shares": {name: p for name, p in zip(names, weights.tolist(), strict=True) if p > 0}}
+    if problem.is_split and not any(c.enlarges for c in problem.constraints):
+        value, shares, closed = closed_shares(problem)
+        if value > best * (1 + ROUNDING):
+            best, data = value, {"shares": shares, **({"closed": closed} if np.isfinite(closed) else {})}
+            why = "some device takes a share of the work"
+            if np.isfinite(closed):
+                why += ", with no node where it alone would take longer than this"
     return best, why, data
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.proofs.reading import Reading, named_numbers
+from mtpp_dsl.solvers.proofs.reading import Reading, named_numbers, number
 
 __all__ = ["Shares"]
 
@@ -22,6 +22,8 @@ class Shares:
     ``{"node": name}``: the node runs somewhere. ``{"shares": {device: p}}``: the sum over the nodes of the least
     ``p * time`` is at most the sum of ``p * load``, hence at most the bottleneck times the sum of ``p``.
     Parameters beyond what all devices keep are streamed, wherever they are: they count with the least p.
+    With ``"closed": T`` nodes are on no device on which they alone take T or longer: a plan in which one is has a
+    bottleneck of T or more, so that the smaller of T and the share is proved (Lenstra, Shmoys, Tardos 1990).
     """
 
     name = "shares"
@@ -35,6 +37,10 @@ class Shares:
             group = reading.group_of(data["node"])
             return min(kind.time[group] + reading.streamed(kind, [group]) * (1 - ROUNDING) for kind in reading.kinds)
         shares = named_numbers(data, "shares")
+        if "closed" in data:
+            until = number(data, "closed")
+            opened = [[time < until for time in kind.time] for kind in reading.kinds]
+            return min(until, share_of(reading, shares, opened)) * (1 - ROUNDING)
         return share_of(reading, shares, [[True] * len(reading.members) for _ in reading.kinds])
 
 

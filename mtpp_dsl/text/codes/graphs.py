@@ -65,6 +65,14 @@ GRAPHS: tuple[Code, ...] = (
         "Break the circle: use another block inside, or a family of instances.",
     ),
     Code(
+        "MTPP-E309",
+        "A node without work has a time on some devices only",
+        "A node that has times of its own runs in them. Where it has none, its work says how long it takes, and "
+        "without work that would be no time at all.",
+        "graph {\n  node conv (time = {cpu: 3 ms})\n}\ndevice cpu\ndevice gpu",
+        "Give the missing time, inf where the device cannot run the node, or work.",
+    ),
+    Code(
         "MTPP-W301",
         "There is no work",
         "No node takes any time, so any plan is as good as any other.",
