@@ -261,9 +261,9 @@ class GraphItems:
                 found[what] = float(value.value)
                 if not survives(value.value) and not self.scope.phases:
                     self.scope.exact[what, name] = value.value
-        given = time_option(options)
-        if given is not None:
-            self.scope.node_times[name] = given
+        timed = time_option(options)
+        if timed is not None:
+            self.scope.node_times[name] = timed
         if "work" not in options:
             self.scope.workless[name] = item.name.span
         share = options.quantity("forward", (NONE,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.problem.graph import Floats, Ints
 
 __all__ = ["closed_shares"]
 
@@ -58,7 +58,7 @@ def closed_shares(problem: Problem) -> tuple[float, dict[str, float], float]:
     return best * (1 - ROUNDING), shares, until
 
 
-def _tuned(time: Floats, count: Floats, deadline: float, weights: Floats, steps: int) -> tuple[float, Floats]:
+def _tuned(time: Floats, count: Ints, deadline: float, weights: Floats, steps: int) -> tuple[float, Floats]:
     """Return the largest weighted share found with the pairs closed that take *deadline* or longer, and its weights.
 
     Args:
