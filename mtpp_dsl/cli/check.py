@@ -17,6 +17,7 @@ from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.mending import Made, mend
 from mtpp_dsl.cli.messages import print_messages
 from mtpp_dsl.cli.screen import say, screen_width, show, tell_warnings
+from mtpp_dsl.constraints import StageMemory
 from mtpp_dsl.contracts import Method, method_traits, refusal
 from mtpp_dsl.drivers.lexicographic import stages
 from mtpp_dsl.errors import MtppError, SpecError
@@ -130,6 +131,12 @@ def _work(problem: Problem) -> str:
 def _memory(problem: Problem) -> str:
     """Return what all nodes take, of what all devices have beside their reserves."""
     streams = getattr(problem.interconnect, "overflow", False)
+    rule = next(iter(problem.of(StageMemory)), None)
+    if rule is not None:
+        there = problem.size(sum(device.room for device in problem.devices if device.memory is not None))
+        saved = problem.size(float(problem.graph.saved.sum()))
+        state = problem.size(float(problem.graph.state.sum()))
+        return f"{state}, and {saved} for each microbatch in flight, of {there}"
     used = float((problem.graph.params if streams else problem.graph.memory).sum())
     limits = [device.room for device in problem.devices if device.memory is not None]
     if not limits:

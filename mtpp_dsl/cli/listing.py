@@ -13,7 +13,7 @@ from mtpp_dsl.report.columns import Row, table
 
 __all__ = ["list_methods", "list_solvers"]
 
-OBJECTIVES = ("bottleneck", "makespan", "batch", "linear")
+OBJECTIVES = ("bottleneck", "makespan", "batch", "linear", "iteration")
 """What a method is for, by the objectives of its scopes; a sum of bottlenecks goes with the bottleneck."""
 LATENCY = "latency"
 """In place of a makespan where that is none on links, but of subgraphs."""

@@ -14,19 +14,24 @@ from hypothesis import strategies as st
 from mtpp_dsl.answers.claims import false_claims
 from mtpp_dsl.answers.plans import false_devices, false_stages
 from mtpp_dsl.answers.shape import check_shape
-from mtpp_dsl.api import load, solve
+from mtpp_dsl.api import find_method, load, solve
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.pipeline_check import iteration_times
 from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.constraints import Acyclic, Memory, Shard, StageMemory
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.contracts.progress import Progress
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.pipeline import iteration_bound, iteration_of, simulated
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.stages import Keeping
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.report.json import result_to_json
+from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.solvers.reductions.fuse import Fuse
 from tests.staging import group_problem, random_groups, random_stages, references, stage_problem
 
 STAGES = ("count the stages", "gpipe keeps all", "stash", "few microbatches", "many microbatches", "recompute")
@@ -218,3 +223,26 @@ def test_the_examples() -> None:
     split = solve(load(folder / "tensor_parallel.mtpp", S=2))
     assert split.plan is not None
     assert set(split.plan.shards.values()) == {4}
+
+
+@pytest.mark.parametrize(("feature", "name"), [*((4, name) for name in STAGES), *((6, name) for name in GROUPS)])
+def test_what_is_invalid_is_not_used(feature: int, name: str) -> None:
+    """No bound is above the optimum, such as the share of the work, and rules that merge nodes are not applied."""
+    case = references(feature)[name]
+    problem = (stage_problem if feature == 4 else group_problem)(case["data"])
+    assert Contract().accepts(problem) is not None
+    assert Fuse().accepts(problem) is not None
+    for method in ("simple", "anchor", "node", "count", "configuration", "ideals", "exact"):
+        found = find_method(method)
+        if found.accepts(problem) is None:
+            bound = found.solve(problem, Limits(gap=0.0), Progress()).bound
+            assert bound is None or bound.cost <= case["optimum"] * (1 + 1e-9)
+
+
+def test_counting_all_devices_as_used_would_refuse_a_plan_that_fits() -> None:
+    """Of three devices two are used: the first stage keeps two microbatches, and three would not fit."""
+    problem = stage_problem(references(4)["count the stages"]["data"])
+    plan = Plan.create(problem, [0, 1])
+    assert verify(problem, plan) == []
+    keeping = Keeping.of(problem, plan.assignment, {})
+    assert keeping.memory(0, 1, again=False) <= problem.stage_limit[0] < keeping.memory(0, 2, again=False)
