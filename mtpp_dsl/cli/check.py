@@ -133,10 +133,10 @@ def _memory(problem: Problem) -> str:
     streams = getattr(problem.interconnect, "overflow", False)
     rule = next(iter(problem.of(StageMemory)), None)
     if rule is not None:
-        there = problem.size(sum(device.room for device in problem.devices if device.memory is not None))
+        room = problem.size(sum(device.room for device in problem.devices if device.memory is not None))
         saved = problem.size(float(problem.graph.saved.sum()))
         state = problem.size(float(problem.graph.state.sum()))
-        return f"{state}, and {saved} for each microbatch in flight, of {there}"
+        return f"{state}, and {saved} for each microbatch in flight, of {room}"
     used = float((problem.graph.params if streams else problem.graph.memory).sum())
     limits = [device.room for device in problem.devices if device.memory is not None]
     if not limits:
