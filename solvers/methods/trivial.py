@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.checks.verification import verify
-from mtpp_dsl.constraints import BatchSizes, Bottleneck, Load, On, PinChunks, Replicate, Subgraphs
+from mtpp_dsl.constraints import BatchSizes, Bottleneck, Copies, Load, On, PinChunks, Replicate, Subgraphs
 from mtpp_dsl.contracts import EVERY, Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.errors import Refused, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
@@ -22,11 +22,16 @@ __all__ = ["Expert", "SingleDevice"]
 CHECKED = (
     replace(
         LOADS,
-        constraints=(*LOADS.constraints, Replicate),
+        constraints=(*LOADS.constraints, Copies, Replicate),
         without=(Subgraphs, BatchSizes, PinChunks),
         decisions=(On, Load, Bottleneck),
     ),
-    replace(NETWORK_LOADS, without=(Subgraphs, BatchSizes, PinChunks), decisions=(On, Load, Bottleneck)),
+    replace(
+        NETWORK_LOADS,
+        constraints=(*NETWORK_LOADS.constraints, Copies),
+        without=(Subgraphs, BatchSizes, PinChunks),
+        decisions=(On, Load, Bottleneck),
+    ),
     replace(PATHS, constraints=(*PATHS.constraints, Replicate), without=(Subgraphs, BatchSizes, PinChunks)),
     REPEATED,
 )

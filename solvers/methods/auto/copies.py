@@ -8,6 +8,7 @@ from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.registry import METHODS, load
 from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 
 __all__ = ["CopiesRun"]
@@ -16,8 +17,11 @@ __all__ = ["CopiesRun"]
 class CopiesRun(Steps):
     """One call under ``constraint copies``: the method of that name, which finds plans and bounds."""
 
+    minor = frozenset({SingleDevice.name})
+
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
+        self.first(SingleDevice())
         for method in self.searches():
             self.run(Task(method))
         return self.answer()

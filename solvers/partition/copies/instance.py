@@ -17,6 +17,7 @@ from mtpp_dsl.problem.network import Network
 
 __all__ = ["Instance", "instance_of", "unsupported"]
 
+MAX_STATES = 20_000_000
 MAX_DEVICES = 10
 """Sets of devices are the states of the programmes."""
 
@@ -113,6 +114,8 @@ def unsupported(problem: Problem) -> str | None:
     """Return why *problem*, whose graph is a chain, has no such arrays, or None."""
     if problem.k > MAX_DEVICES:
         return f"copies goes through sets of devices: {MAX_DEVICES} at most, and there are {problem.k}"
+    if problem.graph.n * problem.k << problem.k > MAX_STATES:
+        return f"copies needs {MAX_STATES:,} states at most: nodes times devices times sets of devices"
     if problem.hierarchical and problem.acyclic and not problem.groups_free:
         return "copies orders devices, not groups of them: say 'constraint acyclic (groups = free)'"
     ordered = any(problem.of(Acyclic)) or any(c.devices is None for c in problem.of(Contiguous))

@@ -13,9 +13,11 @@ from mtpp_dsl.solvers.partition.copies.instance import Instance
 from mtpp_dsl.solvers.partition.copies.kernels import FRONT
 from mtpp_dsl.solvers.partition.copies.states import of_types
 
-__all__ = ["Pipelines", "best_sets", "pipelines"]
+__all__ = ["Pipelines", "best_sets", "pipelines", "too_many"]
 
 ROUNDING = 1e-11
+MAX_STEPS = 3e9
+"""Steps of the innermost loop, which is not interrupted: some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,14 @@ class Pipelines:
     routes: list[Ints]
     single: Ints | None
     period: float
+
+
+def too_many(instance: Instance) -> bool:
+    """Return whether the programme over all sets of devices would take too long."""
+    states = of_types(instance)
+    first = [group[0] for group in states.members]
+    stages = (instance.end[:, first] - np.arange(instance.n)[:, None]).sum()
+    return float(stages) * len(states.count) * (len(first) + 1) * len(first) > MAX_STEPS
 
 
 def pipelines(instance: Instance, most: int, say: Callable[[str], None] | None = None) -> Pipelines:

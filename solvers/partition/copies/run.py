@@ -16,13 +16,15 @@ from mtpp_dsl.plans.result import Bound, Certificate, Infeasibility, Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.copying import is_chain
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.solvers.algorithms.chains.chain import Chain
+from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.partition.copies.branch import Search, holdings, windows
 from mtpp_dsl.solvers.partition.copies.graph import GraphPricer, graph_instance, side_by_side
 from mtpp_dsl.solvers.partition.copies.instance import instance_of
-from mtpp_dsl.solvers.partition.copies.pipelines import pipelines
+from mtpp_dsl.solvers.partition.copies.pipelines import Pipelines, pipelines, too_many
 from mtpp_dsl.solvers.partition.copies.pricing import Pricer
 from mtpp_dsl.solvers.partition.copies.shares import Mix, best_mix, fractions, priced
-from mtpp_dsl.solvers.partition.copies.stages import groups, narrowed
+from mtpp_dsl.solvers.partition.copies.stages import groups, narrowed, too_long
 from mtpp_dsl.solvers.runtime.incumbent import Ended, Incumbent
 
 __all__ = ["run_copies"]
@@ -66,21 +68,32 @@ class _Run:
     def search(self) -> str | None:
         """Search, and return why there is no plan where that is proved."""
         rule, instance = self.rule, self.instance
-        beside = (pipelines if self.chain else side_by_side)(instance, rule.most, self.progress.say)
-        if beside.single is None and instance.ordered:
+        beside, complete = self.side_by_side()
+        if beside.single is None and complete and instance.ordered:
             return "no single route fits: some nodes have no device, or all do not fit into memory together"
-        exact = instance.ordered and not len(instance.carried)
+        exact = complete and instance.ordered and not len(instance.carried)
         for routes in ([beside.single], beside.routes):
             if routes and routes[0] is not None:
                 self.mix([route for route in routes if route is not None])
         if exact and (rule.share == "pipelines" or rule.most == 1):
             self.prove(beside.period, "best pipelines on disjoint devices, by dynamic programming over sets of devices")
             return None
-        if self.chain and (rule.share == "stages" or instance.k <= MAX_GROUPED):
+        if self.chain and (rule.share == "stages" or instance.k <= MAX_GROUPED) and not too_long(instance):
             self.stages()
         if self.incumbent.done:
             return None
         return self.routes()
+
+    def side_by_side(self) -> tuple[Pipelines, bool]:
+        """Return the best pipelines on disjoint devices, and True; of large chains the best single one, and False."""
+        if not self.chain:
+            return side_by_side(self.instance, self.rule.most, self.progress.say), True
+        if not too_many(self.instance):
+            return pipelines(self.instance, self.rule.most, self.progress.say), True
+        one = self.instance
+        chain = Chain(one.time, one.memory, one.room, one.sent, one.received)
+        split = least_bottleneck(chain, gap=self.limits.gap, say=self.progress.say, pause=self.incumbent.pause)
+        return Pipelines([], split.device, inf), False
 
     def stages(self) -> None:
         """Take the plan of stages whose rates are largest at the dearest transfers, and bound by the cheapest."""
@@ -96,11 +109,10 @@ class _Run:
         """Bound by prices on devices, and branch on what devices hold."""
         self.progress.say(f"pricing routes of {self.instance.n} nodes over {self.instance.k} devices")
         pricer: Any = (Pricer if self.chain else GraphPricer)(self.instance, self.progress.say)
-        root = priced(pricer, self.instance.end, pause=self.incumbent.pause)
+        root = priced(pricer, self.instance.end, pause=self.incumbent.pause, proved=self.prove_prices)
         if root.lower == inf:
             return "no single route fits: some nodes have no device, or all do not fit into memory together"
         self.root = root
-        self.prove(root.lower, "prices of devices at which no route is cheaper", price=root.price)
         self.take(root)
         if self.incumbent.done or self.rule.share not in ("ranges", "any"):
             return None
@@ -158,6 +170,10 @@ class _Run:
         back[self.instance.order] = np.arange(self.instance.n)
         routes = [route[back] for route in mix.routes]
         self.incumbent.take(Plan.of_routes(self.problem, zip(shares, routes, strict=True)))
+
+    def prove_prices(self, lower: float, price: Floats) -> None:
+        """Report what prices of devices prove."""
+        self.prove(lower, "prices of devices at which no route is cheaper", price=price)
 
     def prove(self, lower: float, why: str, price: Floats | None = None) -> None:
         """Report that no plan has a smaller period."""

@@ -73,6 +73,7 @@ def priced(
     cutoff: float = inf,
     gap: float = 1e-7,
     pause: Callable[[], None] = lambda: None,
+    proved: Callable[[float, Floats], None] = lambda *_: None,
 ) -> Mix:
     """Return the best shares of routes each of which is a plan by itself, by column generation.
 
@@ -83,6 +84,7 @@ def priced(
         cutoff: the search ends where no period is below it.
         gap: or where bound and shares are so near to each other.
         pause: raises where the time is up.
+        proved: told of every better bound, and its prices.
     """
     instance = pricer.instance
     kept = [route for route in columns if instance.keeps(end, route)]
@@ -100,6 +102,7 @@ def priced(
         value *= 1 - ROUNDING
         if value > lower:
             lower, proof = value, price
+            proved(lower, proof)
         if lower >= cutoff or lower >= period * (1 - gap):
             break
         found = instance.loads(route)

@@ -12,9 +12,11 @@ from mtpp_dsl.problem.graph import Floats
 from mtpp_dsl.solvers.partition.copies.instance import Instance
 from mtpp_dsl.solvers.partition.copies.kernels import GROUPS
 
-__all__ = ["Groups", "groups", "narrowed"]
+__all__ = ["Groups", "groups", "narrowed", "too_long"]
 
 ROUNDING = 1e-11
+MAX_STEPS = 3e9
+"""Steps of the innermost loop, which is not interrupted: some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,11 @@ class Groups:
 
     stages: list[tuple[int, int, list[int]]]
     period: float
+
+
+def too_long(instance: Instance) -> bool:
+    """Return whether the programme would take too long."""
+    return 0.5 * instance.n**2 * 3.0**instance.k * instance.k > MAX_STEPS
 
 
 def groups(instance: Instance, most: int, *, hopeful: bool, say: Callable[[str], None] | None = None) -> Groups:
