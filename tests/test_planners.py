@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import mtpp_dsl
-from mtpp_dsl.problem import Links
 from tests.planners import bottleneck, instances, least_of_chain, peers, write_spec
 
 CHAINS = ("llama3-8b-prefill@home3", "gpt2-xl-prefill@home3", "mixtral-decode@home3", "llama3-8b-decode@dc4")
@@ -20,12 +18,9 @@ def test_a_chain_has_the_bottleneck_that_all_orders_of_devices_give(
     name: str, overlap: bool, data: Path, tmp_path: Path
 ) -> None:
     instance = instances(data)[name]
-    path = write_spec(instance, tmp_path)
+    path = write_spec(instance, tmp_path, overlap=overlap)
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 40
-    problem = mtpp_dsl.load(path)
-    assert isinstance(problem.interconnect, Links)
-    joined = replace(problem.interconnect, overlap="full" if overlap else "none")
-    found = mtpp_dsl.solve(replace(problem, interconnect=joined), time_limit=60)
+    found = mtpp_dsl.solve(mtpp_dsl.load(path), time_limit=60)
     assert found.status == "optimal"
     assert found.plan is not None
     assert found.cost is not None
