@@ -15,8 +15,9 @@ __all__ = ["Crowded", "HomeSearch"]
 
 CHUNK = 3_000_000
 """Supernodes tried between two looks at the clock."""
-FIRST_STEP = 0.005
-"""The first target is above the bound by this share; the next by twice that, and so on."""
+FIRST_STEP, LAST_STEP = 0.005, 0.08
+"""The first target is above the bound by this share; the next by twice that, and so on, up to the latter: far above the
+best split there are far more splits."""
 NARROW = 1e-4
 """What is left between bound and plan, as a share, is tried at once."""
 COARSE = 1e-9
@@ -85,7 +86,7 @@ class HomeSearch:
                     target = most if most - floor < NARROW * most else (floor + most) // 2 + 1
                 stages = self._below(steps, loads, target - 1, relaxed)
                 if stages is None:
-                    floor, share = target, share * 2
+                    floor, share = target, min(2 * share, LAST_STEP if floor > most / 1000 else 1.0)
                     lower = max(lower, min(target * unit, upper))
                     self._bounded(lower)
                     continue

@@ -21,6 +21,7 @@ from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, shipping_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.partition.ideals.flat_run import UNASKED
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
@@ -80,6 +81,8 @@ class NetworkRun(IdealsSearch):
             return
         if not self._proves:
             self._incumbent.note(UNASKED)
+        lower, why, _ = simple_bound(self._original)
+        self._bounded(lower, f"archer2024, Lemma 3.3: {why}")
         if self._along_chain() or self._closed:
             return
         supernodes = self._supernodes()
