@@ -83,7 +83,7 @@ def check_network(
         raise DeviceError(
             f"device {free.name!r} has io = free, which has a meaning only on interconnect host", free.name
         )
-    return tuple(_unread(objectives, interconnect, constraints))
+    return (*_apart(interconnect, devices), *_unread(objectives, interconnect, constraints))
 
 
 def _check_schedule(objective: Objective, joined: Links | Tree) -> None:
@@ -118,6 +118,21 @@ def _check_split(objective: Objective, joined: Links | Tree, constraints: Sequen
                 f"exclusive links say when tensors are sent; a plan for '{objective}' says nothing of it",
                 constraint.origin,
             )
+
+
+def _apart(joined: Links | Tree, devices: Sequence[Device]) -> Iterator[str]:
+    """Yield that links leave some devices without any way to others; of trees the reader of the spec says so."""
+    if isinstance(joined, Tree) or len(devices) < 2:
+        return
+    pairs = (joined.bandwidth > 0) | (joined.bandwidth > 0).T
+    reached = np.zeros(len(devices), np.bool_)
+    new = [0]
+    while new:
+        reached[new] = True
+        new = np.flatnonzero(pairs[new].any(axis=0) & ~reached).tolist()
+    if not reached.all():
+        other = devices[int(np.flatnonzero(~reached)[0])].name
+        yield f"no links join {devices[0].name} and {other}, so no tensor can go from one to the other: link them"
 
 
 def _unread(objectives: Sequence[Objective], joined: Links | Tree, constraints: Sequence[Constraint]) -> Iterator[str]:

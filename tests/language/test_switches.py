@@ -98,6 +98,12 @@ def test_what_hangs_loose_is_warned_of(text: str, message: str) -> None:
     assert any(message in warning for warning in read(text).warnings)
 
 
+def test_links_in_two_parts_are_warned_of() -> None:
+    """No tensor can go from one part to the other."""
+    warnings = read("device d[3]\ninterconnect links\nlink d[0] -> d[1] (bandwidth = 1 GB/s)\n").warnings
+    assert any("no links join d[0] and d[2]" in warning for warning in warnings)
+
+
 @pytest.mark.parametrize("options", ["overlap = full", "send = each", "duplex = half"])
 def test_options_of_splits_are_refused_for_a_makespan(options: str) -> None:
     """A schedule times every transfer by itself; on a tree there is none."""
