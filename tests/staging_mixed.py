@@ -22,19 +22,24 @@ def random_mixed(seed: int) -> Problem:
     def numbers(most: int, least: int = 0) -> list[int]:
         return [r.randint(least, most) for _ in range(n)]
 
-    params = numbers(4)
+    idle = r.randrange(n) if r.random() < 0.4 else None  # a node that takes nothing but its tensor
+
+    def of_nodes(most: int) -> list[int]:
+        return [0 if v == idle else x for v, x in enumerate(numbers(most))]
+
+    params = of_nodes(4)
     graph = Graph.create(
         [f"v{i}" for i in range(n)],
         [(u, v) for u in range(n) for v in range(u + 1, n) if r.random() < 0.5],
         work=1.0,
-        params=[1, *params[1:]],
-        state=numbers(5),
-        saved=numbers(4),
+        params=[*params[:-1], params[-1] + (0 if any(params) else 1)],
+        state=of_nodes(5),
+        saved=of_nodes(4),
         output=numbers(3),
-        reduce=numbers(3),
-        memory=numbers(5),
+        reduce=of_nodes(3),
+        memory=of_nodes(5),
         forward_share=[r.choice([0, 0.25, 0.5, 1]) for _ in range(n)],
-        times={f"t{q}": numbers(9) for q in range(len(counts))},
+        times={f"t{q}": of_nodes(9) for q in range(len(counts))},
     )
     devices = [Device(f"d{i}", type=f"t{q}", memory=rooms[q], pays_io=q == 0) for i, q in enumerate(types)]
     goal = r.choice(["bottleneck", "iteration"])

@@ -164,6 +164,10 @@ def _weightless(problem: Problem, types: DeviceTypes, whole: Supernodes) -> Bool
         light &= whole.memory == 0
     if (graph.params.sum() > types.overflow).any() or types.syncs.any():
         light &= whole.params == 0
+    if any(problem.stage_memory) or any(problem.shard):
+        sizes = [graph.state, graph.params, graph.saved, graph.reduce, graph.memory]
+        held = np.sum(sizes, axis=0) > 0
+        light &= np.array([not held[list(nodes)].any() for nodes in whole.members], np.bool_)
     return np.asarray(light, np.bool_)
 
 
@@ -174,6 +178,9 @@ def _absorb(arcs: list[tuple[int, int]], nets: ChangingNets, weightless: Bools, 
     device of b: the order allows it, since it asks nothing else of a. The device of b then cuts no net that it did not
     cut, the device that had a cuts at most those it cut, and no other device changes. So some best split has a and b
     together.
+
+    What a stage keeps by its place does not grow either, if a keeps nothing: the stage of b reads no tensor that it did
+    not read, since b is a pin of it, and the stage that had a reads no more; if a was alone, there is a stage less.
     """
     near: list[set[int]] = [set() for _ in weightless]
     for a, b in arcs:

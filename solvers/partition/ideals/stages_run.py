@@ -105,7 +105,7 @@ class StagesRun(IdealsSearch):
     def _search(self, mode: TrainingOrder, *, proves: bool) -> None:
         """Search one mode of the problem."""
         problem = self._original
-        supernodes = reversed_order(ordered_supernodes(problem, self._devices, mode, absorb=False))
+        supernodes = reversed_order(ordered_supernodes(problem, self._devices, mode))
         search = self._searching(self._tabled(supernodes), proves=proves)
         if proves and np.isfinite(search.first_bound):
             self._raise(search.first_bound, SIMPLE)
