@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory, Replicate
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
@@ -103,6 +103,9 @@ class SliceGraph(Scoped, MethodBase):
 
     Every plan has an acyclic quotient graph, over forward and backward nodes together.
 
+    Under memory by stage, for iterations, and where devices share nodes, each order is cut optimally on all shapes of
+    stages, by the programme of ``ideals``; then orders near the best plan are, as long as one of some rounds is better.
+
     Args:
         orders: how many topological orders to slice.
         starts: how many of the best plans to improve at each heat.
@@ -113,7 +116,7 @@ class SliceGraph(Scoped, MethodBase):
     name = "slicegraph"
     gives: Gives = "plan"
     summary = "slices good topological orders optimally, and improves the plans by moving nodes (archer2024, section 4)"
-    scopes = (checking(SLICES),)
+    scopes = (checking(SLICES), checking(STAGES))
 
     def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:
         self.orders = orders
@@ -121,14 +124,26 @@ class SliceGraph(Scoped, MethodBase):
         self.moves = moves
 
     def beyond(self, problem: Problem) -> str | None:
-        """Return which colocated nodes cannot be made one, or None."""
+        """Return which colocated nodes cannot be made one, or why stages cannot be cut on all shapes, or None."""
+        from mtpp_dsl.solvers.algorithms.stages.build import of_stages
+        from mtpp_dsl.solvers.partition.ideals.unsupported import unsupported
+
+        if of_stages(problem):
+            return unsupported(problem, self.name)
+        copied = next(problem.of(Replicate), None)
+        if copied is not None:
+            return f"{self.name} does not support constraint {copied} without memory by stage, shards or iterations"
         return unmerged(self.name, problem)
 
     @rows_checked
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        from mtpp_dsl.solvers.algorithms.stages.build import of_stages
+        from mtpp_dsl.solvers.partition.ideals.stages_run import StageSlices
         from mtpp_dsl.solvers.partition.slicing.slicegraph import slicegraph
 
+        if of_stages(problem):
+            return StageSlices(problem, limits, progress, self.orders).result()
         return slicegraph(problem, limits, progress, self.orders, self.starts, self.moves)
 
 

@@ -13,6 +13,9 @@ __all__ = ["IdealsSearch"]
 class IdealsSearch:
     """One run of a search; a derived class adds :meth:`_go`.
 
+    Attributes:
+        name: of the method.
+
     Args:
         problem: what is asked.
         limits: when to stop, and where to start.
@@ -20,11 +23,13 @@ class IdealsSearch:
         patience: seconds after which it ends, before its limits, unless :attr:`_few`.
     """
 
+    name = "ideals"
+
     def __init__(self, problem: Problem, limits: Limits, progress: Progress, patience: float = float("inf")) -> None:
         self._patience = limits.within(patience)
         self._few = False  # whether the ideals are counted, and so few that the search is near its end
         self._original, self._limits, self._progress = problem, limits, progress
-        self._incumbent = Incumbent("ideals", problem, limits, progress)
+        self._incumbent = Incumbent(self.name, problem, limits, progress)
         self._infeasibility: Infeasibility | None = None
         self._termination: Termination = "complete"
 

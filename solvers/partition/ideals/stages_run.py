@@ -30,7 +30,7 @@ from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch,
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.views.device_types import device_types
 
-__all__ = ["StagesRun", "reversed_order"]
+__all__ = ["StageSlices", "StagesRun", "reversed_order"]
 
 ORDERS = 4
 MAX_PIECES = 150
@@ -87,6 +87,7 @@ class StagesRun(IdealsSearch):
         self._devices = as_verified(device_types(problem), problem)
         self._parts = problem.objective.quantity == "separate iteration"
         self._table: StageTable | None = None
+        self._cut: set[bytes] = set()  # orders that were cut into stages
 
     def _go(self) -> None:
         self._infeasibility = quick(self._original)
@@ -188,6 +189,9 @@ class StagesRun(IdealsSearch):
         for order in some:
             if self._closed:
                 return
+            if order.tobytes() in self._cut:
+                continue
+            self._cut.add(order.tobytes())
             parts = pieces(supernodes, order, MAX_PIECES)
             search = self._searching(self._tabled(parts), proves=False)
             self._table = search.table
@@ -250,6 +254,33 @@ class StagesRun(IdealsSearch):
     def _bounded(self, lower: float) -> None:
         if np.isfinite(lower):
             self._raise(lower, DETAIL)
+
+
+class StageSlices(StagesRun):
+    """Looks for plans alone: the best chains of some orders, then of orders near the best plan.
+
+    Args:
+        problem: what is asked.
+        limits: when to stop, and where to start.
+        progress: told of plans.
+        count: how many orders to begin with.
+    """
+
+    name = "slicegraph"
+
+    def __init__(self, problem: Problem, limits: Limits, progress: Progress, count: int) -> None:
+        super().__init__(problem, limits, progress, _no_slices, ORDER_BYTES)
+        self._count = count
+
+    def _go(self) -> None:
+        mode: TrainingOrder = "parallel" if self._original.graph.backward.any() else "forward"
+        supernodes = reversed_order(ordered_supernodes(self._original, self._devices, mode))
+        self._along(supernodes, islice(orders(*supernodes.as_graph(), self._limits.seed), self._count))
+        self._improve(supernodes)
+
+
+def _no_slices(*_: object, **__: object) -> Method:
+    raise AssertionError("it slices by itself")
 
 
 def _ignore(_: float) -> None:

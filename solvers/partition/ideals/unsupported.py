@@ -13,6 +13,8 @@ from mtpp_dsl.views.device_types import device_types, too_many_states
 
 __all__ = ["too_large", "unsupported"]
 
+MAX_STAGE_STATES = 20_000
+"""How many ways to have used devices, in how many stages, are gone through."""
 MAX_DEVICES = 16
 """Which devices are used is a number of so many bits."""
 
@@ -24,25 +26,21 @@ def too_large(problem: Problem) -> str | None:
     return f"there are {problem.k} devices; on links and trees, ideals goes through the sets of at most {MAX_DEVICES}"
 
 
-MAX_STAGE_STATES = 20_000
-"""How many ways to have used devices, in how many stages, are gone through."""
-
-
-def unsupported(problem: Problem) -> str | None:
+def unsupported(problem: Problem, name: str = "ideals") -> str | None:
     """Return why there are too many device types, or other ones than replicas may have, or None."""
     if of_stages(problem):
-        return told_apart(problem) or _unfit_for_stages(problem)
+        return told_apart(problem, name) or _unfit_for_stages(problem, name)
     flat = one_level(problem) if problem.hierarchical else problem
     apart = told_apart(flat) or (unlike(problem) if problem.hierarchical else None)
     return apart or too_many_states("ideals", flat)
 
 
-def _unfit_for_stages(problem: Problem) -> str | None:
+def _unfit_for_stages(problem: Problem, name: str) -> str | None:
     """Return why stages cannot be searched: groups, a backward part apart, or too many ways to have used devices."""
     types = device_types(problem)
     if problem.graph.backward.any() and ordered_supernodes(problem, types, "relaxed").eliminated:
         return (
-            "ideals shares nodes among devices where every backward node is colocated with a forward node; here some "
+            f"{name} shares nodes among devices where every backward node is colocated with a forward node; here some "
             "are not"
         )
     shapes = shapes_of(problem, types)
@@ -52,11 +50,11 @@ def _unfit_for_stages(problem: Problem) -> str | None:
         return None
     return (
         f"there are {states:,.0f} ways to have used some devices of each type in some number of stages; "
-        f"ideals goes through at most {MAX_STAGE_STATES:,}"
+        f"{name} goes through at most {MAX_STAGE_STATES:,}"
     )
 
 
-def told_apart(problem: Problem) -> str | None:
+def told_apart(problem: Problem, name: str = "ideals") -> str | None:
     """Return which devices may be replicas of each other and are not equal under the other constraints, or None."""
     kind = device_types(problem).of
     for rule in problem.of(Replicate):
@@ -64,7 +62,7 @@ def told_apart(problem: Problem) -> str | None:
         other = next((d for d in members if kind[d] != kind[members[0]]), None)
         if other is not None:
             one, two = problem.devices[members[0]].name, problem.devices[other].name
-            return f"ideals replicates on equal devices; other constraints tell {one} and {two} of {rule} apart"
+            return f"{name} replicates on equal devices; other constraints tell {one} and {two} of {rule} apart"
     for shard in problem.of(Shard):
         first: dict[tuple[object, ...], int] = {}
         for d in range(problem.k) if shard.devices is None else shard.devices:
@@ -73,6 +71,6 @@ def told_apart(problem: Problem) -> str | None:
             if kind[same] != kind[d]:
                 one, two = problem.devices[same].name, spec.name
                 return (
-                    f"ideals splits nodes over equal devices; other constraints tell {one} and {two} of {shard} apart"
+                    f"{name} splits nodes over equal devices; other constraints tell {one} and {two} of {shard} apart"
                 )
     return None

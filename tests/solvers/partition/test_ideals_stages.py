@@ -54,6 +54,8 @@ def test_optimal_against_brute_force(seed: int, kind: str) -> None:
         assert result.plan is not None
         assert result.bound.cost <= best * (1 + 1e-9)
         assert not verify(problem, result.plan)
+    sliced = solve(problem, method="slicegraph") if seed % 4 == 0 else None
+    assert sliced is None or sliced.cost is None or sliced.cost >= best * (1 - 1e-9)
     bound = solve(problem, method="simple").bound
     assert bound is None or best == inf or bound.cost <= best * (1 + 1e-9)
 
