@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory, Replicate
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory, Shard, StageMemory
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
@@ -116,7 +116,10 @@ class SliceGraph(Scoped, MethodBase):
     name = "slicegraph"
     gives: Gives = "plan"
     summary = "slices good topological orders optimally, and improves the plans by moving nodes (archer2024, section 4)"
-    scopes = (checking(SLICES), checking(STAGES))
+    scopes = (
+        checking(replace(SLICES, constraints=(*SLICES.constraints, Shard, StageMemory))),
+        checking(replace(STAGES, objectives=("iteration", "separate iteration"))),
+    )
 
     def __init__(self, orders: int = ORDERS, starts: int = STARTS, moves: int = MOVES_PER_NODE) -> None:
         self.orders = orders
@@ -130,9 +133,6 @@ class SliceGraph(Scoped, MethodBase):
 
         if of_stages(problem):
             return unsupported(problem, self.name)
-        copied = next(problem.of(Replicate), None)
-        if copied is not None:
-            return f"{self.name} does not support constraint {copied} without memory by stage, shards or iterations"
         return unmerged(self.name, problem)
 
     @rows_checked

@@ -313,7 +313,7 @@ def test_refusals_name_a_method_that_can() -> None:
     graph = Graph.create(["a", "b"], [(0, 1)], work=1.0)
     devices = [Device("d0"), Device("d1")]
     problem = Problem.create(graph, devices, Shared(1.0), constraints=[Acyclic(), Replicate(most=2)])
-    with pytest.raises(Refused, match=r"does not support constraint replicate; auto.*ideals.* can"):
+    with pytest.raises(Refused, match=r"does not support constraint replicate for a bottleneck; auto.*ideals.* can"):
         solve(problem, "slicegraph")
 
 
