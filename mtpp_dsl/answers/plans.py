@@ -26,7 +26,9 @@ def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]
         return
     training = bool(problem.graph.backward.any()) or problem.objective.is_iteration
     slack = _rounding(problem)
-    for device, row, counts in zip(problem.devices, said, counted(problem, plan), strict=True):
+    by_phase = {name: counted(phase, plan) for name, phase in problem.each_phase.items()}
+    for d, (device, row, counts) in enumerate(zip(problem.devices, said, counted(problem, plan), strict=True)):
+        each = {name: found[d]["load"] for name, found in by_phase.items()}
         for what, figure in counts.items():
             value, found = row[what], figure
             if what in ("forward", "backward") and not training:
@@ -34,8 +36,21 @@ def false_devices(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]
                     yield f"devices: {what} of {device.name} is {value!r}, and the graph has no backward part"
             elif value is None or not near(value, found, 0.0 if what == "memory" else slack):
                 yield f"devices: {what} of {device.name} is {value!r} in the answer; the plan has {found!r}"
+        yield from _false_phases(problem, device.name, row.get("phases", {}), each)
         if row["memory_limit"] != device.memory:
             yield f"devices: memory_limit of {device.name} is {row['memory_limit']!r}; the spec says {device.memory!r}"
+
+
+def _false_phases(
+    problem: Problem, device: str, said: Mapping[str, Mapping[str, float]], each: Mapping[str, float]
+) -> Iterator[str]:
+    """Yield where the loads of a device in single phases are not those of a plan, *each* by the name of its phase."""
+    for name in dict.fromkeys([*each, *said]):
+        if name not in said or name not in each:
+            yield f"devices: phase {name} of {device} is in {'the answer' if name in said else 'the plan'} alone"
+        elif not near(said[name]["load"], each[name], _rounding(problem)):
+            value = said[name]["load"]
+            yield f"devices: the load of {device} in {name} is {value!r} in the answer; the plan has {each[name]!r}"
 
 
 def false_channels(problem: Problem, plan: Plan, said: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:

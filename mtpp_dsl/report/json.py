@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
+from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.pipeline import iteration_of
 from mtpp_dsl.plans.result import Bound, Reached, Result
 from mtpp_dsl.problem import Objective, Problem
@@ -207,9 +208,17 @@ def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
             "sync": float(evaluation.sync[d]),
             "memory": float(evaluation.memory[d]),
             "memory_limit": device.memory,
+            **_by_phase(evaluation, d),
         }
         for d, device in enumerate(problem.devices)
     ]
+
+
+def _by_phase(evaluation: Evaluation, d: int) -> dict[str, Any]:
+    """Return the load of a device in each phase; nothing where the problem has no phases."""
+    if not evaluation.phases:
+        return {}
+    return {"phases": {name: {"load": float(phase.load[d])} for name, phase in evaluation.phases.items()}}
 
 
 def versions() -> dict[str, str]:

@@ -83,6 +83,9 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
         found.append(("parts", Text(_parts(problem, result.evaluation))))
     if result.plan is not None and result.evaluation is not None and objective.is_iteration:
         found.append(("pass by pass", Text(_passes(problem, iteration_of(problem, result.plan, result.evaluation)))))
+    for name, phase in result.evaluation.phases.items() if result.evaluation is not None else ():
+        bottleneck, latency = (format_quantity(x, problem.time_unit) for x in (phase.bottleneck, phase.latency))
+        found.append((name, Text(f"bottleneck {bottleneck}, latency {latency}")))
     if timeline is not None:
         found.append(("critical path", critical_path(problem, timeline, whole=whole)))
     if result.bound is not None and not result.objectives:

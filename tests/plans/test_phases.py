@@ -5,10 +5,12 @@ import json
 import random
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.answers.plans import false_devices
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import Bottleneck, Largest, Latency, Linear, Load, Memory, Replicate
@@ -18,6 +20,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.phases import phased_graph
+from mtpp_dsl.report.json import result_to_json, schema
 from tests.phases import GOALS, by_hand, phased_problem, random_case
 
 SPEC = """
@@ -176,3 +179,22 @@ def test_the_file_of_references_has_phases() -> None:
     if not REFERENCES.exists():
         pytest.skip("the notes' references are not here")
     assert sum(one["feature"] == 7 for one in json.loads(REFERENCES.read_text())) == 4
+
+
+def test_answers_have_the_loads_of_phases(tmp_path: Path) -> None:
+    """Devices of an answer have their load in each phase, the schema holds, and a false one is found."""
+    spec = tmp_path / "spec.mtpp"
+    spec.write_text(SPEC + "minimize bottleneck(prefill) + bottleneck(decode)\nconstraint acyclic\n")
+    problem = mtpp_dsl.load(spec)
+    result = mtpp_dsl.solve(problem, method="ideals")
+    answer = result_to_json(problem, result)
+    jsonschema.validate(answer, schema())
+    row = answer["devices"][0]
+    assert result.evaluation is not None
+    assert row["phases"]["decode"]["load"] == result.evaluation.phases["decode"].load[0]
+    assert result.plan is not None
+    assert not list(false_devices(problem, result.plan, answer["devices"]))
+    row["phases"]["decode"]["load"] += 1.0
+    assert "in decode is" in "".join(false_devices(problem, result.plan, answer["devices"]))
+    del row["phases"]["decode"]
+    assert "phase decode" in "".join(false_devices(problem, result.plan, answer["devices"]))
