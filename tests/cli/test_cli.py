@@ -344,7 +344,12 @@ def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("method", "objectives"),
-    [("ideals", "bottleneck, iteration"), ("heft", "makespan, batch"), ("path-hull", "latency"), ("annealing", "bottleneck, makespan, batch, linear")],
+    [
+        ("ideals", "bottleneck, linear, iteration"),
+        ("heft", "makespan, batch"),
+        ("path-hull", "latency"),
+        ("annealing", "bottleneck, makespan, batch, linear"),
+    ],
 )
 def test_methods_are_listed_with_their_objectives(
     method: str, objectives: str, capsys: pytest.CaptureFixture[str]
