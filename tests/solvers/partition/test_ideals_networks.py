@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import product
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+import mtpp_dsl
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Device, Links, Problem, Tree
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.homes.of_problem import is_exact
-from mtpp_dsl.solvers.methods.partition import Ideals
-from tests.networks import random_links, random_problem, random_tree
+from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node
+from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
+from mtpp_dsl.solvers.reductions.contract import Contract
+from mtpp_dsl.solvers.reductions.fuse import Fuse
+from tests.networks import random_problem
 
 SEEDS = range(60)
 
@@ -95,7 +102,67 @@ def test_without_an_order_it_proves_nothing(seed: int) -> None:
         assert evaluate(problem, found.plan).cost >= best * (1 - 1e-9)
 
 
-def test_networks_are_drawn_of_both_kinds() -> None:
-    rng = random.Random(1)
-    assert random_links(rng, 3).keyword == "links"
-    assert random_tree(rng, 3).keyword == "tree"
+def references() -> dict[str, tuple[dict[str, object], float]]:
+    """Return the small instances on networks whose optima are known by hand, by their names."""
+    for parent in Path(__file__).resolve().parents:
+        file = parent / "shared" / "prototypes" / "extensions" / "references.json"
+        if file.exists():
+            found = json.loads(file.read_text(encoding="utf-8"))
+            return {one["name"]: (one["data"], one["optimum"]) for one in found if one["feature"] == 2}
+    return {}
+
+
+@pytest.mark.parametrize("name", ["full", "none", "relay", "rule B, each", "tree"])
+def test_references(name: str) -> None:
+    if not references():
+        pytest.skip("no shared prototypes here")
+    data, optimum = references()[name]
+    given = cast("dict[str, Any]", data)
+    k = given["k"]
+    names = [f"d{d}" for d in range(k)]
+    graph = Graph.create(
+        [f"n{v}" for v in range(given["n"])],
+        [(u, v) for u, v in given["edges"]],
+        output=given["out"],
+        times={names[d]: np.array(given["time"], float)[:, d] for d in range(k)},
+    )
+    joined: Links | Tree
+    if name == "tree":
+        parents, half = np.array([0, 0, 1, 1, 2, 2, -1]), np.zeros(7, np.bool_)
+        uplink = np.array([4.0, 4, 4, 4, 2, 2, np.inf])
+        joined = Tree(("left", "right", "top"), parents, uplink, np.zeros(7), half, given["overlap"], given["send"])
+    else:
+        rate = [[given["channels"][way[0]] if way else 0.0 for way in ways] for ways in given["route"]]
+        joined = Links(
+            np.array(rate, float), np.zeros((k, k)), overlap=given["overlap"], send=given["send"], routing="direct"
+        )
+    problem = Problem.create(graph, [Device(name) for name in names], joined, constraints=[Acyclic()])
+    found = Ideals().solve(problem, Limits(), Progress())
+    assert found.evaluation is not None
+    assert found.bound is not None
+    assert found.evaluation.cost == pytest.approx(optimum)
+    assert found.bound.cost == pytest.approx(optimum)
+
+
+def test_what_is_invalid_on_networks_is_refused() -> None:
+    """Bounds from one price of tensors, and merged nodes, are wrong there: extensions.md, section 2."""
+    for seed in range(6):
+        problem = random_problem(random.Random(seed), constraints=[Acyclic()])
+        for method in (Anchor(), Count(), Configuration(), Node(), Branching(), SliceGraph()):
+            assert method.accepts(problem) is not None
+        for reduction in (Contract(), Fuse()):
+            assert reduction.accepts(problem) is not None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_auto_proves_what_ideals_prove(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = constrained(random_problem(rng, 4, 3), rng)
+    best = least(problem)
+    found = mtpp_dsl.solve(problem, time_limit=20)
+    if best == np.inf:
+        assert found.plan is None
+        return
+    assert found.cost == pytest.approx(best)
+    assert found.bound is not None
+    assert found.bound.cost <= best * (1 + 1e-9)
