@@ -19,8 +19,11 @@ from mtpp_dsl.constraints import (
     Constraint,
     Contiguous,
     Copies,
+    Decision,
     ExclusiveLinks,
     Forbid,
+    Largest,
+    Latency,
     Linear,
     Load,
     Memory,
@@ -37,6 +40,7 @@ from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.phases import phased_graph
 
 __all__ = ["MORE_THAN_VERIFIED", "large", "large_schedule", "optimum", "small", "verifiable"]
 
@@ -49,7 +53,29 @@ MORE_THAN_VERIFIED = frozenset({"subgraphs"})
 @cache
 def small() -> dict[str, Problem]:
     """Return problems of at most six nodes and three devices by name."""
-    return {**_plain(), **_constrained(), **_unusual(), **_shared()}
+    return {**_plain(), **_constrained(), **_unusual(), **_shared(), **_phases()}
+
+
+def _phases() -> dict[str, Problem]:
+    """Return problems that speak of single phases: two devices are equal in all phases together, and not in each."""
+    names, edges = ["a", "b", "c", "d"], [(0, 1), (0, 2), (1, 3), (2, 3)]
+    times = {"p": ([2.0, 3.0, 1.0, 2.0], [4.0, 3.0, 3.0, 2.0]), "q": ([3.0, 1.0, 4.0, 1.0], [1.0, 1.0, 2.0, 1.0])}
+    graphs = {
+        phase: Graph.create(names, edges, output=[size, 1.0, size, 0.0], device_times={"one": one, "two": two})
+        for (phase, (one, two)), size in zip(times.items(), (1.0, 3.0), strict=True)
+    }
+    graph, devices = phased_graph(graphs, {"q": 2.0}), [Device("one"), Device("two")]
+    both: list[tuple[Decision, float]] = [(Bottleneck("p"), 1.0), (Bottleneck("q"), 2.0)]
+    in_turn = Objective.linear(both)
+    worst = Objective.linear([(Largest(tuple(((x,), 0.0) for x in both)), 1.0)])
+    limit = Linear(label="limit", terms=((Latency("q"), 1.0),), sense="<=", rhs=9.0)
+    first = Objective.linear([(Bottleneck("p"), 1.0)])
+    return {
+        "phases together": Problem.create(graph, devices, Shared(1.0), constraints=[ACYCLIC]),
+        "phases in turn": Problem.create(graph, devices, Shared(1.0), in_turn, [ACYCLIC]),
+        "the worst phase": Problem.create(graph, devices, Shared(1.0), worst),
+        "a limit on a phase": Problem.create(graph, devices, Shared(1.0), first, [ACYCLIC, limit]),
+    }
 
 
 @cache
