@@ -19,6 +19,8 @@ ROUNDING = 1e-11
 """Relative: sums of some hundred numbers are off by less."""
 MAX_ROUNDS = 1_000
 USED = 1e-9
+MAX_PARTS, NEAR = 64, 1e-7
+"""Shares are parts of fewer than so many, if the period is so near to the best, relatively; else of a power of ten."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,15 +128,15 @@ def fractions(instance: Instance, routes: Sequence[Ints], shares: Floats, period
     """Return shares as fractions that add up to 1: the simplest ones with which the period is as good."""
     load = np.array([instance.loads(route) for route in routes])
     best: tuple[float, list[Fraction]] = (inf, [])
-    for most in (12, 100, 1_000, 10_000, 10**6, 10**9, 10**12):
-        near = [Fraction(float(share)).limit_denominator(most) for share in shares]
-        largest = max(range(len(near)), key=lambda i: near[i])
-        near[largest] += 1 - sum(near)
-        if min(near) < 0:
+    largest = int(np.argmax(shares))
+    for parts in (*range(1, MAX_PARTS), *(10**e for e in range(2, 13))):
+        whole = [round(float(share) * parts) for share in shares]
+        whole[largest] += parts - sum(whole)
+        if min(whole) < 0:
             continue
-        value = float((np.array([float(share) for share in near]) @ load).max())
+        value = float((np.array(whole) / parts @ load).max())
         if value < best[0]:
-            best = value, near
-        if best[0] <= period * (1 + 1e-9):
+            best = value, [Fraction(each, parts) for each in whole]
+        if best[0] <= period * (1 + NEAR):
             break
     return best[1]
