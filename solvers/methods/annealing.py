@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Acyclic, Contiguous, Linear
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
-from mtpp_dsl.solvers.methods.shared_scopes import BATCH, BY_MOVES, MOVED, ONE_SAMPLE, PLACED, TIMED_WEIGHTED, WEIGHTED
+from mtpp_dsl.solvers.methods.shared_scopes import (
+    BATCH,
+    BY_MOVES,
+    MOVED,
+    NETWORKS,
+    ONE_SAMPLE,
+    PLACED,
+    TIMED_WEIGHTED,
+    WEIGHTED,
+)
 
 __all__ = ["Annealing"]
 
@@ -53,6 +62,7 @@ class Annealing(Scoped, MethodBase):
         BATCH,
         WEIGHTED,
         TIMED_WEIGHTED,
+        replace(NETWORKS, constraints=(BreakSymmetry, Colocate, Forbid, Memory, Pin), backward=True),
     )
 
     def __init__(self, patience: int = PATIENCE, moves: int = MOVES) -> None:
@@ -70,6 +80,7 @@ class Annealing(Scoped, MethodBase):
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the best plan found, if any; no bound."""
+        from mtpp_dsl.solvers.partition.annealing.network_annealing import anneal_on_network
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
         from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
         from mtpp_dsl.solvers.partition.weighted.weighted_annealing import anneal_weighted
@@ -77,6 +88,8 @@ class Annealing(Scoped, MethodBase):
         from mtpp_dsl.solvers.schedule.search.placed_annealing import anneal_placed
         from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 
+        if problem.networked:
+            return anneal_on_network(problem, limits, progress, self.patience, self.moves)
         if problem.objective.is_linear and problem.timed:
             return anneal_placed(problem, limits, progress, self.patience)
         if _weighted(problem):

@@ -17,7 +17,7 @@ MOST_CHANNELS = 60
 """So many shared channels fit into the bits of a number; the others are left out, which lets splits cost less."""
 
 
-def shipping_of(problem: Problem) -> tuple[Shipping, Ints]:
+def shipping_of(problem: Problem, *, ordered: bool = True) -> tuple[Shipping, Ints]:
     """Return what splits of a problem on ``links`` or a ``tree`` cost, and [n] the supernode of each node.
 
     Nodes that every plan has on one device are one supernode. Without ``constraint acyclic`` the order of the
@@ -25,10 +25,14 @@ def shipping_of(problem: Problem) -> tuple[Shipping, Ints]:
 
     Of a tensor whose edges carry different sizes the least counts: splits may cost more than that, never less. Room
     for memory is what the independent check lets devices have.
+
+    Args:
+        problem: on links or a tree.
+        ordered: whether supernodes on cycles are made one, so that there is an order of them.
     """
     graph, k = problem.graph, problem.k
     net = problem.network
-    of = _classes(problem)
+    of = _classes(problem) if ordered else together(problem)
     n = int(of.max(initial=-1)) + 1
     time, memory = np.zeros((n, k)), np.zeros(n)
     np.add.at(time, of, np.where(problem.allowed, problem.time, np.inf))

@@ -1,0 +1,50 @@
+"""Method ``annealing`` on links and trees, against all plans of small problems."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
+from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.partition.annealing.network_annealing import _costs, _split
+from mtpp_dsl.solvers.partition.annealing.network_moves import MOVE
+from tests.networks import random_problem
+from tests.solvers.partition.test_ideals_networks import constrained, least
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_small_problems_are_solved(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = constrained(random_problem(rng, 4, 3), rng, acyclic=False)
+    best = least(problem)
+    found = Annealing(patience=2, moves=20).solve(problem, Limits(), Progress())
+    assert found.bound is None
+    if found.plan is None:
+        assert best == np.inf
+        return
+    assert not verify(problem, found.plan)
+    assert evaluate(problem, found.plan).cost <= best * 1.3 + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_moves_keep_the_sums(seed: int) -> None:
+    problem = random_problem(random.Random(seed), 6, 3)
+    shipping, _ = shipping_of(problem, ordered=False)
+    costs, draw = _costs(shipping, 1.0), np.random.default_rng(seed)
+    split = _split(costs, draw.integers(0, shipping.k, shipping.n))
+    MOVE.plain(draw.random((60, 3)), 10.0, 8.0, costs, split, split.device.copy(), np.inf)
+    again = _split(costs, split.device)
+    for mine, theirs in zip(split[1:7], again[1:7], strict=True):
+        assert np.allclose(mine, theirs, atol=1e-6)
+
+
+def test_an_order_of_the_devices_is_refused() -> None:
+    problem = random_problem(random.Random(1), constraints=[Acyclic()])
+    assert Annealing().accepts(problem) is not None
