@@ -23,6 +23,7 @@ from mtpp_dsl.drivers.lexicographic import stages
 from mtpp_dsl.errors import MtppError, SpecError
 from mtpp_dsl.language.analysis import Analysis
 from mtpp_dsl.language.lower import analyse
+from mtpp_dsl.language.lower import read as read_spec
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.report.columns import facts
 from mtpp_dsl.report.names import fold_names
@@ -80,11 +81,18 @@ def check_spec(
     if quiet:
         return 0
     width = screen_width()
-    told = [(label, Text(text)) for label, text in [*_facts(problem), *_findings(problem)]]
+    others = [name for name in find_scenarios(spec, include) if name != problem.origin.scenario]
+    facts_found = [*_facts(problem), *([("scenarios", ", ".join(others))] if others else []), *_findings(problem)]
+    told = [(label, Text(text)) for label, text in facts_found]
     told += [(label, Text(text)) for label, text in (_all_methods(problem) if verbose else _methods(problem))]
     say(f"{spec}: {_verdict(problem)}\n")
     show(facts(told, width))
     return 0
+
+
+def find_scenarios(spec: Path, include: list[Path]) -> tuple[str, ...]:
+    """Return the names of the scenarios of a spec, which parses, for ``--scenario``."""
+    return read_spec(spec, include).scenarios
 
 
 def _verdict(problem: Problem) -> str:

@@ -17,7 +17,7 @@ from mtpp_dsl.drivers.front import front
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.front import Front
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.report.json import dumps
 
 if TYPE_CHECKING:
@@ -67,13 +67,19 @@ def front_and_report(
 ) -> int:
     """Search for the front that was asked for, print it, write it, and return the exit code."""
     assert call.pareto is not None
+    names = [name.strip() for name in call.pareto.split(",")]
+    if "makespan" in names and not isinstance(problem.interconnect, Links):
+        raise UsageError(
+            f"--pareto {call.pareto}: a front with makespan needs plans with a schedule, which have costs beside it on "
+            f"interconnect links alone; this is {problem.interconnect.keyword}. Ask for bottleneck, or for links"
+        )
     watcher = Watcher(problem, limit=limit, quiet=call.quiet, verbose=call.verbose)
     progress = Progress(watcher, watcher.write if call.verbose else None)
     with listener.searching(progress.stop):
         with watcher.shown():
             found = front(
                 problem,
-                [name.strip() for name in call.pareto.split(",")],
+                names,
                 points=POINTS if call.points is None else call.points,
                 method=method,
                 solver=call.solver,

@@ -16,8 +16,13 @@ from mtpp_dsl.text.source import Diagnostic, Source, Span
 __all__ = ["free_streams", "idle_batches", "idle_memory", "idle_names", "idle_tables", "idle_work"]
 
 _SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"|#[^\n]*')
-_KINDS: dict[type[tree.Tree], str] = {tree.ParamStatement: "param", tree.LetStatement: "let", tree.DefStatement: "def"}
-_NAMING = (tree.ParamStatement, tree.LetStatement, tree.DefStatement)
+_KINDS: dict[type[tree.Tree], str] = {
+    tree.ParamStatement: "param",
+    tree.LetStatement: "let",
+    tree.DefStatement: "def",
+    tree.BlockStatement: "block",
+}
+_NAMING = (tree.ParamStatement, tree.LetStatement, tree.DefStatement, tree.BlockStatement)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mtpp_dsl.base.units import UNITS, Dimension
+from mtpp_dsl.base.units import RATE, SIZE, UNITS, Dimension
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.evaluating import unknown_unit
@@ -141,7 +141,13 @@ class Options:
             raise Complaint(f"{name} must be a number; this is {describe(value)}", self.span(name), code="MTPP-E210")
         if value.dimension not in dimensions and not value.bare_zero:
             wanted = " or ".join(str(dimension) for dimension in dimensions)
-            raise Complaint(f"{name} must be {wanted}; this is {value.dimension}", self.span(name), code="MTPP-E213")
+            message = f"{name} must be {wanted}; this is {value.dimension}"
+            given = self.options[name].value
+            if RATE in dimensions and value.dimension == SIZE and isinstance(given, tree.Number):
+                mend = Fix.replace(given.span, f"{given.span.text}/s")
+                message = f"{message}: write {given.span.text}/s"
+                raise Complaint(message, self.span(name), fix=mend, code="MTPP-E213")
+            raise Complaint(message, self.span(name), code="MTPP-E213")
         if value.infinite:
             raise Complaint(f"{name} must be a finite number; this is inf", self.span(name), code="MTPP-E214")
         if value.value < 0:
@@ -158,10 +164,24 @@ class Options:
         """Return an option that is a string."""
         if name not in self.options:
             return None
-        value = self.value(name)
+        value = self.string(name)
         if not isinstance(value, str):
             raise Complaint(f"{name} must be a string; this is {describe(value)}", self.span(name), code="MTPP-E210")
         return value
+
+    def string(self, name: str) -> Value:
+        """Return the value of an option that is a string; a word that means nothing may lack its quotation marks."""
+        given = self.options[name].value
+        try:
+            return self.value(name)
+        except Complaint as complaint:
+            bare = isinstance(given, tree.Name) and not given.subscripts
+            if bare and complaint.diagnostic.code == "MTPP-E101":
+                text = given.span.text
+                mend = Fix.replace(given.span, f'"{text}"')
+                message = f'{name} is a string, in quotation marks: {name} = "{text}"'
+                raise Complaint(message, given.span, fix=mend, code="MTPP-E210") from None
+            raise
 
     def word(self, name: str, choices: Sequence[str]) -> str | None:
         """Return an option that is one of *choices*, written bare or as a string."""
@@ -196,7 +216,7 @@ class Options:
         """Return an option that is a string or a list of strings; () when absent."""
         if name not in self.options:
             return ()
-        value = self.value(name)
+        value = self.string(name)
         items = list(value) if isinstance(value, Values) else [value]
         for item in items:
             if not isinstance(item, str):

@@ -296,6 +296,7 @@ class Scope:
                 )
         own = [*extra, *self.phases, *self.params, *self.lets, *self.blocks]
         few = [*own, *self._families["node"], *self._families["device"], "nodes", "edges", "devices"]
+        few += ["bottleneck", "makespan", "latency", "throughput"]
         near = self.near(name, few, self._nodes, self._devices)
         return Complaint(f"nothing is called {name!r}{near}", span, code="MTPP-E101")
 

@@ -91,7 +91,8 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
     if result.bound is not None and not result.objectives:
         found.append(("bound", _bound(problem, result.bound)))
     if result.objectives and result.plan is not None:
-        found.append(("ended", Text(_ENDED[result.termination])))
+        ended = "optimal" if result.status == "optimal" else _ENDED[result.termination]
+        found.append(("ended", Text(ended)))
     elif result.gap is not None:
         found.append(("gap", _gap(result)))
     elif result.infeasibility is None:
