@@ -64,7 +64,7 @@ def test_gpipe_does_not_fit_into_one_less() -> None:
     assert best(stage_problem({**data, "memory": 11})) is None
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6))
 def test_evaluation_and_check_agree(seed: int) -> None:
     """Both count the same cost and loads for every plan that there is."""
@@ -75,7 +75,7 @@ def test_evaluation_and_check_agree(seed: int) -> None:
         assert (again.order, dict(again.shards), again.recomputed) == (plan.order, dict(plan.shards), plan.recomputed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6))
 def test_order_and_recomputing_are_chosen_as_well_as_they_can_be(seed: int) -> None:
     """A plan that says neither has the least bottleneck of its assignment, if anything fits."""
@@ -90,7 +90,7 @@ def test_order_and_recomputing_are_chosen_as_well_as_they_can_be(seed: int) -> N
         assert cost_of(problem, plan) == pytest.approx(cost)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6), st.sampled_from(["gpipe", "1f1b"]))
 def test_one_microbatch_one_stage_one_device_is_what_it_was(seed: int, schedule: str) -> None:
     """M = 1, S = 1 and t = 1 cost what the sum of loads, the memory and the bottleneck were without them."""
