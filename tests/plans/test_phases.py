@@ -3,7 +3,9 @@
 import itertools
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -17,7 +19,7 @@ from mtpp_dsl.constraints import Bottleneck, Largest, Latency, Linear, Load, Mem
 from mtpp_dsl.errors import ConstraintError, Refused, SpecError, UsageError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Objective, Problem, Shared
+from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.phases import phased_graph
 from mtpp_dsl.report.json import result_to_json, schema
@@ -198,3 +200,21 @@ def test_answers_have_the_loads_of_phases(tmp_path: Path) -> None:
     assert "in decode is" in "".join(false_devices(problem, result.plan, answer["devices"]))
     del row["phases"]["decode"]
     assert "phase decode" in "".join(false_devices(problem, result.plan, answer["devices"]))
+
+
+@pytest.mark.parametrize("overlap", ["none", "full"])
+def test_phases_on_links(overlap: Any) -> None:
+    """On links, too, the evaluation and the check agree on what is asked of single phases; no method takes it yet."""
+    for seed in range(6):
+        case = replace(random_case(seed), host=False)
+        before = phased_problem(case, "separate")
+        rng = random.Random(seed)
+        bandwidth = np.array([[0.0 if d == e else rng.choice([0.5, 1.0, 2.0]) for e in range(3)] for d in range(3)])
+        links = Links(bandwidth=bandwidth, latency=np.zeros((3, 3)), overlap=overlap)
+        for objective in (before.objective, Objective.linear([(Latency("q"), 1.0)]), Objective("bottleneck")):
+            problem = Problem.create(before.graph, before.devices, links, objective)
+            plan = Plan.create(problem, [rng.randrange(3) for _ in range(5)])
+            assert evaluate(problem, plan).cost == pytest.approx(cost_of(problem, plan), rel=1e-9)
+            assert not verify(problem, plan)
+            assert mtpp_dsl.load(problem.to_spec()).to_spec() == problem.to_spec()
+            assert (find_method("auto").accepts(problem) is None) == (not problem.phased)

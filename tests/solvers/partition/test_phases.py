@@ -108,3 +108,16 @@ def test_equal_sums_do_not_make_devices_equal() -> None:
     for method in ("exact", "ideals", "auto"):
         hold(case, "latency", method)
         hold(case, "worst", method)
+
+
+def test_the_example_of_serving() -> None:
+    """A limit on what a token takes costs prefill time; auto proves both, with and without the limit felt."""
+    costs = {}
+    for most in (20, 25):
+        result = mtpp_dsl.solve(mtpp_dsl.load("examples/serving.mtpp", ms_per_token=most))
+        assert result.status == "optimal"
+        assert result.evaluation is not None
+        assert result.evaluation.phases["decode"].latency <= most * 1e-3 * (1 + 1e-6)
+        costs[most] = result.cost
+    assert costs[20] == pytest.approx(0.165667, rel=1e-4)
+    assert costs[25] == pytest.approx(0.140333, rel=1e-4)
