@@ -37,6 +37,7 @@ __all__ = [
     "Pipelining",
     "Repeat",
     "Replicate",
+    "Robust",
     "Separate",
     "Shard",
     "Sharing",
@@ -288,6 +289,19 @@ class Copies(Constraint):
 
     most: int
     share: Sharing = "any"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robust(Constraint):
+    """Loads count the worst of all cases in which up to *most* nodes take longer (Bertsimas and Sim, 2003).
+
+    A node that takes longer does so by its deviation: ``deviation`` of the node, or else *share* of its time. The load
+    of a device grows by the *most* largest deviations of its nodes; for the largest load it is the same whether these
+    are counted on each device or in the whole graph.
+    """
+
+    most: int
+    share: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

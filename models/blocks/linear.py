@@ -113,7 +113,16 @@ def greatest(problem: Problem, tensor_costs: Floats, unit: float) -> Floats:
     time = np.where(problem.allowed, problem.time, 0.0).sum(axis=0) / unit
     params = np.where(problem.allowed, graph.params[:, None], 0.0).sum(axis=0)
     streamed = np.maximum(params - problem.overflow_limit, 0.0) / problem.channel.bandwidth / unit
-    return np.asarray((time + np.where(paying, tensor_costs.sum(), 0.0) + streamed) * (1 + 1e-9), np.float64)
+    return np.asarray(
+        (time + np.where(paying, tensor_costs.sum(), 0.0) + streamed + _latest(problem) / unit) * (1 + 1e-9), np.float64
+    )
+
+
+def _latest(problem: Problem) -> Floats:
+    """Return [devices] the most that nodes can take longer on each."""
+    most = 0 if problem.robust is None else problem.robust.most
+    late: Floats = np.sort(np.where(problem.allowed, problem.deviation, 0.0), axis=0)[::-1][:most].sum(axis=0)
+    return late
 
 
 def rows(problem: Problem, constraint: Linear, unit: float, most: Floats) -> list[Row]:

@@ -24,6 +24,7 @@ from mtpp_dsl.constraints import (
     On,
     Penalties,
     Pin,
+    Robust,
     Separate,
     Shard,
     StageMemory,
@@ -43,6 +44,7 @@ from mtpp_dsl.models.blocks.bottleneck import (
 )
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
+from mtpp_dsl.models.blocks.deviations import deviations
 from mtpp_dsl.models.blocks.graph import graph_data
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory
@@ -80,7 +82,7 @@ from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Exact", "Layout", "layout_of"]
 
-KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear)
+KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear, Robust)
 
 
 class Exact(Scoped, CutoffFormulation):
@@ -128,6 +130,12 @@ class Exact(Scoped, CutoffFormulation):
         reason = custom_refusal(self.name, problem) or unmeasured(self.name, problem) or self._unstaged(problem)
         if problem.phased and linear.pushed_up(problem).phases:
             return f"{self.name} does not support rows or objectives that ask for a large bottleneck of one phase"
+        up = linear.pushed_up(problem)
+        if reason is None and problem.robust is not None and (up.loads or up.bottleneck):
+            reason = (
+                f"{self.name} does not support constraint {problem.robust} beside what gains from larger loads: it "
+                "counts worst cases from above"
+            )
         asks = any(problem.of(Linear)) or problem.objective.is_linear or linear.names_loads(problem)
         if reason is not None or not asks:
             return reason
@@ -225,7 +233,7 @@ class Exact(Scoped, CutoffFormulation):
 
     def _ceiling(self, problem: Problem) -> float | None:
         """Return what the best plans cost less than; None where the problem tells, as nobody adds rows."""
-        if not extended(self, problem):
+        if not extended(self, problem) and problem.robust is None:
             return None
         return 1.1 * self.cost if self.cost and not problem.objective.is_linear else inf
 
@@ -265,10 +273,11 @@ class Exact(Scoped, CutoffFormulation):
         over = overflow(model, problem, view.params, on, scale.unit, exact)
         if problem.objective.parts == "together":
             compute = work(model, on, _kept(view.time / scale.unit))
+            late = deviations(model, problem, model.layout.home, on, scale.unit)
             floor = scale.floor / scale.unit
             passes = np.where(view.allowed, view.total(_ahead(problem)), 0.0) / scale.unit
             again = recomputing(model, problem, view, on, passes) if any(problem.stage_memory) else _nothing
-            load = _named(model, problem, lambda d: compute(d) + again(d) + cut(d) + over(d))
+            load = _named(model, problem, lambda d: compute(d) + again(d) + cut(d) + over(d) + late(d))
             if any(problem.shard):
                 load, floor = sharded(model, problem, view, on, cut, scale.unit), 0.0
             if problem.objective.is_iteration:

@@ -12,6 +12,7 @@ from math import isnan
 
 from mtpp_dsl.checks.batch_check import duration
 from mtpp_dsl.checks.network_check import counted as on_network
+from mtpp_dsl.checks.lateness import lateness
 from mtpp_dsl.checks.replica_counts import exchange, spans
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.stage_check import held_memory
@@ -126,8 +127,10 @@ def _loaded(problem: Problem, plan: Plan) -> list[Counts]:
             for what in ("work", "input", "output", "overflow", "forward", "backward"):
                 found[d][what] /= copies
             found[d]["sync"] = sync
-    for row in found:
-        row["load"] = max(row["work"] + row["input"] + row["output"] + row["overflow"], row["sync"])
+    for row, late in zip(found, lateness(problem, plan.assignment.tolist()), strict=True):
+        row["load"] = max(row["work"] + row["input"] + row["output"] + row["overflow"], row["sync"]) + late
+        if problem.robust is not None:
+            row["deviation"] = late
     return found
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 from typing import Any
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.language.written import option_list, quantity, quoted
+from mtpp_dsl.language.written import option_list, percent, quantity, quoted
 from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["items_of"]
@@ -41,6 +42,7 @@ def items_of(graph: Graph) -> Iterator[str]:
         said = ()
         options |= {what: text for what, text in (("kind", graph.kinds[v]), ("label", graph.labels[v])) if text}
         options |= {"color": int(graph.colors[v])} if graph.colors[v] >= 0 else {}
+        options |= _deviation(graph, v)
         options |= {"part": "backward"} if graph.backward[v] else {}
         yield f"node {quoted(name)}{option_list(options, texts=('kind', 'label', 'part'))}"
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
@@ -66,6 +68,14 @@ def _by_phase(graph: Graph, what: str, at: int, unit: str) -> str:
     if len(set(values)) == 1:
         return values[0]
     return "{" + ", ".join(f"{phase.name}: {value}" for phase, value in zip(graph.phases, values, strict=True)) + "}"
+
+
+def _deviation(graph: Graph, v: int) -> dict[str, Any]:
+    """Return by how much a node may take longer, where it says so: a share in per cent, a time in its unit."""
+    own, share = float(graph.deviation[v]), float(graph.deviation_share[v])
+    if not isnan(own):
+        return {"deviation": quantity(own, "s" if graph.work_unit == "FLOP" else graph.work_unit)}
+    return {} if isnan(share) else {"deviation": percent(share)}
 
 
 def _staged(graph: Graph, v: int) -> Iterator[tuple[str, float, str, float]]:

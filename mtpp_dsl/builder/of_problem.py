@@ -14,7 +14,7 @@ from mtpp_dsl.builder.of_rows import objective_text, row_texts
 from mtpp_dsl.builder.of_tree import hung, split_options, switches
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.scope import RESERVED
-from mtpp_dsl.language.written import named, option_list, quantity, quoted, value
+from mtpp_dsl.language.written import named, option_list, percent, quantity, quoted, value
 from mtpp_dsl.problem import Device, Host, Links, Problem, Tree
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
@@ -308,6 +308,8 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
             some = rule.devices is not None and len(rule.devices) < problem.k
             where = named(problem.devices[d].name for d in rule.devices or ()) if some else "devices"
             return f"replicate {where} up to {rule.most}" + _said(sync=(rule.sync, None))
+        case c.Robust():
+            return f"robust up to {rule.most}" + option_list({"deviation": percent(rule.share)} if rule.share else {})
         case c.Copies():
             return f"copies up to {rule.most}" + _said(share=(rule.share, "any"))
         case c.BreakSymmetry():

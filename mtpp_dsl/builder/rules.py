@@ -172,6 +172,11 @@ class Rules:
         return self._rule(f"copies up to {value(up_to, 'up_to')}", share=share)
 
     @says
+    def robust(self, up_to: object, *, deviation: object | None = None) -> Self:
+        """Let loads count that up to so many nodes take longer, by this share of their times unless they say more."""
+        return self._rule(f"robust up to {value(up_to, 'up_to')}", deviation=deviation)
+
+    @says
     def break_symmetry(
         self, by: Literal["tasks", "batches", "time"], *, scope: Literal["within", "between", "both"] | None = None
     ) -> Self:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mtpp_dsl.checks.batch_check import broken_batches
+from mtpp_dsl.checks.lateness import lateness
 from mtpp_dsl.checks.linear_values import Values, broken_row, payments
 from mtpp_dsl.checks.network_check import counted, unreachable
 from mtpp_dsl.checks.replica_counts import NONE, Replicas, copies, exchange, faults, spans
@@ -43,6 +44,7 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Repeat,
     Replicate,
+    Robust,
     Separate,
     Shard,
     StageMemory,
@@ -410,7 +412,7 @@ def loads(problem: Problem, device: list[int], backward: bool | None = None, rep
     for lead, members in replicas.items():
         for d in members:
             total[d] = max(total[d] / len(members), exchange(problem, replicas, lead, params))
-    return total
+    return [load + late for load, late in zip(total, lateness(problem, device), strict=True)]
 
 
 def _support(problem: Problem, device: list[int]) -> Iterator[Violation]:
@@ -516,6 +518,7 @@ _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str
     Pin: _pin,
     Forbid: _forbid,
     Linear: lambda *_: (),  # checked with the schedule
+    Robust: lambda *_: (),  # it takes no plan away; loads count it
     Replicate: lambda *_: (),  # it takes no plan away
     Copies: lambda *_: (),  # nor does this; routes are checked together
     Shard: lambda *_: (),  # checked with the groups of devices

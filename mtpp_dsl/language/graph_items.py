@@ -36,6 +36,7 @@ NODE_OPTIONS = (
     "params",
     "output",
     "memory",
+    "deviation",
     "saved",
     "state",
     "reduce",
@@ -275,6 +276,7 @@ class GraphItems:
             )
         if share is not None:
             found["forward"] = float(share.value)
+        self.deviate(name, options, found)
         found["kind"] = options.text("kind") or ""
         found["label"] = options.text("label") or ""
         color = options.whole("color")
@@ -284,6 +286,18 @@ class GraphItems:
         found["color"] = -1 if color is None else color
         found["backward"] = options.word("part", ("forward", "backward")) == "backward"
         return found
+
+    def deviate(self, name: str, options: Options, found: dict[str, object]) -> None:
+        """Note by how much a node may take longer: a time, or with ``%`` a share of its time."""
+        given = options.quantity("deviation", (TIME, NONE))
+        if given is None:
+            return
+        said = options.options["deviation"].value
+        if isinstance(said, tree.Number) and said.unit is not None and said.unit.text == "%":
+            found["deviation share"] = float(given.value)
+        else:
+            self.times.add(given, f"deviation of {name}", options.span("deviation"))
+            found["deviation"] = float(given.value)
 
     def check_sizes(self) -> None:
         """Hold that all sizes carry units, or none do.
@@ -402,6 +416,8 @@ class GraphItems:
             kinds=[str(kind) for kind in self.column("kind", "")],
             labels=[str(label) for label in self.column("label", "")],
             colors=self.column("color", -1),  # type: ignore[arg-type]
+            deviation=self.column("deviation", float("nan")),  # type: ignore[arg-type]
+            deviation_share=self.column("deviation share", float("nan")),  # type: ignore[arg-type]
             saved=self.column("saved", float("nan")),  # type: ignore[arg-type]
             state=self.column("state", float("nan")),  # type: ignore[arg-type]
             reduce=self.column("reduce", 0.0),  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from collections.abc import Sequence as SequenceType
 from typing import Literal, cast, get_args
 
 from mtpp_dsl import constraints as c
+from mtpp_dsl.base.units import NONE
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.arithmetic import Mismatch, subtract
@@ -61,6 +62,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         "memory": MEMORY_OPTIONS,
         "shard": ("speedup",),
         "copies": ("share",),
+        "robust": ("deviation",),
     }.get(statement.rule.text, ())
     for local in iterate(statement.clauses, scope):
         options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope, local)
@@ -381,6 +383,12 @@ def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, options
     yield c.Replicate(most=_amount(s, scope, local), devices=devices, sync=sync, origin=s.span.place)
 
 
+def _robust(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+    share = options.quantity("deviation", (NONE,))
+    most = _amount(s, scope, local)
+    yield c.Robust(most=most, share=0.0 if share is None else float(share.value), origin=s.span.place)
+
+
 def _copies(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     share = cast("c.Sharing", options.word("share", get_args(c.Sharing)) or "any")
     yield c.Copies(most=_amount(s, scope, local), share=share, origin=s.span.place)
@@ -416,6 +424,7 @@ _RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], I
     "replicate": _replicate,
     "shard": _shard,
     "copies": _copies,
+    "robust": _robust,
     "break": _break,
 }
 

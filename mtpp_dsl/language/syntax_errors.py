@@ -53,6 +53,7 @@ RULES = (
     "replicate",
     "shard",
     "copies",
+    "robust",
     "break",
 )
 """First words of the constraints that have a name of their own."""
@@ -260,6 +261,11 @@ EXAMPLES: dict[str, list[str]] = {
     ],
     "'replicate' is written 'replicate d up to 2'": ["constraint replicate d", "constraint replicate d up 2"],
     "'shard' is written 'shard d by [1, 2]'": ["constraint shard d", "constraint shard d up to 2"],
+    "'robust' is written 'robust up to 2 (deviation = 10 %)'": [
+        "constraint robust",
+        "constraint robust 2",
+        "constraint robust up 2",
+    ],
     "'copies' is written 'copies up to 2'": ["constraint copies", "constraint copies 2", "constraint copies up 2"],
     "'break symmetry' is written 'break symmetry by tasks'": ["constraint break", "constraint break symmetry"],
     "a loop is written 'for i in 0..3'": [

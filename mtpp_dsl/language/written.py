@@ -15,7 +15,7 @@ from typing import Any, SupportsFloat, SupportsIndex, cast
 from mtpp_dsl.base.units import UNITS
 from mtpp_dsl.errors import SpecError, UsageError
 
-__all__ = ["exact", "expression", "name", "named", "number", "option_list", "quantity", "quoted", "value"]
+__all__ = ["exact", "expression", "name", "named", "number", "option_list", "percent", "quantity", "quoted", "value"]
 
 LEAST = 1e-300
 """Smaller numbers, which floating point holds with fewer digits, are not read."""
@@ -105,6 +105,15 @@ def number(given: Fraction | float) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
+def percent(share: float) -> str:
+    """Return a share as text in per cent that reads back as the same float.
+
+    >>> percent(0.07), percent(1 / 3)
+    ('7%', '33.33333333333333%')
+    """
+    return f"{number(Fraction(repr(share)) * 100)}%"
+
+
 def quantity(given: float, unit: str) -> str:
     """Return a float in base units as text that reads back as the same float, in the unit that makes it shortest.
 

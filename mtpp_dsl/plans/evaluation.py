@@ -43,7 +43,8 @@ class Evaluation(Picklable):
         memory: what the device's nodes take, as ``constraint memory`` counts it, by stage or not.
         params: size of the parameters of the device's nodes, or of its shard of them.
         sync: time to exchange the parameters with the other replicas, beside everything else.
-        load: work + input + output + overflow, or sync where that is more.
+        deviation: the largest deviations of the device's nodes, as many as ``constraint robust`` counts.
+        load: work + input + output + overflow + deviation, or sync where that is more.
         forward, backward: the parts of the load: nodes by their own part, tensors by that of their producer,
             overflow with the forward part (tarnawski2020, 5.3).
         separate: whether the parts count one after the other, as ``parts = separate`` asks.
@@ -74,6 +75,7 @@ class Evaluation(Picklable):
     load: Floats
     forward: Floats
     backward: Floats
+    deviation: Floats = field(default_factory=lambda: np.zeros(0))
     separate: bool = False
     iteration: float | None = None
     makespan: float | None = None
@@ -261,6 +263,7 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
     held = np.bincount(device, minlength=k) > 0
     overflow = excess / problem.interconnect.bandwidth * share
     sync = _sync(problem, plan, span, params)
+    deviation = _deviation(problem, device)
     found = Evaluation(
         work=work[lead] * share,
         input=reads[lead] * share,
@@ -269,7 +272,8 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
         memory=_memory(problem, plan, shards)[lead],
         params=params[lead],
         sync=sync,
-        load=np.maximum((work + reads + writes)[lead] * share + overflow, sync),
+        load=np.maximum((work + reads + writes)[lead] * share + overflow, sync) + deviation,
+        deviation=deviation,
         forward=forward[lead] * share + overflow,
         backward=(backward + again)[lead] * share,
         separate=problem.objective.parts == "separate" and not problem.objective.is_iteration,
@@ -277,6 +281,16 @@ def _split(problem: Problem, plan: Plan) -> Evaluation:
     )
     if problem.objective.is_iteration:
         return replace(found, iteration=_iteration(problem.objective, found, np.flatnonzero(held)))
+    return found
+
+
+def _deviation(problem: Problem, device: Ints) -> Floats:
+    """Return the sum of the largest deviations on each device, as many as may occur at once."""
+    found = np.zeros(problem.k)
+    if problem.robust is not None:
+        own = problem.deviation[np.arange(problem.graph.n), device]
+        for d in range(problem.k):
+            found[d] = np.sort(own[device == d])[::-1][: problem.robust.most].sum()
     return found
 
 

@@ -30,6 +30,7 @@ from mtpp_dsl.constraints import (
     On,
     Pin,
     Replicate,
+    Robust,
     Separate,
     Shard,
     StageMemory,
@@ -180,6 +181,7 @@ def _constrained() -> dict[str, Problem]:
         "three devices": on(3, ACYCLIC),
         "subgraphs": on(2, Subgraphs(most=1)),
         "batches": on(2, ACYCLIC, BatchSizes(sizes=(1, 2))),
+        "late": on(3, ACYCLIC, Robust(most=2, share=0.5)),
         "replicas": on(2, ACYCLIC, Replicate(most=2)),
     }
 

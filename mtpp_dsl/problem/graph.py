@@ -69,6 +69,8 @@ class Graph(Picklable):
             the unit of the problem's times.
         batch_times: running times of whole batches by device type or device name, and by the number of inputs, each
             [n]; ``inf``: not supported, nan: nobody measured it.
+        deviation, deviation_share: [n] by how much a node may take longer, under ``constraint robust``: a time on every
+            device, or a share of its time there; nan where neither is given, and where the other one is.
         work_unit, size_unit: "s", "FLOP" or "" and "B" or "": the units of the arrays.
         memory_unit: "B" or "".
         phases: where nodes run once in each of several phases: these, each with a graph of its own. Work, output, sizes
@@ -94,6 +96,8 @@ class Graph(Picklable):
     times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     device_times: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     batch_times: BatchTimes = field(default_factory=lambda: MappingProxyType({}))
+    deviation: Floats = field(default_factory=lambda: np.zeros(0))
+    deviation_share: Floats = field(default_factory=lambda: np.zeros(0))
     work_unit: str = ""
     size_unit: str = ""
     memory_unit: str = ""
@@ -121,6 +125,8 @@ class Graph(Picklable):
         times: Mapping[str, ArrayLike] | None = None,
         device_times: Mapping[str, ArrayLike] | None = None,
         batch_times: Mapping[str, Mapping[int, ArrayLike]] | None = None,
+        deviation: ArrayLike | None = None,
+        deviation_share: ArrayLike | None = None,
         work_unit: str = "",
         size_unit: str = "",
         memory_unit: str | None = None,
@@ -167,6 +173,8 @@ class Graph(Picklable):
             times=_times(times or {}, n, names),
             device_times=_times(device_times or {}, n, names),
             batch_times=_batch_times(batch_times or {}, n, names),
+            deviation=_perhaps("deviation", deviation, n, names),
+            deviation_share=_perhaps("deviation", deviation_share, n, names),
             work_unit=work_unit,
             size_unit=size_unit,
             memory_unit=size_unit if memory_unit is None else memory_unit,
@@ -315,6 +323,13 @@ def _per_node(what: str, values: ArrayLike, n: int, names: Sequence[str], *, inf
         v = int(np.flatnonzero(bad)[0])
         raise UsageError(f"{what} of node {names[v]!r} is {array[v]:g}; it must be a number, zero or more")
     return array
+
+
+def _perhaps(what: str, values: ArrayLike | None, n: int, names: Sequence[str]) -> Floats:
+    """Return [n] numbers that are zero or more, or nan where none is given."""
+    given = np.broadcast_to(np.asarray(np.nan if values is None else values, np.float64), (n,))
+    _per_node(what, np.where(np.isnan(given), 0.0, given), n, names)
+    return frozen(given, np.float64)
 
 
 def _times(tables: Mapping[str, ArrayLike], n: int, names: Sequence[str]) -> Mapping[str, Floats]:

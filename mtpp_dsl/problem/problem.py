@@ -24,6 +24,7 @@ from mtpp_dsl.constraints import (
     Pin,
     PinChunks,
     Replicate,
+    Robust,
     Shard,
     StageMemory,
 )
@@ -39,6 +40,7 @@ from mtpp_dsl.problem.networked import check_network, check_tree
 from mtpp_dsl.problem.objective import Objective
 from mtpp_dsl.problem.phases import check_phases, rows_of_phase, speaks_of_phases, summed
 from mtpp_dsl.problem.replication import check_groups, check_replicas
+from mtpp_dsl.problem.robustness import check_robust, deviations
 from mtpp_dsl.problem.several import settled_objectives
 from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members
 from mtpp_dsl.problem.staging import check_shards, check_stages
@@ -141,6 +143,7 @@ class Problem(Picklable):
         check_shards(objectives, devices, interconnect, constraints)
         check_copies(constraints, graph, interconnect, objectives)
         check_phases(graph, interconnect, objectives, constraints)
+        check_robust(constraints, graph, interconnect, objectives)
         objective = objectives[0]
         notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
         if objective.batch is not None:
@@ -327,6 +330,16 @@ class Problem(Picklable):
         names = [device.group for device in self.devices]
         first = {name: d for d, name in reversed(list(enumerate(names)))}
         return frozen([first[name] for name in names], np.int64)
+
+    @cached_property
+    def robust(self) -> Robust | None:
+        """What lets times be off, if anything does."""
+        return next(self.of(Robust), None)
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """[n, devices] by how much a node may take longer, under ``constraint robust``; else 0."""
+        return frozen(deviations(self.robust, self.graph, self.time), np.float64)
 
     @cached_property
     def replicate(self) -> tuple[Replicate | None, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Constraint, Shard, StageMemory
+from mtpp_dsl.constraints import Acyclic, Constraint, Robust, Shard, StageMemory
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.problem.batching import menus
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
@@ -64,11 +64,14 @@ def _of_stages(graph: Graph, objective: Objective, constraints: Sequence[Constra
     memory = "what a stage keeps: say 'constraint memory (schedule = …, microbatches = …)'"
     forward = "passes apart: minimize iteration, or 'constraint memory (schedule = …, recompute = free)'"
     usual = np.where(graph.backward, 0.0, 1.0)
+    late = ~np.isnan(graph.deviation) | ~np.isnan(graph.deviation_share)
+    robust = any(isinstance(c, Robust) for c in constraints)
     asks = staged or objective.is_iteration
     for what, odd, read, remedy in (
         ("saved", graph.saved != graph.output, staged, memory),
         ("state", graph.state != graph.params, staged, memory),
         ("reduce", graph.reduce > 0, any(isinstance(c, Shard) for c in constraints), "shards: say 'constraint shard'"),
+        ("deviation", late, robust, "times that are off: say 'constraint robust up to 2'"),
         ("forward", graph.forward_share != usual, asks, forward),
     ):
         if not read and odd.any():

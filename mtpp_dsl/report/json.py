@@ -206,6 +206,7 @@ def _devices(problem: Problem, result: Result) -> list[dict[str, Any]]:
             "output": float(evaluation.output[d]),
             "overflow": float(evaluation.overflow[d]),
             "sync": float(evaluation.sync[d]),
+            **({} if problem.robust is None else {"deviation": float(evaluation.deviation[d])}),
             "memory": float(evaluation.memory[d]),
             "memory_limit": device.memory,
             **_by_phase(evaluation, d),

@@ -24,7 +24,13 @@ MAX_IDLE = 8
 MAX_NAMES = 6
 """A terminal shows so many nodes of a device, or families of them."""
 _BAR, _LEAST_BAR = 28, 10
-_PARTS = (("work", "█", "green"), ("input", "▓", "yellow"), ("output", "▒", "magenta"), ("overflow", "░", "red"))
+_PARTS = (
+    ("work", "█", "green"),
+    ("input", "▓", "yellow"),
+    ("output", "▒", "magenta"),
+    ("overflow", "░", "red"),
+    ("deviation", "▞", "blue"),
+)
 _SYNC = ("▚", "cyan")
 
 
@@ -125,6 +131,12 @@ def _keeps(problem: Problem, plan: Plan, d: int) -> Iterator[str]:
         yield "recomputes"
 
 
+def _time(evaluation: Evaluation, part: str, d: int) -> float:
+    """Return one part of the load of a device; 0 of one that the evaluation does not have."""
+    times = getattr(evaluation, part)
+    return float(times[d]) if len(times) else 0.0
+
+
 def _bar(evaluation: Evaluation, d: int, width: int) -> Text:
     """Return a bar in proportion to the bottleneck, coloured by what the load consists of."""
     bar = Text()
@@ -132,9 +144,9 @@ def _bar(evaluation: Evaluation, d: int, width: int) -> Text:
     total, drawn = 0.0, 0
     parts: Sequence[tuple[str, str, str]] = _PARTS
     if overlapped(evaluation):
-        parts = sorted(_PARTS, key=lambda part: -float(getattr(evaluation, part[0])[d]))[:1]
+        parts = sorted(_PARTS, key=lambda part: -_time(evaluation, part[0], d))[:1]
     for name, glyph, style in parts:
-        total += float(getattr(evaluation, name)[d]) * scale
+        total += _time(evaluation, name, d) * scale
         cells = round(total) - drawn
         bar.append(glyph * cells, style)
         drawn += cells
