@@ -9,7 +9,7 @@ from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
-from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, NETWORKS, PHASES, SLICES, STAGES, checking
+from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, NETWORKS, PHASES, PRICED, SLICES, STAGES, checking
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
@@ -65,17 +65,26 @@ class Ideals(Scoped, MethodBase):
     name = "ideals"
     gives: Gives = "plan and bound"
     summary = "optimal partition with acyclic quotient graph, by dynamic programming over ideals (tarnawski2020, 5.1)"
-    scopes = (checking(replace(CHAINS, groups=True, free_groups=True)), checking(STAGES), checking(NETWORKS), PHASES)
+    scopes = (
+        checking(replace(CHAINS, groups=True, free_groups=True)),
+        checking(STAGES),
+        checking(NETWORKS),
+        PHASES,
+        PRICED,
+    )
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
         self.most_bytes, self.patience = most_bytes, patience
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the devices are of too many kinds, or replicas could not be told apart, or None."""
+        from mtpp_dsl.solvers.partition.ideals.priced import refusal
         from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unsupported
 
-        if problem.phased or problem.objective.is_linear:
+        if problem.phased:
             return _unphased(problem) or unsupported(problem)
+        if problem.objective.is_linear:
+            return refusal(problem)
         return too_large(problem) if problem.networked else unsupported(problem)
 
     @rows_checked
@@ -86,10 +95,13 @@ class Ideals(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
         from mtpp_dsl.solvers.partition.ideals.network_run import NetworkRun
         from mtpp_dsl.solvers.partition.ideals.phases_run import PhasesRun
+        from mtpp_dsl.solvers.partition.ideals.priced_run import PricedRun
         from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun
 
         if problem.phased:
             return PhasesRun(problem, limits, progress, self.most_bytes, self.patience).result()
+        if problem.objective.is_linear:
+            return PricedRun(problem, limits, progress, self.most_bytes, self.patience).result()
         if of_stages(problem):
             return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
         if problem.networked:

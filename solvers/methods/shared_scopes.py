@@ -48,6 +48,7 @@ __all__ = [
     "PATHS",
     "PHASES",
     "PLACED",
+    "PRICED",
     "SLICES",
     "STAGES",
     "SUBGRAPHS",
@@ -88,6 +89,16 @@ PHASES = replace(
 
 NETWORKS = replace(SLICES, interconnects=("links", "tree"), backward=False)
 """Splits on networks whose devices are in an order."""
+
+PRICED = replace(
+    SLICES,
+    objectives=("linear",),
+    constraints=(*SLICES.constraints, Linear),
+    decisions=(On, Load, Used, Bottleneck, Latency),
+    needs=(Acyclic,),
+    backward=False,
+)
+"""Chains of stages whose cost is a sum of prices of devices, loads and places."""
 
 BY_MOVES = replace(SLICES, constraints=(*SLICES.constraints, Separate))
 """Splits that are found by moving nodes between devices."""

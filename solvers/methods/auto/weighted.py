@@ -23,6 +23,8 @@ __all__ = ["WeightedRun"]
 
 SMALL_SHARE, SMALL_SECONDS = 0.5, 20.0
 """What the exact model has to itself where it is small: it closes most such problems in a moment."""
+IDEALS_SHARE, IDEALS_SECONDS, IDEALS_BYTES = 0.4, 25.0, 3e8
+"""For the programme over ideals, which ends at once where they take more memory."""
 BOUND_SHARE, BOUND_SECONDS = 0.25, 15.0
 """For the bound with nodes that may be divided."""
 EVEN_SHARE, EVEN_SECONDS = 0.1, 4.0
@@ -32,24 +34,26 @@ SETS_SHARE, SET_SECONDS = 0.25, 0.7
 SEARCH_SHARE, SEARCH_SECONDS = 0.3, 12.0
 """What the search has to itself before the exact model is beside it."""
 FEW_ROUNDS = 4
-IDEALS_SHARE = 0.6
+PHASES_SHARE = 0.6
 """For the programme over ideals, which proves what is asked of single phases of most graphs that are no wide ones."""
 
 
 class WeightedRun(Steps):
     """One call for a linear objective, such as a price, an energy, or a latency, or for a bottleneck with penalties.
 
-    0. what is asked of single phases, under ``acyclic``, by the programme over ideals;
-    1. a small problem by the exact model;
-    2. the bound with nodes that may be divided between devices;
-    3. a split of small loads, then annealing from it;
-    4. annealing and the exact model at the same time, from the best plan.
+    1. under ``acyclic``, the programme over ideals: single phases, prices, loads and moves, with equal devices counted;
+    2. a small problem by the exact model;
+    3. the bound with nodes that may be divided between devices;
+    4. a split of small loads, then annealing from it;
+    5. annealing and the exact model at the same time, from the best plan.
     """
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         if self.problem.phased and Ideals().accepts(self.problem) is None:
-            self.run(Task(Ideals(), IDEALS_SHARE))
+            self.run(Task(Ideals(), PHASES_SHARE))
+        elif self.problem.acyclic:
+            self.run(Task(Ideals(IDEALS_BYTES), IDEALS_SHARE, IDEALS_SECONDS))
         if self.problem.graph.n < SMALL and not self.closed:
             for method in self.model():
                 self.run(Task(method, SMALL_SHARE, SMALL_SECONDS))
