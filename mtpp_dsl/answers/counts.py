@@ -11,8 +11,8 @@ from dataclasses import replace
 from math import isnan
 
 from mtpp_dsl.checks.batch_check import duration
-from mtpp_dsl.checks.network_check import counted as on_network
 from mtpp_dsl.checks.lateness import lateness
+from mtpp_dsl.checks.network_check import counted as on_network
 from mtpp_dsl.checks.replica_counts import exchange, spans
 from mtpp_dsl.checks.schedule_check import travel
 from mtpp_dsl.checks.stage_check import held_memory
