@@ -39,7 +39,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.generators.basic import layered
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared, Tree
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.problem.phases import phased_graph
 
@@ -106,8 +106,6 @@ def optimum(name: str) -> float | None:
 
 def verifiable(problem: Problem) -> bool:
     """Return whether this version can verify plans of *problem*."""
-    if isinstance(problem.interconnect, Links) and problem.objective.quantity == "bottleneck":
-        return False
     try:
         plan = Plan.create(problem, [0] * problem.graph.n)
         verify(problem, plan)
@@ -319,5 +317,23 @@ def _unusual() -> dict[str, Problem]:
         "replicas in groups": Problem.create(training, three, Shared(4.0, between=2.0), constraints=[ACYCLIC, spread]),
         **_staged(),
         **_batched(),
-        "links": Problem.create(_diamond(), _devices(2), links),
+        **_networked(),
+    }
+
+
+def _networked() -> dict[str, Problem]:
+    """Return splits on links, some of them relayed, and on a tree."""
+    pair = np.ones((2, 2))
+    line = np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
+    at_once = Links(line, 0 * line, overlap="full", send="each", duplex="half")
+    parents, uplink = np.array([1, 1, 0, -1, 0]), np.array([8.0, 4.0, 4.0, np.inf, 2.0])
+    none = np.zeros(5)
+    tree = Tree(("root", "server"), parents, uplink, none, none > 0)
+    latency = Objective("latency")
+    return {
+        "links": Problem.create(_diamond(), _devices(2), Links(pair, pair)),
+        "links at once": Problem.create(_diamond(), _devices(3), at_once),
+        "tree": Problem.create(_diamond(), _devices(3), tree, constraints=[ACYCLIC]),
+        "tree at once": Problem.create(_diamond(), _devices(3), replace(tree, overlap="full")),
+        "latency on a tree": Problem.create(_diamond(), _devices(3, memory=12.0), tree, latency, [Memory()]),
     }
