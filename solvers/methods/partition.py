@@ -30,15 +30,6 @@ def unmerged(name: str, problem: Problem) -> str | None:
     return None if kept is None else f"{name} does not support constraint {kept}, whose nodes cannot be made one"
 
 
-def _unphased(problem: Problem) -> str | None:
-    """Return why ``ideals`` has no labels for what is asked, which is linear or of single phases, or None."""
-    from mtpp_dsl.solvers.partition.ideals.phases_run import unfit_for_labels
-
-    if not problem.phased:
-        return "ideals minimises a bottleneck, and linear objectives of single phases only"
-    return unfit_for_labels(problem)
-
-
 class Ideals(Scoped, MethodBase):
     """Method ``ideals``: an optimal split whose quotient graph is acyclic (tarnawski2020, 5.1).
 
@@ -78,11 +69,12 @@ class Ideals(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why the devices are of too many kinds, or replicas could not be told apart, or None."""
+        from mtpp_dsl.solvers.partition.ideals.phases_run import unfit_for_labels
         from mtpp_dsl.solvers.partition.ideals.priced import refusal
         from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unsupported
 
         if problem.phased:
-            return _unphased(problem) or unsupported(problem)
+            return unfit_for_labels(problem) or unsupported(problem)
         if problem.objective.is_linear:
             return refusal(problem)
         return too_large(problem) if problem.networked else unsupported(problem)
