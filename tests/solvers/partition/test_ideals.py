@@ -350,7 +350,10 @@ TWO = [Device("x"), Device("y")]
     ("problem", "reason"),
     [
         (Problem.create(PAIR, TWO, Shared(1.0), Objective("makespan")), "makespan"),
-        (Problem.create(PAIR, TWO, Links(np.ones((2, 2)), np.zeros((2, 2)))), "links"),
+        (
+            Problem.create(PAIR, [Device(f"d{i}") for i in range(17)], Links(np.ones((17, 17)), np.zeros((17, 17)))),
+            "17 devices",
+        ),
         (
             Problem.create(
                 PAIR,
