@@ -24,7 +24,8 @@ def route_plans(problem: Problem) -> Iterator[Plan]:
     single = problem.with_constraints([c for c in problem.constraints if not isinstance(c, Copies)])
     every = list(product(range(problem.k), repeat=problem.graph.n))
     routes = [one for one in every if not verify(single, Plan.create(single, one))]
-    yield from (Plan.create(problem, route) for route in routes)
+    alone = (Plan.create(problem, route) for route in routes)
+    yield from (plan for plan in alone if not verify(problem, plan))
     n = problem.graph.n
     sets = [frozenset(some) for size in range(n + 1) for some in combinations(range(n), size)]
     for held in product(sets, repeat=problem.k):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from mtpp_dsl.checks.batch_check import broken_batches
@@ -54,6 +55,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.errors import MtppError, PluginError, Refused, UsageError, VerificationError
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import Bound, Result
+from mtpp_dsl.plans.routes import Route
 from mtpp_dsl.plans.schedule import Schedule
 from mtpp_dsl.plans.subgraphs import undefined
 from mtpp_dsl.problem import Host, Links, Objective, Problem, Shared
@@ -112,6 +114,11 @@ def verify(problem: Problem, plan: Plan | Mapping[str, object]) -> list[Violatio
         raise Refused(f"cannot verify 'constraint {unknown.keyword}' yet")
     if plan.routes:
         return _broken_routes(problem, plan)
+    return _broken_alone(problem, plan) or list(_ranges_of_one(problem, plan))
+
+
+def _broken_alone(problem: Problem, plan: Plan) -> list[Violation]:
+    """Return what breaks the problem in a plan of one route, whatever other routes there are."""
     device = [int(d) for d in plan.assignment]
     broken = [Violation("replicas", message) for message in _groups(problem, plan)]
     if any(problem.stage_memory):
@@ -141,8 +148,15 @@ def _broken_routes(problem: Problem, plan: Plan) -> list[Violation]:
     if plan.replicas or plan.timed:
         found.append(Violation("copies", "a plan has routes, or replicas or a schedule, not both"))
     for route in plan.routes:
-        found += verify(problem, replace(plan, assignment=route.assignment, routes=()))
+        found += _broken_alone(problem, replace(plan, assignment=route.assignment, routes=()))
     return list(dict.fromkeys(found))
+
+
+def _ranges_of_one(problem: Problem, plan: Plan) -> Iterator[Violation]:
+    """Yield what breaks ``copies (share = ranges)`` in a plan of one route: its devices hold ranges, too."""
+    if any(rule.share == "ranges" for rule in problem.of(Copies)):
+        alone = replace(plan, routes=(Route(Fraction(1), plan.assignment),))
+        yield from (Violation(what, message) for what, message in broken_routes(problem, alone, TOLERANCE))
 
 
 def _groups(problem: Problem, plan: Plan) -> Iterator[str]:

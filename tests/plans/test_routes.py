@@ -62,6 +62,14 @@ def test_what_is_no_plan(share: str, most: int, routes: list[tuple[Fraction, lis
     assert any(message in str(one) for one in broken), broken
 
 
+def test_one_route_holds_ranges_too() -> None:
+    """A device of a single route that returns to it holds what lies between, as it would beside other routes."""
+    broken = verify(made(), Plan.create(made(), [0, 1, 0]))
+    assert any("d[0] holds 3 of 2" in str(one) for one in broken), broken
+    assert "n[1] is on 2 devices" in str(verify(made(most=1), Plan.create(made(most=1), [0, 1, 0]))[0])
+    assert verify(made("any"), Plan.create(made("any"), [0, 1, 0])) == []
+
+
 def test_routes_need_a_constraint() -> None:
     problem = made()
     without = problem.with_constraints([c for c in problem.constraints if not isinstance(c, Copies)])

@@ -15,6 +15,8 @@ from mtpp_dsl.solvers.partition.copies.kernels import GROUPS
 __all__ = ["Groups", "groups", "narrowed", "too_long"]
 
 ROUNDING = 1e-11
+NO_LOAD = 1e300
+"""The rate of a stage that takes no time, as the kernel has it."""
 MAX_STEPS = 3e9
 """Steps of the innermost loop, which is not interrupted: some seconds."""
 
@@ -25,7 +27,7 @@ class Groups:
 
     Attributes:
         stages: (first place, place behind, devices) in order; empty if there are none.
-        period: 1 / (least rate of a stage).
+        period: 1 / (least rate of a stage); 0 where every stage has a device that it takes no time of.
     """
 
     stages: list[tuple[int, int, list[int]]]
@@ -55,7 +57,7 @@ def groups(instance: Instance, most: int, *, hopeful: bool, say: Callable[[str],
     used = int(rate[n].argmax())
     if rate[n, used] <= 0:
         return Groups([], inf)
-    period = (1 - ROUNDING) / float(rate[n, used])
+    period = (1 - ROUNDING) / float(rate[n, used]) if rate[n, used] < NO_LOAD else 0.0
     found, stop = [], n
     while stop > 0:
         begin, group = origin[stop, used].tolist()

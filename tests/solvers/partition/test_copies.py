@@ -242,6 +242,16 @@ def test_unequal_replicas() -> None:
         )
 
 
+def test_stages_that_take_no_time() -> None:
+    """Nothing is proved of a period that may be 0, and the plan that has it is kept."""
+    problem = mtpp_dsl.load(
+        "graph { node a (work = 0) }\ndevice d[2]\ninterconnect shared (bandwidth = 1)\n"
+        "maximize throughput\nconstraint acyclic\nconstraint copies up to 2 (share = stages)\n"
+    )
+    result = mtpp_dsl.solve(problem, "copies", time_limit=10)
+    assert (result.cost, result.bound is None or result.bound.cost <= 0) == (0.0, True)
+
+
 def test_ordered_groups_are_refused() -> None:
     """Routes may not enter a group of devices twice where it is not said that they may; free groups are taken."""
     problem = problem_of({**chains()[0]["data"], "acyclic": True}, "any", between=0.5)
