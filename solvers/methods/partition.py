@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Memory, Shard, StageMemory
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Linear, Memory, Shard, StageMemory
 from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.contracts.scopes import outside
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
-from mtpp_dsl.solvers.methods.shared_scopes import CHAINS, NETWORKS, PHASES, PRICED, SLICES, STAGES, checking
+from mtpp_dsl.solvers.methods.shared_scopes import BUDGETS, CHAINS, NETWORKS, PHASES, PRICED, SLICES, STAGES, checking
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
@@ -28,6 +29,16 @@ def unmerged(name: str, problem: Problem) -> str | None:
 
     kept = next(reduce(problem)[0].of(Colocate), None)
     return None if kept is None else f"{name} does not support constraint {kept}, whose nodes cannot be made one"
+
+
+def cost_of(found: Result) -> float:
+    """Return what the plan of *found* costs; ``inf`` without one."""
+    return float("inf") if found.cost is None else found.cost
+
+
+def bound_of(found: Result) -> float:
+    """Return the bound of *found*; ``-inf`` without one."""
+    return float("-inf") if found.bound is None else found.bound.cost
 
 
 class Ideals(Scoped, MethodBase):
@@ -62,6 +73,7 @@ class Ideals(Scoped, MethodBase):
         checking(NETWORKS),
         PHASES,
         PRICED,
+        BUDGETS,
     )
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
@@ -70,18 +82,46 @@ class Ideals(Scoped, MethodBase):
     def beyond(self, problem: Problem) -> str | None:
         """Return why the devices are of too many kinds, or replicas could not be told apart, or None."""
         from mtpp_dsl.solvers.partition.ideals.phases_run import unfit_for_labels
-        from mtpp_dsl.solvers.partition.ideals.priced import refusal
+        from mtpp_dsl.solvers.partition.ideals.priced import refusal, unfit_for_budgets
         from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unsupported
 
         if problem.phased:
             return unfit_for_labels(problem) or unsupported(problem)
         if problem.objective.is_linear:
             return refusal(problem)
+        if problem.robust is not None:
+            return unfit_for_budgets(problem)
         return too_large(problem) if problem.networked else unsupported(problem)
 
-    @rows_checked
+    def accepts(self, problem: Problem) -> str | None:
+        """Return why *problem* is refused, or None; rows that are no budgets are only checked."""
+        return None if self._budgeted(problem) else super().accepts(problem)
+
+    def _budgeted(self, problem: Problem) -> bool:
+        """Return whether the rows of *problem* are budgets, which the search itself keeps."""
+        if outside(self.name, (BUDGETS,), problem) is not None:
+            return False
+        from mtpp_dsl.solvers.partition.ideals.priced import limit_of, unfit_for_budgets
+
+        rows = any(limit_of(row) is None for row in problem.of(Linear))
+        return (rows or problem.robust is not None) and unfit_for_budgets(problem) is None
+
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
+        if not self._budgeted(problem):
+            return self._solve(problem, limits, progress)
+        from mtpp_dsl.solvers.partition.ideals.budget_run import BudgetRun
+
+        found = BudgetRun(problem, limits, progress, self.most_bytes, self.patience).result()
+        if found.termination != "limit" or super().accepts(problem) is not None or problem.robust is not None:
+            return found
+        other = self._solve(problem, limits.within(limits.remaining, start=found.plan), progress)
+        best, bound = min((found, other), key=cost_of), max((found, other), key=bound_of).bound
+        return replace(other, plan=best.plan, evaluation=best.evaluation, bound=bound)
+
+    @rows_checked
+    def _solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
+        """Return the same; rows are only checked, but for those of sums and of phases."""
         from mtpp_dsl.solvers.algorithms.stages.build import of_stages
         from mtpp_dsl.solvers.partition.ideals.flat_run import Run
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun

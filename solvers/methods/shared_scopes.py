@@ -26,6 +26,7 @@ from mtpp_dsl.constraints import (
     PinChunks,
     Repeat,
     Replicate,
+    Robust,
     Separate,
     Shard,
     StageMemory,
@@ -37,6 +38,7 @@ from mtpp_dsl.contracts import EVERY, Scope
 
 __all__ = [
     "BATCH",
+    "BUDGETS",
     "BY_MOVES",
     "CHAINS",
     "CHANNELS",
@@ -93,12 +95,15 @@ NETWORKS = replace(SLICES, interconnects=("links", "tree"), backward=False)
 PRICED = replace(
     SLICES,
     objectives=("linear",),
-    constraints=(*SLICES.constraints, Linear),
+    constraints=(*SLICES.constraints, Linear, Robust),
     decisions=(On, Load, Used, Bottleneck, Latency),
     needs=(Acyclic,),
     backward=False,
 )
 """Chains of stages whose cost is a sum of prices of devices, loads and places."""
+
+BUDGETS = replace(PRICED, objectives=("bottleneck",))
+"""Chains of stages by their largest load, where rows limit such sums."""
 
 BY_MOVES = replace(SLICES, constraints=(*SLICES.constraints, Separate))
 """Splits that are found by moving nodes between devices."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +10,29 @@ import numpy as np
 from mtpp_dsl.constraints import Bottleneck, Decision, Latency, Linear, Load, On, Used
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Bools, Floats, Ints, frozen
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
+from mtpp_dsl.solvers.algorithms.stages.robust import thresholds
 from mtpp_dsl.views.device_types import DeviceTypes, device_types
 
-__all__ = ["MAX_STATES", "Priced", "priced_types", "refusal", "sums_of"]
+__all__ = [
+    "MAX_STATES",
+    "Budget",
+    "Priced",
+    "budgets_of",
+    "crowd",
+    "most_load",
+    "places_of",
+    "priced_types",
+    "refusal",
+    "sums_of",
+    "unfit_for_budgets",
+    "within_budgets",
+]
 
 MAX_STATES = 20_000
 """How many ways to have used some devices of each type a sweep goes through."""
+MAX_SHAPES = 64
+"""How many device types, each with every threshold of deviations, a sweep goes through."""
 TOLERANCE = 2e-6
 """By which share a limit is widened, so that no plan that the check of plans accepts is left out."""
 
@@ -41,6 +58,19 @@ class Priced:
         return [
             self.used[d].tobytes() + self.load[d].tobytes() + self.on[:, d].tobytes() for d in range(len(self.used))
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """A weighted sum, of which there is a limit.
+
+    Attributes:
+        sums: what is added up.
+        most: the largest that it may be without the constant, widened by what the check of plans lets pass.
+    """
+
+    sums: Priced
+    most: float
 
 
 def sums_of(problem: Problem, terms: Iterable[tuple[Decision, float]], constant: float) -> Priced | str:
@@ -82,7 +112,18 @@ def refusal(problem: Problem) -> str | None:
                 f"ideals does not support constraint {row} beside a linear objective: it takes limits of the "
                 "bottleneck and of what used devices cost"
             )
-    kinds = priced_types(problem, found)
+    return crowd(problem, found)
+
+
+def crowd(problem: Problem, *sums: Priced) -> str | None:
+    """Return why there are too many ways to have used some devices of each type, or thresholds of deviations."""
+    kinds = priced_types(problem, *sums)
+    shapes = sum(len(thresholds(problem, group[0])) for group in kinds.members)
+    if shapes > MAX_SHAPES:
+        return (
+            f"there are {shapes} deviations on {len(kinds.members)} types of devices that may be the last that is "
+            f"counted; ideals goes through at most {MAX_SHAPES}"
+        )
     states = float(np.prod([len(members) + 1.0 for members in kinds.members]))
     if states > MAX_STATES:
         return (
@@ -90,6 +131,46 @@ def refusal(problem: Problem) -> str | None:
             f"some of each; ideals goes through at most {MAX_STATES:,}"
         )
     return None
+
+
+def unfit_for_budgets(problem: Problem) -> str | None:
+    """Return why the programme over ideals cannot prove the least bottleneck under the rows of *problem*, or None."""
+    if problem.hierarchical:
+        return "ideals counts no budgets where the network between groups of devices is slower"
+    found = budgets_of(problem)
+    if isinstance(found, str):
+        return found
+    if any(one.sums.load.any() for one in found) and np.isfinite(problem.overflow_limit).any():
+        return "ideals adds up no loads where parameters are streamed; say 'constraint memory'"
+    return crowd(problem)
+
+
+def budgets_of(problem: Problem) -> list[Budget] | str:
+    """Return what the rows of *problem* limit beside the bottleneck, or why one of them is no budget."""
+    found = []
+    for row in problem.of(Linear):
+        if limit_of(row) is not None:
+            continue
+        sign = {"<=": 1.0, ">=": -1.0}.get(row.sense)
+        why: Priced | str = "an equality is not supported"
+        if sign is not None:
+            why = sums_of(problem, [(decision, sign * a) for decision, a in row.terms], 0.0)
+        if not isinstance(why, str) and why.load.any() and (why.on.any() or why.used.any()):
+            why = "loads with other things in one sum are not supported"
+        if isinstance(why, str):
+            return f"ideals keeps budgets of devices, of loads and of places, but not constraint {row}: {why}"
+        assert sign is not None
+        scale = max(abs(row.rhs), abs(why.constant))
+        found.append(Budget(why, sign * row.rhs - why.constant + TOLERANCE * scale))
+    return found
+
+
+def places_of(sums: Priced, supernodes: OrderedSupernodes, devices: Sequence[int]) -> Floats:
+    """Return what each supernode costs on each of some devices, [devices, supernodes]."""
+    places = np.zeros((len(devices), supernodes.n))
+    for number, nodes in enumerate(supernodes.members):
+        places[:, number] = sums.on[np.ix_(list(nodes), list(devices))].sum(axis=0)
+    return places
 
 
 def _sums(decision: Decision) -> bool:
@@ -121,14 +202,14 @@ def most_load(problem: Problem) -> float:
     return max(0.0, min(limits, default=np.inf)) * (1 + TOLERANCE)
 
 
-def priced_types(problem: Problem, sums: Priced) -> DeviceTypes:
+def priced_types(problem: Problem, *sums: Priced) -> DeviceTypes:
     """Return the types of the devices, with those apart that prices, places or budgets tell apart."""
     types = device_types(problem)
-    keys = sums.keys()
-    for row in problem.of(Linear):
-        budget = budget_of(problem, row)
-        if budget is not None:
-            keys = [key + budget[0][d].tobytes() for d, key in enumerate(keys)]
+    found = budgets_of(problem)
+    others = [] if isinstance(found, str) else [one.sums for one in found]
+    keys = [b"" for _ in range(problem.k)]
+    for one in (*sums, *others):
+        keys = [key + other for key, other in zip(keys, one.keys(), strict=True)]
     groups: dict[tuple[int, bytes], list[int]] = {}
     for d, key in enumerate(keys):
         groups.setdefault((int(types.of[d]), key), []).append(d)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Linear, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
@@ -22,10 +22,18 @@ from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
+from mtpp_dsl.solvers.algorithms.stages.robust import with_deviations
 from mtpp_dsl.solvers.algorithms.stages.sweep import Stages, StageStep, sweep_stages
 from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
-from mtpp_dsl.solvers.partition.ideals.priced import Priced, most_load, priced_types, sums_of, within_budgets
+from mtpp_dsl.solvers.partition.ideals.priced import (
+    Priced,
+    most_load,
+    places_of,
+    priced_types,
+    sums_of,
+    within_budgets,
+)
 from mtpp_dsl.solvers.partition.ideals.stage_search import states_of_table
 
 __all__ = ["PricedRun"]
@@ -77,10 +85,9 @@ class PricedRun(IdealsSearch):
             return
         self._supernodes = supernodes = ordered_supernodes(problem, self._devices, "forward", absorb=False)
         table = stage_table(problem, self._devices, supernodes, load_rows(problem, self._devices), problem.k, TOLERANCE)
+        table = with_deviations(table, problem)
         first = [self._first[shape.kind] for shape in table.shapes]
-        places = np.zeros((len(first), supernodes.n))
-        for number, nodes in enumerate(supernodes.members):
-            places[:, number] = self._sums.on[np.ix_(list(nodes), first)].sum(axis=0)
+        places = places_of(self._sums, supernodes, first)
         self._loads = bool(self._sums.load.any())
         if self._loads:
             table = table.with_prices(self._sums.load[self._first])
@@ -219,7 +226,7 @@ class PricedRun(IdealsSearch):
         return float(time + cost + self._table.stream.sum(axis=1).max(initial=0.0)) * (1 + 1e-6) or 1.0
 
     def _none_fits(self) -> Infeasibility:
-        kinds = (Acyclic, Colocate, Forbid, Linear, Memory, Pin)
+        kinds = (Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust)
         clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
         return Infeasibility("no chain of ideals keeps the limits; all were tried", clash)
 

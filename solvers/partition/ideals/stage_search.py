@@ -48,6 +48,8 @@ class StageSearch:
         bounded: told of every bound on the cost.
         closed: whether the search may end.
         say, pause: as everywhere.
+        budgets: rows of the table of which a chain has a limited sum, and the limits; for the largest load alone.
+        within: the states of devices, where not all are open.
     """
 
     table: StageTable
@@ -61,9 +63,11 @@ class StageSearch:
     closed: Callable[[], bool]
     say: Callable[[str], None]
     pause: Callable[[], None]
+    budgets: Sequence[tuple[int, float]] = ()
+    within: ShapeStates | None = None
 
     def __post_init__(self) -> None:
-        self.states = states_of_table(self.table)
+        self.states = self.within or states_of_table(self.table)
         self.largest, self.total = first_bounds(self.table)
 
     @property
@@ -111,7 +115,9 @@ class StageSearch:
             floor, answer = int(least / unit), None
             while floor < most:
                 target = int(min(most, floor + share * max(floor, most / 1000) + 1))
-                swept = self._sweep(lattice, costs, [(0, False)], {0: target}, floor=floor)
+                rows = [(0, False), *((p, True) for p, _ in self.budgets)]
+                ceiling = {c + 1: int(b / float(units[p])) + 1 for c, (p, b) in enumerate(self.budgets)}
+                swept = self._sweep(lattice, costs, rows, {0: target}, ceiling=ceiling, floor=floor)
                 if len(swept.values):
                     answer = int(swept.values[:, 0].min()), swept
                     break

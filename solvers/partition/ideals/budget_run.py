@@ -1,0 +1,229 @@
+"""Method ``ideals`` for the least bottleneck within budgets: of prices of used devices, of loads, and of moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import inf, nextafter
+
+import numpy as np
+
+from mtpp_dsl.checks.infeasible import quick
+from mtpp_dsl.checks.verification import TOLERANCE
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Infeasibility
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
+from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
+from mtpp_dsl.solvers.algorithms.stages.costs import ShapeStates
+from mtpp_dsl.solvers.algorithms.stages.robust import with_deviations
+from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
+from mtpp_dsl.solvers.algorithms.stages.table import StageTable
+from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
+from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
+from mtpp_dsl.solvers.partition.ideals.priced import (
+    Budget,
+    Priced,
+    budgets_of,
+    most_load,
+    places_of,
+    priced_types,
+    within_budgets,
+)
+from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch, states_of_table
+
+__all__ = ["BudgetRun", "BudgetTable"]
+
+ORDERS = 6
+MANY_IDEALS = 300
+"""With more ideals, plans are first sought along orders."""
+FEW_IDEALS = 3_000
+LIST_BYTES = 8.0
+MANY = 10**9
+SIMPLE = "the least times of the nodes on their best devices, shared among all devices, and the costliest node"
+DETAIL = (
+    "every chain of ideals within the budgets costs this or more; loads were added up in whole numbers, rounded down"
+)
+CROWDED = "the ideals of {n} supernodes, with all ways to have used the devices, take more than {room:,.0f} MB"
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetTable:
+    """The stages of a problem with rows for what budgets count, and the states of devices that prices allow.
+
+    Attributes:
+        table: of stages; its first row is the load.
+        states: of devices used, those beyond a price closed.
+        budgets: the rows of the table of which a chain has a limited sum, and the limits.
+        members: the devices of each type, also of those that no stage needs.
+    """
+
+    table: StageTable
+    states: ShapeStates
+    budgets: tuple[tuple[int, float], ...]
+    members: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def create(cls, problem: Problem, *sums: Priced) -> BudgetTable:
+        """Return the table of *problem*, whose rows are budgets.
+
+        Args:
+            problem: on ``shared`` or ``host``, under ``acyclic``.
+            sums: what else is counted, and tells devices apart.
+        """
+        found = budgets_of(problem)
+        assert not isinstance(found, str), "a problem that is refused"
+        devices = as_verified(priced_types(problem, *sums), problem)
+        first = [group[0] for group in devices.members]
+        supernodes = ordered_supernodes(problem, devices, "forward", absorb=False)
+        table = stage_table(problem, devices, supernodes, load_rows(problem, devices), problem.k, TOLERANCE)
+        table = with_deviations(table, problem)
+        budgets: list[tuple[int, float]] = []
+        for one in found:
+            table, rows = _with_budget(table, one, first)
+            budgets = [(p + (rows[0][0] <= p), most) for p, most in budgets] if rows else budgets
+            budgets += rows
+        members = tuple(
+            group[: max(1, min([supernodes.n, *(_affordable(one, group[0]) for one in found)]))]
+            for group in devices.members
+        )
+        table = replace(table, types=replace(table.types, members=members))
+        states = states_of_table(table)
+        fine = within_budgets(problem, devices, states.used)
+        after = np.minimum(np.arange(len(fine))[:, None] + states.step[None, :], len(fine) - 1)
+        states = states._replace(open=states.open & fine[after])
+        return cls(table, states, tuple(budgets), devices.members)
+
+    def plan(self, problem: Problem, steps: Sequence[StageStep]) -> Plan:
+        """Return the plan of a chain of stages."""
+        free = [list(group) for group in self.members]
+        assignment = np.zeros(problem.graph.n, np.int64)
+        for block, a in steps:
+            device = free[self.table.shapes[a].kind].pop(0)
+            assignment[[v for c in block.tolist() for v in self.table.supernodes.members[c]]] = device
+        return Plan.create(problem, assignment)
+
+
+def _affordable(budget: Budget, device: int) -> int:
+    """Return how many devices like *device* a budget pays for at most."""
+    price = float(budget.sums.used[device])
+    return int(max(0.0, budget.most) / price * (1 + TOLERANCE)) if price > 0 else MANY
+
+
+def _with_budget(table: StageTable, budget: Budget, first: Sequence[int]) -> tuple[StageTable, list[tuple[int, float]]]:
+    """Return the table with a row for what *budget* counts, and that row with its limit; none if devices count."""
+    sums, most = budget.sums, budget.most
+    if sums.load.any():
+        unit = float(sums.load.max())  # so that no row is above the load itself
+        return table.with_prices(sums.load[first] / unit), [(table.loads, most / unit)]
+    if not sums.on.any():
+        return table, []
+    kinds = [first[shape.kind] for shape in table.shapes]
+    return table.with_sum(places_of(sums, table.supernodes, kinds), sums.used[kinds]), [(len(table.time), most)]
+
+
+class BudgetRun(IdealsSearch):
+    """Solves one problem; see :class:`mtpp_dsl.solvers.partition.ideals.flat_run.Run`.
+
+    The value of a chain of stages is its largest load. Devices of a type are counted; ways to have used them that cost
+    too much are left out. What loads or places cost is a second number of a chain, of which more than the limit is no
+    chain.
+
+    Args:
+        problem: what is asked.
+        limits: when to stop, and where to start.
+        progress: told of plans and bounds.
+        most_bytes: how much memory the ideals and their labels may take.
+        patience: seconds after which it ends, before its limits, unless there are few ideals.
+    """
+
+    def __init__(
+        self, problem: Problem, limits: Limits, progress: Progress, most_bytes: float, patience: float = float("inf")
+    ) -> None:
+        super().__init__(problem, limits, progress, patience)
+        self._most_bytes = most_bytes
+
+    def _go(self) -> None:
+        problem = self._original
+        self._infeasibility = quick(problem)
+        if self._infeasibility is not None:
+            return
+        self._budgets = budgets = BudgetTable.create(problem)
+        supernodes, search = budgets.table.supernodes, self._searching(proves=True)
+        if np.isfinite(search.first_bound):
+            self._raise(search.first_bound, SIMPLE)
+        if self._closed:
+            return
+        lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
+        crowded = lattice is None or lattice.size * len(budgets.states.used) * LIST_BYTES > self._most_bytes / 2
+        if crowded or (lattice is not None and lattice.size > MANY_IDEALS):
+            for order in islice(orders(*supernodes.as_graph(), self._limits.seed), ORDERS):
+                self._along(order)
+        if lattice is not None and not crowded and not self._closed:
+            self._few = lattice.size <= FEW_IDEALS
+            try:
+                there = search.run(lattice, self._upper)
+            except Crowded:
+                crowded = True
+            else:
+                if not there and self._incumbent.plan is None:
+                    self._infeasibility = self._none_fits()
+        if crowded and not self._closed:
+            self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
+            self._termination = "limit"
+
+    @property
+    def _upper(self) -> float:
+        """What chains of interest are below: the best plan, or what rows say of the bottleneck."""
+        return min(self._incumbent.cost, nextafter(most_load(self._original), inf))
+
+    def _along(self, order: object) -> None:
+        """Find the best chain of one order."""
+        if self._closed:
+            return
+        try:
+            self._searching(proves=False).run(chain(np.asarray(order, np.int64)), self._upper)
+        except Crowded:
+            return
+        self._pause()
+
+    def _searching(self, *, proves: bool) -> StageSearch:
+        return StageSearch(
+            self._budgets.table,
+            microbatches=1,
+            bottleneck=True,
+            parts=False,
+            most_bytes=self._most_bytes,
+            proves=proves,
+            found=self._found,
+            bounded=self._bounded if proves else _ignore,
+            closed=lambda: self._closed,
+            say=self._progress.say,
+            pause=self._pause,
+            budgets=self._budgets.budgets,
+            within=self._budgets.states,
+        )
+
+    def _found(self, steps: Sequence[StageStep]) -> float:
+        """Keep the plan of a chain, and return what it costs."""
+        plan = self._budgets.plan(self._original, steps)
+        return evaluate(self._original, plan).cost if self._incumbent.take(plan) else float("inf")
+
+    def _bounded(self, lower: float) -> None:
+        if np.isfinite(lower):
+            self._raise(lower, DETAIL)
+
+    def _none_fits(self) -> Infeasibility:
+        kinds = (Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust)
+        clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
+        return Infeasibility("no chain of ideals keeps the budgets; all were tried", clash)
+
+
+def _ignore(_: float) -> None:
+    pass
