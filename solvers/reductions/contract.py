@@ -62,6 +62,8 @@ class Contract:
         """Return why merging might lose the optimum here, or None."""
         if problem.objective.quantity != "bottleneck" or not problem.is_split:
             return "contract keeps the optimum of a bottleneck on a shared interconnect only"
+        if problem.phased:
+            return "a merged node has the times and tensors of all phases together, not of each"
         if problem.hierarchical:
             return "a merged node might move to another group of devices"
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)

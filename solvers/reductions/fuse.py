@@ -49,6 +49,8 @@ class Fuse:
         """Return why fusing might lose the optimum here, or None."""
         if not problem.is_split:
             return "fuse keeps the optimum of a bottleneck on a shared interconnect only"
+        if problem.phased:
+            return "a fused node has the times and tensors of all phases together, not of each"
         other = next((c for c in problem.constraints if not isinstance(c, KEPT)), None)
         if other is not None:
             return f"a fused node might break 'constraint {other.keyword}'"

@@ -82,6 +82,8 @@ class Gcof:
         """Return why plans of the coarse problem might be none of *problem*, or None."""
         if problem.objective.quantity == "makespan" and not isinstance(problem.interconnect, Links):
             return f"gcof coarsens makespans on links, not on a {problem.interconnect.keyword} interconnect"
+        if problem.phased:
+            return "gcof coarsens all phases together, not each of them"
         if problem.objective.batch is not None:
             return f"gcof coarsens for one sample, not for a batch of {problem.objective.batch}"
         if problem.objective.is_linear or problem.soft_rows:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mtpp_dsl
 from mtpp_dsl.checks.verification import cost_of, loads, verify
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -32,6 +33,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.reductions.all_reductions import reduce
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
+from mtpp_dsl.solvers.reductions.gcof import Gcof
 from tests.oracle import optimum, plans
 from tests.strategies import plain_problems
 
@@ -298,3 +300,18 @@ def test_the_conditions_are_exact(excess: float) -> None:
     chain = Graph.create(["a", "b"], [(0, 1)], work=1.0 + excess, output=1.0)
     smaller, _ = Contract().apply(Problem.create(chain, DEVICES, Shared(1.0)))
     assert (smaller.graph.n == 1) == (1.0 + excess == 1.0)
+
+
+def test_problems_that_ask_for_single_phases_are_not_merged() -> None:
+    """A merged node would have the times of all phases together; auto must not merge, and gives the optimum."""
+    problem = mtpp_dsl.load(
+        "phase p (weight = 2), q\n"
+        "graph {\n  node a (work = {p: 1, q: 2}, output = 3)\n  node b (work = {p: 0, q: 1}, output = 1)\n"
+        "  node c (work = {p: 2, q: 0})\n  edge a -> b -> c\n}\n"
+        "device d[2]\ninterconnect shared (bandwidth = 1)\nminimize bottleneck\n"
+        "constraint few: bottleneck(p) <= 3\nconstraint colocate a, b\n"
+    )
+    assert problem.phased
+    assert all("all phases" in str(step.accepts(problem)) for step in (Fuse(), Contract(), Gcof(())))
+    assert reduce(problem)[0] is problem
+    assert mtpp_dsl.solve(problem, time_limit=20).cost == pytest.approx(optimum(problem))
