@@ -55,18 +55,23 @@ class Simple(Scoped, MethodBase):
 
 
 class Anchor(Scoped, MethodBase):
-    """Method ``anchor``: minimum cuts, and the share of each kind of device in what it cannot leave to others."""
+    """Method ``anchor``: minimum cuts, and the share of each kind of device in what it cannot leave to others.
+
+    On links and trees cuts count the best rates that lead to a device, and weigh work, sending and receiving where they
+    overlap; see :mod:`mtpp_dsl.solvers.bounds.partition.network_cuts`.
+    """
 
     name = "anchor"
     gives: Gives = "bound"
     summary = "cheapest set that contains each node, by minimum cuts, and shares of the work that is left"
-    scopes = (LOADS,)
+    scopes = (LOADS, NETWORK_LOADS)
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return the bound; stopped early, the best of the cuts made so far."""
         from mtpp_dsl.solvers.bounds.partition.anchor import anchor
+        from mtpp_dsl.solvers.bounds.partition.network_cuts import network_anchor
 
-        return anchor(problem, limits, progress)
+        return (network_anchor if problem.networked else anchor)(problem, limits, progress)
 
 
 class Node(Scoped, MethodBase):

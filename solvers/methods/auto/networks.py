@@ -9,15 +9,15 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import Steps
-from mtpp_dsl.solvers.methods.bounds import Simple
+from mtpp_dsl.solvers.methods.bounds import Anchor, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.methods.trivial import SingleDevice
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 
 __all__ = ["NetworkRun"]
 
-IDEALS_SHARE, ANNEALING_SHARE = 0.6, 0.5
-"""Of the time left, what ideals get, which end early where they prove the optimum; and then moves of nodes."""
+IDEALS_SHARE, ANCHOR_SHARE, ANNEALING_SHARE = 0.6, 0.2, 0.5
+"""Of the time left, what ideals get, which end early where they prove the optimum; then cuts; and then moves."""
 
 
 class NetworkRun(Steps):
@@ -25,8 +25,9 @@ class NetworkRun(Steps):
 
     1. everything on one device, and the bound that costs next to nothing;
     2. ``ideals``, which proves what it finds where the devices are in an order, chains at once;
-    3. ``annealing``, from the best plan;
-    4. the exact model, where it accepts the problem and is not too large.
+    3. ``anchor``, for a bound where that has not proved enough;
+    4. ``annealing``, from the best plan;
+    5. the exact model from there, where it accepts the problem and is not too large.
     """
 
     minor = frozenset({SingleDevice.name, Simple.name})
@@ -34,8 +35,10 @@ class NetworkRun(Steps):
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         self.first(SingleDevice())
-        for task in (Task(Simple()), Task(Ideals(), IDEALS_SHARE), Task(Annealing(), ANNEALING_SHARE)):
-            self.run(task)
+        self.run(Task(Simple()))
+        self.run(Task(Ideals(), IDEALS_SHARE))
+        self.run(Task(Anchor(), ANCHOR_SHARE))
+        self.run(Task(Annealing(), ANNEALING_SHARE))
         for method in self.models():
             if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
                 self.run(Task(method))

@@ -20,7 +20,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Links, Problem, Tree
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.homes.of_problem import is_exact
-from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node
+from mtpp_dsl.solvers.methods.bounds import Configuration, Count, Node
 from mtpp_dsl.solvers.methods.partition import Branching, Ideals, SliceGraph
 from mtpp_dsl.solvers.reductions.contract import Contract
 from mtpp_dsl.solvers.reductions.fuse import Fuse
@@ -148,7 +148,7 @@ def test_what_is_invalid_on_networks_is_refused() -> None:
     """Bounds from one price of tensors, and merged nodes, are wrong there: extensions.md, section 2."""
     for seed in range(6):
         problem = random_problem(random.Random(seed), constraints=[Acyclic()])
-        for method in (Anchor(), Count(), Configuration(), Node(), Branching(), SliceGraph()):
+        for method in (Count(), Configuration(), Node(), Branching(), SliceGraph()):
             assert method.accepts(problem) is not None
         for reduction in (Contract(), Fuse()):
             assert reduction.accepts(problem) is not None
