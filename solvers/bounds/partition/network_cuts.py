@@ -221,7 +221,7 @@ def _shares(time: Floats, costliest: Floats, known: float) -> float:
     own = np.where(finite, time, 0.0).sum(axis=0)
     least = np.where(finite, fastest[:, None], 0.0).sum(axis=0)
     speeds = np.where(own > 0, least / np.where(own > 0, own, 1.0), 0.0)
-    for p in (finite.any(axis=0).astype(np.float64), speeds):
+    for p in map(np.asarray, (finite.any(axis=0).astype(np.float64), speeds)):
         low, high = 0, len(levels) - 1
         while low <= high:
             middle = (low + high) // 2
