@@ -98,7 +98,7 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(UsageError, match="two objectives"):
         front(problem, ["cost", "cost"])
     with pytest.raises(Refused, match="auto"):
-        front(problem, ["bottleneck", "cost"], method="ideals")
+        front(problem, ["bottleneck", "cost"], method="slicegraph")
     with pytest.raises(UsageError, match="points"):
         front(problem, ["bottleneck", "cost"], points=1)
 
