@@ -24,7 +24,6 @@ from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import PROOFS, load
 from mtpp_dsl.solvers.reductions.contract import Contract
-from mtpp_dsl.testing import check_method
 from tests.copies_brute import least_period, references
 from tests.networks import random_links, random_tree
 
@@ -128,7 +127,7 @@ def test_small_chains(share: str) -> None:
         check(rng, share)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("share", SHARES)
 def test_more_small_chains(share: str) -> None:
     rng = random.Random(f"more copies {share}")
@@ -173,7 +172,7 @@ def test_networks(share: str) -> None:
         check_on_network(rng, share)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("share", SHARES)
 def test_more_networks(share: str) -> None:
     rng = random.Random(f"copies on more networks {share}")
@@ -287,7 +286,7 @@ def test_graphs(share: str) -> None:
         check_graph(rng, share)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("share", ["pipelines", "stages", "any"])
 def test_more_graphs(share: str) -> None:
     rng = random.Random(f"copies of more graphs {share}")
@@ -308,8 +307,8 @@ def test_graphs_that_are_refused() -> None:
     assert "say 'constraint acyclic'" in str(find_method("copies").accepts(problem_of(reference["data"], "any")))
 
 
-def test_conformance() -> None:
-    """The suite for methods of others holds for this one: its samples have copies, whose optimum brute force finds."""
+def test_samples_of_conformance() -> None:
+    """The suite that tests/plugins/test_conformance.py runs on every method asks this one of copies too."""
     assert optimum("copies") == pytest.approx(1.5)
-    assert find_method("copies").accepts(small()["unequal copies"]) is None
-    check_method(find_method("copies"))
+    for name in ("copies", "unequal copies"):
+        assert find_method("copies").accepts(small()[name]) is None

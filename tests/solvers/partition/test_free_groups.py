@@ -114,7 +114,7 @@ def test_against_brute_force(*, chain: bool) -> None:
         check(rng, chain=chain)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("chain", [True, False])
 def test_more_against_brute_force(*, chain: bool) -> None:
     rng = random.Random(f"more free groups {chain}")

@@ -74,7 +74,7 @@ def test_ideals_against_brute_force(seed: int) -> None:
         hold(case, goal, "ideals")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 220))
 def test_ideals_against_brute_force_on_more(seed: int) -> None:
     """The same on more instances."""
