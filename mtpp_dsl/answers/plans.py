@@ -168,6 +168,11 @@ def _rows(problem: Problem, plan: Plan, what: str) -> list[dict[str, Any]] | Non
     return rows
 
 
+def _key(row: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what tells a row from the others, in words: a number or a pair of numbers is written as text."""
+    return tuple(value if isinstance(value, str) else str(value) for value in (row[key] for key in keys))
+
+
 def _compared(
     place: str,
     keys: tuple[str, ...],
@@ -176,10 +181,10 @@ def _compared(
 ) -> Iterator[str]:
     """Yield the rows of one table that the other lacks, and those that are not by start."""
     slack = 1e-9 * max((float(row["end"]) for row in found), default=0.0)
-    wanted = {tuple(row[key] for key in keys): row for row in found}
+    wanted = {_key(row, keys): row for row in found}
     seen: set[tuple[str, ...]] = set()
     for i, row in enumerate(rows):
-        key = tuple(row[each] for each in keys)
+        key = _key(row, keys)
         match = wanted.get(key)
         if match is None or key in seen:
             yield f"{place}[{i}]: {' '.join(key)} is {'there twice' if key in seen else 'none of the plan'}"

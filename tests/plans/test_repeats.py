@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.answers.plans import false_rows
 from mtpp_dsl.checks.brute_force import plans
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.constraints import Repeat
@@ -123,3 +124,46 @@ def test_no_batch_is_shorter_than_it_takes() -> None:
     problem, _ = repeated()
     with pytest.raises(UsageError):
         timed(problem, np.array([[0, 0]]), np.array([[0.0, inf]]), slots=2)
+
+
+SENDS = """
+graph {
+  node a (work = 1, memory = 2, output = 1)
+  node b (work = 1)
+  edge a -> b
+}
+device gpu[2] (memory = 5)
+interconnect links (bandwidth = 1)
+maximize throughput (batch = 8)
+constraint batch in [2]
+constraint repeat up to 2
+constraint pin a on gpu[0], gpu[1]
+constraint memory
+"""
+
+
+def test_rows_of_an_answer_are_compared() -> None:
+    """Rows of batches and of transfers between them are the plan's own; a changed one is named, with its slots."""
+    problem = mtpp_dsl.load(SENDS.replace("memory = 5", "memory = 50"))
+
+    plan = next(found for found in plans(problem) if not verify(problem, found) and found.to_json(problem)["transfers"])
+
+    said = plan.to_json(problem)
+    assert list(false_rows(problem, plan, said)) == []
+    moved = json.loads(json.dumps(said))
+    moved["schedule"][0]["slot"] = 7
+    moved["transfers"][0]["slots"] = [7, 7]
+    wrong = list(false_rows(problem, plan, moved))
+    assert any("plan.schedule[0]: " in each and " 7 is none of the plan" in each for each in wrong)
+    assert any("plan.transfers[0]: " in each and "[7, 7] is none of the plan" in each for each in wrong)
+
+
+@pytest.mark.parametrize("solver", ["cp-sat", "highs"])
+def test_what_clashes_is_not_said_of_one_batch_each(solver: str) -> None:
+    """Memory for too few of the inputs: it is what clashes, not the sizes that need several batches."""
+    text = SENDS.replace("work = 1)", "work = 1, memory = 1)").replace("(memory = 5)", "(memory = 9) device cpu")
+    text = text.replace("up to 2", "up to 2 on gpu").replace("gpu[1]", "gpu[1], cpu")
+    found = mtpp_dsl.solve(mtpp_dsl.load(text), "batched", solver=solver, time_limit=20)
+    assert found.status == "infeasible"
+    assert found.infeasibility is not None
+    assert [each.split()[0] for each in found.infeasibility.clash] == ["memory"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import BatchSizes, PinChunks
+from mtpp_dsl.constraints import BatchSizes, PinChunks, Repeat
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
@@ -27,10 +27,11 @@ def clash(problem: Problem, limits: Limits, progress: Progress, makes: Lower[Any
 
     A constraint without which there is still no plan stays left out. ``minimal`` is True if every question was answered
     in time: then leaving out any one of the returned constraints gives a plan. Constraints on the sizes of batches are
-    never left out, since they define which batches there are. *makes* turns a problem into a request for CP-SAT.
+    never left out, since they define which batches there are, nor is ``repeat``, which allows more of them: that there
+    is no plan without it proves nothing of the others. *makes* turns a problem into a request for CP-SAT.
     """
     budget = limits.within(ALL, gap=0.999, start=None)
-    stay = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks))]
+    stay = [constraint for constraint in problem.constraints if isinstance(constraint, (BatchSizes, PinChunks, Repeat))]
     kept, minimal = [constraint for constraint in problem.constraints if constraint not in stay], True
     with Engine() as engine:
         for constraint in list(kept):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import BatchSizes, Constraint, Linear
+from mtpp_dsl.constraints import BatchSizes, Constraint, Linear, Repeat, Shard
 from mtpp_dsl.contracts import Backend, Formulation, Limits, Progress
 from mtpp_dsl.errors import SolverError
 from mtpp_dsl.plans.result import Infeasibility
@@ -34,13 +34,15 @@ def explain(
 
     Each is dropped in turn, and stays dropped if the rest is still infeasible. ``minimal`` is True if every
     question was answered in time: then the rest minus any one of them has a plan. Batch sizes stay: without them there
-    are other batches. Of a formulation with rows of its own, *beside* says which plans it speaks of.
+    are other batches; and so does what only allows more plans: that there is none without it proves nothing of the
+    others. Of a formulation with rows of its own, *beside* says which plans it speaks of.
 
     Raises:
         SolverError: the backend calls even the problem without constraints infeasible, wrongly.
     """
     budget = limits.within(ALL, gap=1.0, start=None, write_model=None)
-    sizes = list(problem.of(BatchSizes)) if problem.objective.batch is not None else []
+    sizes: list[Constraint] = list(problem.of(BatchSizes)) if problem.objective.batch is not None else []
+    sizes += [constraint for constraint in problem.constraints if _allows(constraint)]
     kept = items([constraint for constraint in problem.constraints if constraint not in sizes])
     minimal = True
     for item in list(kept):
@@ -80,6 +82,11 @@ def items(constraints: Sequence[Constraint]) -> list[tuple[Constraint, ...]]:
         written = (label, constraint.origin) if label or constraint.origin else number
         groups.setdefault((type(constraint), written), []).append(constraint)
     return [tuple(group) for group in groups.values()]
+
+
+def _allows(constraint: Constraint) -> bool:
+    """Return whether *constraint* only allows more plans: every plan without it is one with it."""
+    return isinstance(constraint, Repeat) or (isinstance(constraint, Shard) and 1 in constraint.by)
 
 
 def _possible(problem: Problem) -> bool:
