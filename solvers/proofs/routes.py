@@ -43,6 +43,9 @@ class Routes:
                 "certificates of routes are about bottlenecks: certificates are about loads on shared and host"
                 " interconnects, links and trees"
             )
+        reason = _no_routes(problem)
+        if reason is not None:
+            raise Refused(f"certificates of routes are for 'constraint copies', and {reason}")
         other = next((c for c in problem.constraints if not isinstance(c, KNOWN)), None)
         if other is not None:
             raise Refused(f"what 'constraint {other.keyword}' means for routes is not known")
@@ -58,6 +61,19 @@ class Routes:
         if not is_chain(problem.graph) or problem.k > MAX_DEVICES:
             return fsum(work.min(axis=1).tolist()) / total * (1 - ROUNDING)
         return _cheapest(problem, price, work, limits) / total * (1 - ROUNDING)
+
+
+def _no_routes(problem: Problem) -> str | None:
+    """Return why loads or stages of the problem are not those that the programme adds up, or None.
+
+    With ``copies`` devices of a network send, receive and work one after the other. A backward part may return to a
+    device under ``acyclic``, and phases have loads of their own.
+    """
+    if not any(problem.of(Copies)):
+        return "there is none"
+    if problem.graph.backward.any():
+        return "there is a backward part"
+    return "there are phases" if problem.graph.phases else None
 
 
 def _cheapest(problem: Problem, price: Floats, work: Floats, limits: Limits) -> float:

@@ -18,7 +18,7 @@ from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Memory, Pin, Replicate
 from mtpp_dsl.contracts import Limits
-from mtpp_dsl.errors import ConstraintError
+from mtpp_dsl.errors import ConstraintError, Refused
 from mtpp_dsl.plugins.samples import optimum, small
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
@@ -239,6 +239,27 @@ def test_unequal_replicas() -> None:
             Objective("throughput"),
             [Acyclic(), Replicate(most=3)],
         )
+
+
+@pytest.mark.parametrize(
+    ("part", "lines", "why"),
+    [
+        ("", "interconnect links (bandwidth = 1, overlap = full)", "there is none"),
+        (
+            ", part = backward",
+            "interconnect shared (bandwidth = 1)\nconstraint acyclic\nconstraint copies up to 1",
+            "backward part",
+        ),
+    ],
+)
+def test_prices_prove_nothing_elsewhere(part: str, lines: str, why: str) -> None:
+    """Without copies work and transfers may overlap, and a backward part may return: such certificates are refused."""
+    problem = mtpp_dsl.load(
+        f"graph {{ node a (work = 4, output = 4)\nnode b (work = 4{part})\nedge a -> b }}\ndevice d[2]\n"
+        f"minimize bottleneck\n{lines}\n"
+    )
+    with pytest.raises(Refused, match=why):
+        load(PROOFS, "routes")().prove(problem, {"prices": {"d[0]": 1.0, "d[1]": 1.0}}, Limits())
 
 
 def test_stages_that_take_no_time() -> None:
