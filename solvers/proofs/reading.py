@@ -55,13 +55,16 @@ class Reading:
 
     Args:
         problem: what is asked.
+        work_alone: whether transfers may be left out, so that bottlenecks on networks are read, too; no device then
+            pays for any.
 
     Raises:
         Refused: loads are not the sums that certificates speak of.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        if not problem.is_split:
+    def __init__(self, problem: Problem, *, work_alone: bool = False) -> None:
+        on_network = problem.networked and problem.objective.quantity == "bottleneck"
+        if not problem.is_split and not (work_alone and on_network):
             raise Refused("certificates are about loads on shared and host interconnects")
         other = next((c for c in problem.constraints if c.enlarges or isinstance(c, BatchSizes)), None)
         if other is not None:
@@ -69,7 +72,7 @@ class Reading:
         self.problem = problem
         self.members = _colocated(problem)
         self.group = {v: g for g, nodes in enumerate(self.members) for v in nodes}
-        self.bandwidth = problem.channel.bandwidth
+        self.bandwidth = problem.channel.bandwidth if problem.is_split else inf
         self.tensors = self._tensors(self.bandwidth)
         memory = [fsum(float(problem.graph.memory[v]) for v in nodes) for nodes in self.members]
         self.memory, self.params = memory, [fsum(float(problem.graph.params[v]) for v in ns) for ns in self.members]
@@ -95,7 +98,7 @@ class Reading:
             limit, room = inf, device.room
             if hard and device.memory is not None:
                 limit = room + TOLERANCE * device.memory  # as the check of plans allows
-            pays = isinstance(problem.interconnect, Shared) or device.pays_io
+            pays = isinstance(problem.interconnect, Shared) or (problem.is_split and device.pays_io)
             overflow = pays and getattr(problem.interconnect, "overflow", False)
             streams = overflow and device.memory is not None and not hard
             barred = self._barred(d)

@@ -32,7 +32,7 @@ class Shares:
     def prove(self, problem: Problem, data: Mapping[str, Any], limits: Limits) -> float:
         """Return the bound; see :class:`mtpp_dsl.contracts.Checker`."""
         del limits
-        reading = Reading(problem)
+        reading = Reading(problem, work_alone=True)
         if "node" in data:
             group = reading.group_of(data["node"])
             return min(kind.time[group] + reading.streamed(kind, [group]) * (1 - ROUNDING) for kind in reading.kinds)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import mtpp_dsl
 from mtpp_dsl import registry
 from mtpp_dsl.constraints import Acyclic, Memory
 from mtpp_dsl.contracts import Limits, Progress
@@ -178,3 +179,22 @@ def test_exact_bounds_that_rest_on_the_model_alone() -> None:
         assert bound.certificate is not None
         assert bound.certificate.kind == "shares"
         assert proves(problem, "shares", bound.certificate.data) >= bound.cost
+
+
+@pytest.mark.parametrize(
+    "joined", ["interconnect links (bandwidth = 1, overlap = full)", "switch s\ninterconnect tree (overlap = full)"]
+)
+def test_work_on_networks_is_proved_again(joined: str) -> None:
+    """The bound of ``simple`` on a network comes with a certificate that proves it; others are refused there."""
+    option = "(switch = s, uplink = 1)" if "tree" in joined else ""
+    problem = mtpp_dsl.load(
+        "graph { node a (work = 4, output = 8)\nnode b (work = 3)\nnode c (work = 3)\nedge a -> b -> c }\n"
+        f"{joined}\ndevice d[2] {option}\nminimize bottleneck\n"
+    )
+    bound = mtpp_dsl.solve(problem, "simple").bound
+    assert bound is not None
+    assert bound.certificate is not None
+    checker = registry.load(registry.PROOFS, bound.certificate.kind)()
+    assert checker.prove(problem, dict(bound.certificate.data), Limits()) == pytest.approx(bound.cost) == 5.0
+    with pytest.raises(Refused, match="shared and host"):
+        registry.load(registry.PROOFS, "count")().prove(problem, {"target": 5.0, "shares": {}, "tensors": {}}, Limits())
