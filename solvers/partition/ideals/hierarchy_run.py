@@ -25,14 +25,18 @@ from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.levels import one_level
 from mtpp_dsl.solvers.partition.ideals.nest import Nest, choices_of, group_types, nest_of
 from mtpp_dsl.solvers.partition.ideals.pieces import along, pieces
-from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, nested
+from mtpp_dsl.solvers.partition.ideals.two_levels import ROUNDING, GroupStep, TooLongError, nested
 from mtpp_dsl.solvers.runtime.reduced import Aside
 from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["MAX_IDEALS", "NestedRun"]
 
-MAX_IDEALS = 1_000
+MAX_IDEALS = 50_000
 """With more ideals than this, only the prefixes of some orders are gone through."""
+FEW_IDEALS = 1_000
+"""With no more than this the search is near its end; where nothing is proved, more are not gone through."""
+LABEL_BYTES = 40
+"""Taken for each ideal and each number of groups, or devices in a group, that are used."""
 ORDERS = 8
 MAX_PIECES = 200
 """Orders of more supernodes than this are cut into so many pieces."""
@@ -42,6 +46,7 @@ FIRST_STEP = 0.02
 DETAIL = "every split on two levels has a load of this or more (the programme of PipeDream, over ideals)"
 WITHOUT = "; with the bandwidth inside a group everywhere, and no exchange of weights"
 MANY = "the supernodes have more than {most:,} ideals: the plan is the best along some orders"
+LONG = "there are too many ideals for targets this far above the bound of one level: the plan is the best found"
 ENTERED = (
     "data may enter a group more than once, but where the graph is no chain, ideals looks at plans that enter each "
     "once, and its bound is that of one level"
@@ -139,13 +144,30 @@ class NestedRun(IdealsSearch):
         if self._closed:
             return min(best, self._incumbent.cost)
         nest = nest_of(self._problem, self._devices, supernodes)
-        lattice = lattice_of(supernodes, MAX_IDEALS * 8.0 * supernodes.n, self._progress.say, self._pause)
-        if lattice is None or lattice.size > MAX_IDEALS:
-            self._incumbent.note(MANY.format(most=MAX_IDEALS))
+        most = self._most_ideals if proves else min(FEW_IDEALS, self._most_ideals)
+        lattice = lattice_of(supernodes, most * 8.0 * supernodes.n, self._progress.say, self._pause)
+        if lattice is None or lattice.size > most:
+            self._incumbent.note(MANY.format(most=most))
             self._termination = "limit"
             return best
-        self._few = True
-        return self._prove(lattice, supernodes, nest, best, proves=proves)
+        self._few = lattice.size <= FEW_IDEALS
+        if not self._few and np.isinf(min(best, self._incumbent.cost)):
+            self._incumbent.note(LONG)
+            self._termination = "limit"
+            return best
+        try:
+            return self._prove(lattice, supernodes, nest, best, proves=proves)
+        except TooLongError:
+            self._incumbent.note(LONG)
+            self._termination = "limit"
+            return min(best, self._incumbent.cost)
+
+    @property
+    def _most_ideals(self) -> int:
+        """How many ideals there may be, by the memory that their labels take."""
+        groups = np.prod([len(kind.groups) + 1 for kind in self._types])
+        labels = groups + max(len(choice.used) for choice in self._choices)
+        return min(MAX_IDEALS, max(FEW_IDEALS, int(self._most_bytes / (LABEL_BYTES * labels))))
 
     def _along_orders(self, supernodes: OrderedSupernodes) -> float:
         """Find the best splits of some orders, cut into pieces; return the cost of the best, ``inf`` for none.

@@ -16,15 +16,20 @@ STEPS_WORTH_COMPILING = 20_000
 
 def _inside(
     first: int, wanted: Bools, groups: int, target: float, lattice: Lattice, nest: Nest,
-    count: Ints, copies: Ints, used: Ints, stride: Ints, value: Floats, origin: Ints, cost: Floats,
-) -> None:  # fmt: skip
+    count: Ints, copies: Ints, used: Ints, stride: Ints, work: Floats, most: Floats, value: Floats, origin: Ints,
+    cost: Floats, effort: int,
+) -> bool:  # fmt: skip
     """Fill in *cost* of every wanted ideal above *first*; *value* and *origin* are those of the last one.
+
+    A state is left when what is still to come, by *work* [ideals, rows], is more than *most* [states, rows]: what the
+    devices left can take. Return False, and leave off, if an ideal takes more than so many steps (*effort*).
 
     Let G be what the ideal has beyond *first*. Of a tensor with pins inside and outside of G, made in G, its
     maker's block pays the dearer price; made elsewhere, every block that reads it does. All other tensors
     with pins in a block and outside of it cost the price within the group.
     """
     kinds, n = nest.time.shape
+    rows = work.shape[1]
     states = len(used)
     last = len(lattice.start) - 2
     above = np.zeros(last + 1, np.bool_)  # ideals that contain the first
@@ -90,11 +95,15 @@ def _inside(
             if below[i]:
                 value[i] = np.inf
         value[first, 0] = 0.0
+        steps = 0
         for i in range(first, j):
             if not below[i]:
                 continue
             open_ = False
             for s in range(states):
+                for r in range(rows):
+                    if work[j, r] - work[i, r] > most[s, r]:
+                        value[i, s] = np.inf
                 if value[i, s] < limit:
                     open_ = True
             if not open_:
@@ -118,6 +127,9 @@ def _inside(
                     continue
                 e = edge[depth]
                 edge[depth] += 1
+                steps += 1
+                if steps > effort:
+                    return False
                 b = lattice.above[e]
                 if b > j or not below[b] or stamp[b] == round_:
                     continue
@@ -176,6 +188,7 @@ def _inside(
                     for y in range(nest.start[v], nest.start[v + 1]):
                         inside[nest.tensor[y]] -= 1
         cost[j] = max(value[j].min() / groups, between_groups)
+    return True
 
 
 INSIDE = Kernel(_inside, STEPS_WORTH_COMPILING)

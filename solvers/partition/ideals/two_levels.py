@@ -10,12 +10,27 @@ import numpy as np
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.solvers.algorithms.ideals.device_states import mixed_radix
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
+from mtpp_dsl.solvers.partition.ideals.group_room import ROUNDING, Room
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
 from mtpp_dsl.solvers.partition.ideals.nest import Choice, GroupType, Nest
 
-__all__ = ["GroupStep", "nested"]
+__all__ = ["ROUNDING", "GroupStep", "TooLongError", "nested"]
 
-ROUNDING = 1e-9
+UNLIMITED_IDEALS = 1_000
+"""With no more than this the compiled loop takes little time, and may take all of its steps."""
+EFFORT = 50_000_000
+"""With more, this many steps for the difference of two ideals: it cannot be stopped before."""
+
+FEW = 4
+"""Of no more ideals than this the exact cost is found at once."""
+ABOVE = 1e-6
+"""The blocks of a group are looked for below its cost and so much more, as a share."""
+AT_ONCE = 4
+"""Exact costs are found for so many ideals before the time is looked at."""
+
+
+class TooLongError(Exception):
+    """Says that splitting a group takes more steps than the loop may take."""
 
 
 class GroupStep(NamedTuple):
@@ -43,7 +58,9 @@ def nested(
     """Return the least largest load of any split on two levels below *target*, and a split that has it.
 
     None proves that there is none. What a group has is the difference of two ideals, and a block on a device that of
-    two ideals between them; all pairs are tried but for those whose work is too much for a group at the target.
+    two ideals between them; all pairs are tried but for those that are too much for a group at the target, by work
+    and by the tensors they are sure to cut, or that are too dear if no tensor is read in a later group. Raises
+    :class:`TooLongError` where there are many ideals and the target is high.
 
     Args:
         lattice: ideals.
@@ -61,24 +78,31 @@ def nested(
     value = np.full((lattice.size, len(used)), target)
     value[0] = 0.0
     origin = np.full((*value.shape, 3), -1, np.int64)
-    room = _Room(prices, held, types, total - used, target)
+    room = Room(nest, prices, held, types, total - used, target)
+    fits = np.array([room.ahead(s) for s in range(len(used))])
+    inner = _Inner(lattice, nest, room, target, say, pause)
     for i in range(lattice.size - 1):
         for y, choice in enumerate(choices):
             states = np.flatnonzero((value[i] < target) & (total - used >= choice.take).all(axis=1))
             if not states.size:
                 continue
             pause()
-            cost = _costs(lattice, nest, choice, i, room.within(i, choice), target, say)
-            for s in states.tolist():
-                new = s + int(choice.take @ stride)
+            then = states + int(choice.take @ stride)
+            useful = _useful(value, fits, value[i, states], then, np.zeros(lattice.size))
+            wanted = room.within(i, choice, useful)
+            if choice.groups == 1 and np.count_nonzero(wanted) > FEW:
+                wanted &= _useful(value, fits, value[i, states], then, inner.at_least(choice, i, then))
+            cost = inner.costs(choice, i, wanted)
+            for s, new in zip(states.tolist(), then.tolist(), strict=True):
                 worst = np.maximum(value[i, s], cost)
-                better = (worst < value[:, new]) & room.ahead(new)
+                better = (worst < value[:, new]) & fits[new]
                 value[better, new] = worst[better]
                 origin[better, new] = (i, s, y)
     best = int(value[-1].argmin())
     if not value[-1, best] < target:
         return None
-    return float(value[-1, best]), _trace(lattice, nest, choices, held, origin, best, say)
+    least = float(value[-1, best])
+    return least, _trace(inner, choices, held, origin, best, least)
 
 
 def _members(lattice: Lattice) -> Bools:
@@ -86,79 +110,104 @@ def _members(lattice: Lattice) -> Bools:
     return np.asarray((lattice.bits[:, lattice.word] & lattice.bit) != 0, np.bool_)
 
 
-class _Room:
-    """What a group, and the groups left, can take at most at the target, by work alone; see ``Prices``."""
+def _useful(value: Floats, fits: Bools, before: Floats, then: Ints, cost: Floats) -> Bools:
+    """Return [ideals] whether a group of at least this *cost* improves any state *then*, *before* what it costs."""
+    worst = np.maximum(before[:, None], cost)
+    return np.asarray(((worst < value[:, then].T) & fits[then]).any(axis=0), np.bool_)
+
+
+class _Inner:
+    """The programme inside of groups; see ``INSIDE``.
+
+    Args:
+        lattice: ideals.
+        nest: weights.
+        room: what devices can take.
+        target: as in :func:`nested`.
+        say: told when code has to be compiled.
+        pause: called now and then; may raise.
+    """
 
     def __init__(
-        self, prices: tuple[Floats, Floats], held: Bools, types: Sequence[GroupType], left: Ints, target: float
+        self,
+        lattice: Lattice,
+        nest: Nest,
+        room: Room,
+        target: float,
+        say: Callable[[str], None],
+        pause: Callable[[], None],
     ) -> None:
-        price, weight = prices
-        self._inside = held @ weight.T  # [ideals, rows]
-        self._slack = ROUNDING * weight.sum(axis=1)
-        self._total = weight.sum(axis=1)
-        self._price = price
-        self._left = left @ np.array([price @ kind.holds for kind in types])  # [states, rows]
-        self._target = target
+        self._lattice, self._nest, self._room, self._target = lattice, nest, room, target
+        self._say, self._pause = say, pause
+        self.size = lattice.size
 
-    def within(self, i: int, choice: Choice) -> Bools:
-        """Return [ideals] whether what an ideal has beyond ideal *i* may fit on a choice of groups."""
-        if np.isinf(self._target):
-            return np.ones(len(self._inside), np.bool_)
-        most = self._target * choice.groups * (self._price @ choice.offers) + self._slack
-        return np.asarray((self._inside - self._inside[i] <= most).all(axis=1), np.bool_)
+    def costs(self, choice: Choice, i: int, wanted: Bools) -> Floats:
+        """Return [ideals] the least largest load of groups that have what an ideal has beyond ideal *i*.
 
-    def ahead(self, state: int) -> Bools:
-        """Return [ideals] whether what is outside may fit on the groups left in *state*."""
-        if np.isinf(self._target):
-            return np.ones(len(self._inside), np.bool_)
-        most = self._target * self._left[state] + self._slack
-        return np.asarray((self._total - self._inside <= most).all(axis=1), np.bool_)
+        ``inf`` where it is not below the target, or not *wanted*.
+        """
+        cost = np.full(self.size, np.inf)
+        most = self._room.inside(choice, self._target)
+        trace = self._arrays(choice)
+        for some in np.array_split(np.flatnonzero(wanted), -(-np.count_nonzero(wanted) // AT_ONCE) or 1):
+            self._run(choice, i, some, self._target, most, trace, cost)
+            self._pause()
+        return cost
 
+    def at_least(self, choice: Choice, i: int, then: Ints) -> Floats:
+        """Return [ideals] what :meth:`costs` cannot be below: no tensor is dearer for being read in a later group.
 
-def _costs(
-    lattice: Lattice,
-    nest: Nest,
-    choice: Choice,
-    i: int,
-    wanted: Bools,
-    target: float,
-    say: Callable[[str], None],
-    trace: tuple[Floats, Ints] | None = None,
-) -> Floats:
-    """Return [ideals] the least largest load of the groups of a choice that have what an ideal has beyond ideal *i*.
+        For one group: several exchange their weights, and those of all that is left may take too long. *then* are the
+        states of the groups afterwards: what is left for these has to fit.
+        """
+        value, origin = self._arrays(choice)
+        most = self._room.inside(choice, self._target) + self._room.later(then)
+        self._run(choice, i, np.array([self.size - 1]), self._target, most, (value, origin), np.full(self.size, np.inf))
+        return np.asarray(value.min(axis=1), np.float64)
 
-    ``inf`` where it is not below *target*, or not *wanted*. With *trace* it keeps what is needed to find the blocks.
-    """
-    shape = (lattice.size, len(choice.used))
-    value, origin = trace or (np.empty(shape), np.empty(shape, np.int64))
-    cost = np.full(lattice.size, np.inf)
-    run = INSIDE.pick(0.05 * lattice.size**3, say)
-    run(
-        i, wanted, choice.groups, target, lattice, nest, choice.offers, choice.copies, choice.used, choice.stride,
-        value, origin, cost,
-    )  # fmt: skip
-    return cost
+    def trace(self, choice: Choice, i: int, ideal: int, value: float) -> tuple[Floats, Ints]:
+        """Return the labels of the programme inside that lead to the cost of one ideal, of *value* or less."""
+        trace = self._arrays(choice)
+        target = value * (1 + ABOVE) or ABOVE
+        most = self._room.inside(choice, target)
+        self._run(choice, i, np.array([ideal]), target, most, trace, np.full(self.size, np.inf))
+        return trace
+
+    def _arrays(self, choice: Choice) -> tuple[Floats, Ints]:
+        shape = (self.size, len(choice.used))
+        return np.full(shape, np.inf), np.full(shape, -1, np.int64)
+
+    def _run(
+        self,
+        choice: Choice,
+        i: int,
+        ideals: Ints,
+        target: float,
+        most: Floats,
+        trace: tuple[Floats, Ints],
+        cost: Floats,
+    ) -> None:
+        wanted = np.zeros(self.size, np.bool_)
+        wanted[ideals] = True
+        run = INSIDE.pick(0.05 * self.size**3, self._say)
+        effort = EFFORT if self.size > UNLIMITED_IDEALS else np.iinfo(np.int64).max
+        done = run(
+            i, wanted, choice.groups, target, self._lattice, self._nest, choice.offers, choice.copies, choice.used,
+            choice.stride, self._room.work, most, *trace, cost, effort,
+        )  # fmt: skip
+        if not done:
+            raise TooLongError
 
 
 def _trace(
-    lattice: Lattice,
-    nest: Nest,
-    choices: Sequence[Choice],
-    held: Bools,
-    origin: Ints,
-    state: int,
-    say: Callable[[str], None],
+    inner: _Inner, choices: Sequence[Choice], held: Bools, origin: Ints, state: int, value: float
 ) -> list[GroupStep]:
     steps: list[GroupStep] = []
-    ideal = lattice.size - 1
+    ideal = inner.size - 1
     while ideal > 0:
         before, earlier, y = origin[ideal, state].tolist()
         choice = choices[y]
-        shape = (lattice.size, len(choice.used))
-        trace = np.empty(shape), np.empty(shape, np.int64)
-        wanted = np.zeros(lattice.size, np.bool_)
-        wanted[ideal] = True
-        _costs(lattice, nest, choice, before, wanted, np.inf, say, trace)
+        trace = inner.trace(choice, before, ideal, value)
         steps.append(GroupStep(choice.take, _blocks(held, choice, trace, before, ideal)))
         ideal, state = before, earlier
     return steps[::-1]

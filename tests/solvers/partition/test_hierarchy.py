@@ -26,6 +26,7 @@ from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import hierarchy_run as nested_run
+from mtpp_dsl.solvers.partition.ideals import two_levels
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import check, solve
@@ -263,6 +264,23 @@ def test_too_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
         if result.cost is not None:
             assert best is not None
             assert result.cost >= best * (1 - 1e-9)
+
+
+def test_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What leaves out pairs of ideals where there are many, and giving up: the optimum, or a bound that holds."""
+    monkeypatch.setattr(nested_run, "FEW_IDEALS", 1)
+    monkeypatch.setattr(two_levels, "FEW", 0)
+    monkeypatch.setattr(two_levels, "UNLIMITED_IDEALS", 5)
+    problems = accepted(range(600, 660))
+    statuses = Counter(check(problem) for problem in problems if optimum(problem) is not None)
+    assert statuses["optimal"] > 30
+    monkeypatch.setattr(two_levels, "EFFORT", 0)
+    left = 0
+    for problem in (*problems, *accepted(range(660, 720))):
+        best, result = optimum(problem), solve(problem)
+        left += nested_run.LONG in result.notes
+        assert result.bound is None or best is None or result.bound.cost <= best * (1 + 1e-9)
+    assert left
 
 
 @pytest.mark.slow
