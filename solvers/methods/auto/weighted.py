@@ -71,7 +71,8 @@ class WeightedRun(Steps):
         Where devices stand in an order and cost something once they are used, this is done for sets of them, too: the
         cheapest first that can do the work.
         """
-        if self.closed or self.tells(SliceGraph.name):
+        method, relaxed = self._relaxed(range(self.problem.k))
+        if self.closed or (method.accepts(relaxed) is None and self.tells(method.name)):
             return
         if self.progress.plan is None:
             self._spread(range(self.problem.k), min(EVEN_SECONDS, EVEN_SHARE * self.limits.remaining))
@@ -84,15 +85,20 @@ class WeightedRun(Steps):
                 break
             self._spread(devices, min(SET_SECONDS, EVEN_SHARE * self.limits.remaining))
 
-    def _spread(self, devices: Sequence[int], seconds: float) -> None:
-        """Look for a split of small loads over some devices."""
+    def _relaxed(self, devices: Sequence[int]) -> tuple[Method, Problem]:
+        """Return the problem of a split of small loads over some devices, without rows, and the search for it."""
         problem = self.problem
         kept: list[Constraint] = [c for c in problem.constraints if not isinstance(c, (Linear, Separate))]
         others = tuple(sorted(set(range(problem.k)) - set(devices)))
         if others:
             kept.append(Forbid(nodes=tuple(range(problem.graph.n)), devices=others))
         relaxed = problem.asking(replace(Objective("bottleneck"), penalised=False), kept)
-        method: Method = SliceGraph() if problem.acyclic or problem.contiguous else Annealing(FEW_ROUNDS)
+        return SliceGraph() if problem.acyclic or problem.contiguous else Annealing(FEW_ROUNDS), relaxed
+
+    def _spread(self, devices: Sequence[int], seconds: float) -> None:
+        """Look for a split of small loads over some devices."""
+        problem = self.problem
+        method, relaxed = self._relaxed(devices)
         if relaxed.allowed.any(axis=1).all() and method.accepts(relaxed) is None:
             self.progress.say(f"spreading {relaxed.graph.n} nodes over {len(devices)} devices")
             listener = Reduced(problem, relaxed, identity, self.progress).listener(problem)
