@@ -15,6 +15,7 @@ from mtpp_dsl.solvers.methods.shared_scopes import (
     MOVED,
     NETWORKS,
     ONE_SAMPLE,
+    PHASE_MOVES,
     PLACED,
     TIMED_WEIGHTED,
     WEIGHTED,
@@ -42,7 +43,7 @@ class Annealing(Scoped, MethodBase):
 
     Labelled rows are kept by the moves: one that does not hold is charged as a memory that is exceeded. For a linear
     objective, and under rows with a penalty, the energy is the cost itself and what is broken; see
-    :mod:`mtpp_dsl.solvers.partition.weighted`.
+    :mod:`mtpp_dsl.solvers.partition.weighted`. So it is for what is asked of single phases, on links and trees, too.
 
     For a makespan on links moves also change the order in which nodes run; see
     :mod:`mtpp_dsl.solvers.schedule.search`. For the throughput of a batch they move chunks of nodes between devices;
@@ -61,6 +62,7 @@ class Annealing(Scoped, MethodBase):
         replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Linear), decisions=MOVED),
         BATCH,
         WEIGHTED,
+        PHASE_MOVES,
         TIMED_WEIGHTED,
         replace(NETWORKS, constraints=(BreakSymmetry, Colocate, Forbid, Memory, Pin), backward=True),
     )
@@ -71,6 +73,9 @@ class Annealing(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why sets would have to be convex that no order of the devices makes so, or None."""
+        if problem.phased:
+            convex = next((c for c in problem.of(Contiguous) if not problem.acyclic), None)
+            return None if convex is None else f"annealing over phases keeps {convex} under acyclic alone"
         if problem.objective.quantity != "bottleneck" or _weighted(problem):
             return None
         convex = next((c for c in problem.of(Contiguous) if not _implied(c, problem)), None)
@@ -83,11 +88,14 @@ class Annealing(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.annealing.network_annealing import anneal_on_network
         from mtpp_dsl.solvers.partition.annealing.ordered_annealing import OrderedRun
         from mtpp_dsl.solvers.partition.annealing.split_annealing import Run
+        from mtpp_dsl.solvers.partition.weighted.phase_annealing import anneal_phases
         from mtpp_dsl.solvers.partition.weighted.weighted_annealing import anneal_weighted
         from mtpp_dsl.solvers.schedule.search.batch_annealing import anneal_batches
         from mtpp_dsl.solvers.schedule.search.placed_annealing import anneal_placed
         from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 
+        if problem.phased:
+            return anneal_phases(problem, limits, progress, self.patience, self.moves)
         if problem.networked:
             return anneal_on_network(problem, limits, progress, self.patience, self.moves)
         if problem.objective.is_linear and problem.timed:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Linear, Memory, Shard, StageMemory
-from mtpp_dsl.contracts import Gives, Limits, MethodBase, Progress, Scoped
+from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
 from mtpp_dsl.contracts.scopes import outside
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
 from mtpp_dsl.solvers.methods.shared_scopes import BUDGETS, CHAINS, NETWORKS, PHASES, PRICED, SLICES, STAGES, checking
 
@@ -72,6 +73,7 @@ class Ideals(Scoped, MethodBase):
         checking(STAGES),
         checking(NETWORKS),
         PHASES,
+        replace(PHASES, interconnects=("links", "tree")),
         PRICED,
         BUDGETS,
     )
@@ -86,7 +88,7 @@ class Ideals(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unsupported
 
         if problem.phased:
-            return unfit_for_labels(problem) or unsupported(problem)
+            return unfit_for_labels(problem) or (None if problem.networked else unsupported(problem))
         if problem.objective.is_linear:
             return refusal(problem)
         if problem.robust is not None:
@@ -126,12 +128,16 @@ class Ideals(Scoped, MethodBase):
         from mtpp_dsl.solvers.partition.ideals.flat_run import Run
         from mtpp_dsl.solvers.partition.ideals.hierarchy_run import NestedRun
         from mtpp_dsl.solvers.partition.ideals.network_run import NetworkRun
+        from mtpp_dsl.solvers.partition.ideals.phase_parts_run import PhasePartsRun
         from mtpp_dsl.solvers.partition.ideals.phases_run import PhasesRun
         from mtpp_dsl.solvers.partition.ideals.priced_run import PricedRun
         from mtpp_dsl.solvers.partition.ideals.stages_run import StagesRun
 
         if problem.phased:
-            return PhasesRun(problem, limits, progress, self.most_bytes, self.patience).result()
+            parts: list[Method] = [Simple(), Node(), Anchor(), Count(), Ideals(self.most_bytes)]
+            if problem.networked:
+                return PhasePartsRun(problem, limits, progress, parts, self.patience).result()
+            return PhasesRun(problem, limits, progress, self.most_bytes, self.patience, parts).result()
         if problem.objective.is_linear:
             return PricedRun(problem, limits, progress, self.most_bytes, self.patience).result()
         if of_stages(problem):

@@ -49,6 +49,7 @@ __all__ = [
     "ONE_SAMPLE",
     "PATHS",
     "PHASES",
+    "PHASE_MOVES",
     "PLACED",
     "PRICED",
     "SLICES",
@@ -88,6 +89,16 @@ PHASES = replace(
     phases=True,
 )
 """Chains of stages by what is asked of single phases."""
+
+PHASE_MOVES = replace(
+    PHASES,
+    interconnects=(*CHANNELS, "links", "tree"),
+    decisions=(Load, Used, Bottleneck, Latency, Penalties, Largest),
+    needs=(),
+    soft=True,
+)
+"""Splits by what is asked of single phases, whatever joins the devices: what
+:class:`mtpp_dsl.solvers.partition.weighted.phase_moves.PhaseCosts` carries."""
 
 NETWORKS = replace(SLICES, interconnects=("links", "tree"), backward=False)
 """Splits on networks whose devices are in an order."""

@@ -129,6 +129,6 @@ def _weighted(problem: Problem) -> bool:
 
     No search or bound for bottlenecks alone knows of these.
     """
-    if problem.objective.is_linear or problem.soft_rows:
+    if problem.objective.is_linear or problem.soft_rows or problem.phased:
         return True
     return any(isinstance(one, (Used, Latency, Penalties)) for row in problem.of(Linear) for one, _ in row.terms)

@@ -9,12 +9,15 @@ from functools import cached_property
 from mtpp_dsl.constraints import Constraint, Forbid, Linear, Separate
 from mtpp_dsl.contracts import Method
 from mtpp_dsl.plans.result import Result
-from mtpp_dsl.problem import Objective
+from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.solvers.methods.auto.sizes import LAST_HOPE_ROWS, MAX_ROWS, SMALL, formulation, mip
 from mtpp_dsl.solvers.methods.auto.steps import Steps
+from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node, Simple
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task
 from mtpp_dsl.solvers.runtime.portfolio.race import cores
 from mtpp_dsl.solvers.runtime.reduced import Reduced, identity
@@ -34,6 +37,10 @@ SETS_SHARE, SET_SECONDS = 0.25, 0.7
 SEARCH_SHARE, SEARCH_SECONDS = 0.3, 12.0
 """What the search has to itself before the exact model is beside it."""
 FEW_ROUNDS = 4
+QUICK_SHARE, QUICK_SECONDS = 0.1, 8.0
+"""For bounds on each phase that cost next to nothing."""
+PARTS_SHARE, PARTS_SECONDS = 0.25, 20.0
+"""For the optimum, or the best bound, of each phase alone."""
 PHASES_SHARE = 0.6
 """For the programme over ideals, which proves what is asked of single phases of most graphs that are no wide ones."""
 
@@ -43,7 +50,8 @@ class WeightedRun(Steps):
 
     1. under ``acyclic``, the programme over ideals: single phases, prices, loads and moves, with equal devices counted;
     2. a small problem by the exact model;
-    3. the bound with nodes that may be divided between devices;
+    3. what is asked of single phases: bounds on each phase alone, and on the weighted sum of them;
+       of the rest, the bound with nodes that may be divided between devices;
     4. a split of small loads, then annealing from it;
     5. annealing and the exact model at the same time, from the best plan.
     """
@@ -57,6 +65,7 @@ class WeightedRun(Steps):
         if self.problem.graph.n < SMALL and not self.closed:
             for method in self.model():
                 self.run(Task(method, SMALL_SHARE, SMALL_SECONDS))
+        self.bound_phases()
         self.run(Task(mip(formulation("divided")), BOUND_SHARE, BOUND_SECONDS))
         self.even()
         self.run(Task(Annealing(FEW_ROUNDS), SEARCH_SHARE, SEARCH_SECONDS))
@@ -64,6 +73,25 @@ class WeightedRun(Steps):
             self.at_once(self.lanes(cores(self.limits)))
         self.insist()
         return self.answer()
+
+    def bound_phases(self) -> None:
+        """Bound each phase alone, and the weighted sum of them; the plans of those count where they keep all rows."""
+        if self.closed or not PhaseBounds.fits(self.problem):
+            return
+        bounds = PhaseBounds(self.problem)
+        quick: list[Method] = [Simple(), Node(), Anchor(), Count()]
+        strong: list[Method] = [Ideals(), Configuration()]
+        if Ideals().accepts(self.problem) is None:  # it has bounded them with all others
+            quick, strong = [], [Configuration()]
+        turns = [(quick, QUICK_SHARE, QUICK_SECONDS), (strong, PARTS_SHARE, PARTS_SECONDS)]
+        for methods, share, seconds in turns:
+            if self.tells(*bounds.used(methods)):
+                continue
+            limits = self.limits.within(min(seconds, share * self.limits.remaining))
+            incumbent = Incumbent("auto", self.problem, self.limits, self.progress)
+            found = bounds.take(methods, limits, self.progress, incumbent)
+            if found is not None:
+                self.take(self.progress.result("auto", self.limits, "infeasible", infeasibility=found))
 
     def even(self) -> None:
         """Look for splits of small loads, without the labelled rows; keep what satisfies these.

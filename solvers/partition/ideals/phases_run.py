@@ -10,7 +10,7 @@ import numpy as np
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import Bottleneck, Decision, Largest, Latency
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
@@ -27,6 +27,7 @@ from mtpp_dsl.solvers.partition.ideals.flat_run import as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.pieces import pieces
 from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded
+from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
 from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["PhasesRun", "unfit_for_labels"]
@@ -79,6 +80,8 @@ class PhasesRun(IdealsSearch):
         progress: told of plans and bounds.
         most_bytes: how much memory the ideals and their labels may take.
         patience: seconds after which it ends, before its limits, unless there are few ideals.
+        parts: methods that bound an ordinary problem of one phase, the cheapest first: for where there are too many
+            ideals.
     """
 
     def __init__(
@@ -88,9 +91,10 @@ class PhasesRun(IdealsSearch):
         progress: Progress,
         most_bytes: float,
         patience: float = float("inf"),
+        parts: Sequence[Method] = (),
     ) -> None:
         super().__init__(problem, limits, progress, patience)
-        self._most_bytes = most_bytes
+        self._most_bytes, self._methods = most_bytes, parts
         self._types = as_verified(device_types(problem), problem)
         self._parts = self._asked()
         self._phases = list(dict.fromkeys(decision.phase for decision in self._parts))
@@ -160,7 +164,11 @@ class PhasesRun(IdealsSearch):
             return
         self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
         self._termination = "limit"
-        self._along(supernodes, ORDERS)
+        bounds = PhaseBounds(self._original)
+        found = bounds.take(self._methods, self._patience, self._progress, self._incumbent)
+        self._infeasibility = found
+        if not self._closed:
+            self._along(supernodes, ORDERS)
 
     def _tabled(self, supernodes: OrderedSupernodes) -> StageTable:
         rows = [self._row(phase) for phase in self._phases]

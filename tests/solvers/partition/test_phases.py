@@ -1,6 +1,8 @@
 """What is asked of single phases, by exact, ideals and auto, against brute force and the notes' references."""
 
+import itertools
 import json
+import random
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,17 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.api import find_method
-from tests.phases import Case, best, by_hand, phased_problem, random_case
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.plans.evaluation import evaluate
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Device, Problem
+from mtpp_dsl.solvers.methods.bounds import Anchor, Configuration, Count, Node, Simple
+from mtpp_dsl.solvers.methods.partition import Ideals
+from mtpp_dsl.solvers.runtime.incumbent import Incumbent
+from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
+from tests.networks import random_links, random_tree
+from tests.phases import GOALS, Case, best, by_hand, phased_problem, random_case
 
 REFERENCES = Path(__file__).parents[4] / "shared/prototypes/extensions/references.json"
 LABELLED = ("separate", "worst", "latency")
@@ -118,3 +130,76 @@ def test_the_example_of_serving() -> None:
         costs[most] = result.cost
     assert costs[20] == pytest.approx(0.165667, rel=1e-4)
     assert costs[25] == pytest.approx(0.140333, rel=1e-4)
+
+
+def on_network(seed: int, goal: str) -> Problem:
+    """Return a random case on a random network."""
+    rng = random.Random(seed)
+    case = random_case(seed)
+    net = random_tree(rng, case.k) if seed % 2 else random_links(rng, case.k)
+    base = phased_problem(case, goal)
+    return Problem.create(base.graph, [Device(f"d{d}") for d in range(case.k)], net, base.objective, base.constraints)
+
+
+def by_force(problem: Problem) -> float:
+    """Return the least cost of any plan, each verified and evaluated; inf where there is none."""
+    plans = (Plan.create(problem, list(at)) for at in itertools.product(range(problem.k), repeat=problem.graph.n))
+    return min((evaluate(problem, plan).cost for plan in plans if not verify(problem, plan)), default=inf)
+
+
+def below(problem: Problem, optimum: float, method: str) -> float | None:
+    """Hold that a method's bound is no larger than the optimum, and its cost no less; return its cost."""
+    result = mtpp_dsl.solve(problem, method=method, time_limit=20)
+    if result.bound is not None:
+        assert result.bound.cost <= optimum + 1e-6 * max(1.0, abs(optimum))
+    assert result.status != "infeasible" or optimum == inf
+    assert result.cost is None or result.cost >= optimum - 1e-6 * max(1.0, abs(optimum))
+    return result.cost
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_networks(seed: int) -> None:
+    """On links and trees plans are found, and bounds of single phases hold, against brute force."""
+    goal = ("separate", "worst", "latency", "sums", "soft")[seed % 5]
+    problem = on_network(seed, goal)
+    optimum = by_force(problem)
+    if problem.acyclic and goal in LABELLED:
+        below(problem, optimum, "ideals")
+    cost = below(problem, optimum, "annealing")
+    if optimum < inf and goal != "latency":
+        assert cost is not None
+        assert cost <= optimum * 1.5 + 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_of_parts(seed: int) -> None:
+    """Every bound on a phase, or on the weighted sum of all, gives a bound that is no larger than the optimum."""
+    for goal in GOALS[1:]:
+        case = random_case(seed)
+        optimum = best(case, goal)
+        problem = phased_problem(case, goal)
+        assert PhaseBounds.fits(problem)
+        bounds = PhaseBounds(problem)
+        incumbent = Incumbent("bounds", problem, Limits(time=20), Progress())
+        methods = [Simple(), Node(), Anchor(), Count(), Ideals(), Configuration()]
+        found = bounds.take(methods, Limits(time=20), Progress(), incumbent)
+        assert found is None or optimum == inf
+        assert bounds.bound().cost <= optimum + 1e-6 * max(1.0, optimum)
+        assert incumbent.cost >= optimum - 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 400))
+def test_more_networks_and_bounds(seed: int) -> None:
+    """The same on more instances."""
+    test_networks(seed)
+    test_bounds_of_parts(seed)
+
+
+@pytest.mark.parametrize(("seed", "goal"), [(2, "separate"), (3, "sums"), (9, "worst"), (10, "soft"), (11, "latency")])
+def test_annealing_against_brute_force(seed: int, goal: str) -> None:
+    """Moves of nodes find optima of small cases, with and without acyclic, and never less."""
+    case = random_case(seed)
+    optimum = best(case, goal)
+    cost = below(phased_problem(case, goal), optimum, "annealing")
+    assert cost == pytest.approx(optimum, rel=0.1, abs=1)
