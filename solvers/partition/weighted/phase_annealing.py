@@ -18,7 +18,7 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
 __all__ = ["anneal_phases"]
 
-CHUNK, MIN_STEPS, MAX_FIRST = 1_000, 4_000, 400_000
+CHUNK, MIN_STEPS, MAX_FIRST = 250, 500, 400_000
 HOT, COLD = 0.05, 1e-5
 """First and last temperature, as shares of the cost of the plan to begin with."""
 POWERS = (8.0, 16.0, 40.0)

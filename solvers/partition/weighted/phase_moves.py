@@ -9,7 +9,7 @@ from mtpp_dsl.problem.graph import Bools, Floats, Ints
 
 __all__ = ["MOVE", "PhaseCosts", "PhaseState"]
 
-STEPS_WORTH_COMPILING = 3_000
+STEPS_WORTH_COMPILING = 6_000
 
 
 class PhaseCosts(NamedTuple):
