@@ -39,8 +39,8 @@ class NetworkRun(Steps):
         self.run(Task(Ideals(), IDEALS_SHARE))
         self.run(Task(Anchor(), ANCHOR_SHARE))
         self.run(Task(Annealing(), ANNEALING_SHARE))
-        for method in self.models():
-            if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
+        if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
+            for method in self.model():
                 self.run(Task(method))
         self.insist()
         return self.answer()

@@ -43,8 +43,8 @@ class StagesRun(Steps):
         self.run(Task(Simple()))
         self.run(Task(Ideals(), AT_ONCE_SHARE))
         self.bounds()
-        for method in self.models():
-            if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
+        if self.rows <= (MAX_ROWS if self.searched else LAST_HOPE_ROWS):
+            for method in self.model():
                 self.run(Task(method))
         self.insist()
         return self.answer()

@@ -19,6 +19,8 @@ from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 __all__ = ["anneal_phases"]
 
 CHUNK, MIN_STEPS, MAX_FIRST = 250, 500, 400_000
+SMALL = 100
+"""Supernodes times devices up to which rounds are short and stay so, without compiled code."""
 HOT, COLD = 0.05, 1e-5
 """First and last temperature, as shares of the cost of the plan to begin with."""
 POWERS = (8.0, 16.0, 40.0)
@@ -58,14 +60,14 @@ class _Run:
         """Anneal until done or stopped, and return the best plan."""
         incumbent = self._incumbent
         incumbent.take_start()
-        n = len(self._costs.allowed)
-        if n and self._costs.allowed.any(axis=1).all():
+        costs = self._costs
+        if len(costs.allowed) and costs.allowed.any(axis=1).all():
             idle, turn, steps = 0, 0, self._steps
             while idle < self._patience and not incumbent.done:
                 known = incumbent.cost
                 self._round(turn, steps)
                 idle = 0 if incumbent.cost < known else idle + 1
-                turn, steps = turn + 1, steps + steps // 4
+                turn, steps = turn + 1, steps + (steps // 4 if costs.allowed.size > SMALL else 0)
         if incumbent.plan is None:
             incumbent.note(NONE_FOUND)
         return incumbent.result()

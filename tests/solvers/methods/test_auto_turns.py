@@ -84,7 +84,7 @@ def test_what_has_ended_by_itself_is_not_started_again(monkeypatch: pytest.Monke
     starts = Starts(monkeypatch, "complete")
     for name, problem in accepted():
         assert starts.of(problem, threads) == [], name
-        assert len(starts.seen) > 2, name
+        assert len(starts.seen) >= 2, name
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
