@@ -30,7 +30,7 @@ class NetworkRun(Steps):
     5. the exact model from there, where it accepts the problem and is not too large.
     """
 
-    minor = frozenset({SingleDevice.name, Simple.name})
+    minor = frozenset({SingleDevice.name, Simple.name, Anchor.name})
 
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
