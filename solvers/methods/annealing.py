@@ -64,6 +64,7 @@ class Annealing(Scoped, MethodBase):
         WEIGHTED,
         PHASE_MOVES,
         TIMED_WEIGHTED,
+        NETWORKS,
         replace(NETWORKS, constraints=(BreakSymmetry, Colocate, Forbid, Memory, Pin), backward=True),
     )
 

@@ -1,16 +1,17 @@
-"""Annealing of splits on links and trees whose devices need no order."""
+"""Annealing of splits on links and trees, with an order of the devices and without."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mtpp_dsl.contracts import Limits, Progress
-from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats, Ints
 from mtpp_dsl.solvers.algorithms.homes.of_problem import shipping_of
 from mtpp_dsl.solvers.algorithms.homes.shipping import Shipping
+from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split, lines_of, orders_of
 from mtpp_dsl.solvers.partition.annealing.network_moves import MOVE, Costs, Split
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
 
@@ -19,6 +20,7 @@ __all__ = ["anneal_on_network"]
 CHUNK = 500
 HOT, COLD = 0.1, 1e-4
 """First and last temperature, as shares of the cost of the plan to begin with."""
+LINES = 3
 POWERS = (8.0, 16.0, 32.0)
 LARGE = 1e6
 """What is not allowed takes, in the same shares; it is never moved there."""
@@ -28,7 +30,7 @@ def anneal_on_network(problem: Problem, limits: Limits, progress: Progress, pati
     """Return the best split found by moving one supernode at a time; rounds get longer until some find nothing.
 
     Args:
-        problem: on links or a tree, without an order of the devices.
+        problem: on links or a tree.
         limits: when to stop, and where to start.
         progress: told of plans.
         patience: rounds without a better plan after which it ends.
@@ -36,28 +38,69 @@ def anneal_on_network(problem: Problem, limits: Limits, progress: Progress, pati
     """
     incumbent = Incumbent("annealing", problem, limits, progress)
     incumbent.take_start()
-    shipping, of = shipping_of(problem, ordered=False)
+    shipping, of = shipping_of(problem, ordered=problem.acyclic)
     random = np.random.default_rng(limits.seed)
     n, k = shipping.n, shipping.k
     allowed = [np.flatnonzero(np.isfinite(row)) for row in shipping.time]
     if n == 0 or any(not len(row) for row in allowed):
         return incumbent.result()
     first = np.unique(of, return_index=True)[1]
+    starts = _Starts(shipping, allowed, limits.seed, ordered=problem.acyclic)
     steps, idle, turn = max(CHUNK, moves * n * k // 10), 0, 0
     while idle < patience and not incumbent.done:
-        if incumbent.plan is not None and turn % 2 == 0:
-            device = np.array(incumbent.plan.assignment[first])
-        else:
-            device = np.array([random.choice(row) for row in allowed], np.int64)
+        plan = incumbent.plan
+        device = starts.start(None if plan is None else np.array(plan.assignment[first]), turn)
         known = incumbent.cost
         scale = known if 0 < known < np.inf else float(shipping.time[np.isfinite(shipping.time)].sum()) or 1.0
-        best = _round(_costs(shipping, scale), device, steps, POWERS[turn % len(POWERS)], random, incumbent)
+        costs = _costs(shipping, scale, ordered=problem.acyclic)
+        best = _round(costs, device, steps, POWERS[turn % len(POWERS)], random, incumbent)
         if best is not None:
             incumbent.take(Plan.create(problem, best[of]))
         idle = 0 if incumbent.cost < known else idle + 1
         turn += 1
         steps += steps // 4
     return incumbent.result()
+
+
+class _Starts:
+    """Splits to begin rounds with.
+
+    Args:
+        shipping: the supernodes.
+        allowed: the devices of each.
+        seed: of random ones.
+        ordered: whether devices are in an order.
+    """
+
+    def __init__(self, shipping: Shipping, allowed: list[Ints], seed: int, *, ordered: bool) -> None:
+        self._shipping, self._allowed, self._ordered = shipping, allowed, ordered
+        self._random = np.random.default_rng(seed)
+        self._orders = orders_of(shipping, seed) if ordered else None
+
+    def start(self, best: Ints | None, turn: int) -> Ints:
+        """Return [n] devices: the *best* split in every other turn, sometimes with two devices exchanged."""
+        if best is not None and turn % 2 == 0:
+            return self._exchanged(best) if self._ordered and turn % 4 == 2 else best
+        if self._orders is None:
+            return np.array([self._random.choice(row) for row in self._allowed], np.int64)
+        order = next(self._orders)
+        for line in lines_of(self._shipping, self._random, LINES + turn):
+            split = linear_split(self._shipping, order, line.tolist())
+            if split is not None and self._random.random() < 0.5:
+                return split
+        if best is not None:
+            return self._exchanged(best)
+        everywhere = np.isfinite(self._shipping.time).sum(axis=0)
+        return np.full(self._shipping.n, everywhere.argmax(), np.int64)
+
+    def _exchanged(self, best: Ints) -> Ints:
+        """Return the split with all nodes of two devices exchanged, or *best* where these may not take them."""
+        k = self._shipping.k
+        d, e = self._random.permutation(k)[:2].tolist() if k > 1 else (0, 0)
+        swap = np.arange(k)
+        swap[d], swap[e] = e, d
+        device = np.asarray(swap[best], np.int64)
+        return device if np.isfinite(self._shipping.time[np.arange(len(best)), device]).all() else best
 
 
 def _round(
@@ -68,20 +111,36 @@ def _round(
     best, least, done = device.copy(), np.inf, 0
     while done < steps and not incumbent.done:
         temperature = HOT * (COLD / HOT) ** (done / steps)
-        split = _split(costs, device)  # anew, so that rounding does not add up
+        split = _split(costs, device, _rank(costs, device, random))  # anew, so that rounding does not add up
         least = run(random.random((CHUNK, 3)), temperature, power, costs, split, best, least)
         device = split.device
         done += CHUNK
     return best if least < np.inf else None
 
 
-def _costs(shipping: Shipping, scale: float) -> Costs:
+def _rank(costs: Costs, device: Ints, random: np.random.Generator) -> Ints:
+    """Return [k] the places of the devices in a random order that what they read allows."""
+    k = costs.time.shape[1]
+    tails = np.repeat(np.arange(len(device)), np.diff(costs.after_at))
+    name = random.permutation(k)  # among those free to come next the lowest number comes first
+    line = quotient_order(np.arange(k), name[device[tails]], name[device[costs.after]], k)
+    rank = np.zeros(k, np.int64)
+    if line is not None:
+        rank[list(line)] = np.arange(k)
+    return rank[name]
+
+
+def _costs(shipping: Shipping, scale: float, *, ordered: bool = False) -> Costs:
     """Return the costs as shares of *scale*."""
     touched: list[list[int]] = [[] for _ in range(shipping.n)]
     for t, (p, readers) in enumerate(zip(shipping.producer.tolist(), shipping.readers, strict=True)):
         for v in {p, *readers}:
             touched[v].append(t)
     ways = [way for row in shipping.routes for way in row]
+
+    pairs = np.array(shipping.before if ordered else (), np.int64).reshape(-1, 2)
+    before_at, before = _rows(pairs[:, 1], pairs[:, 0], shipping.n)
+    after_at, after = _rows(pairs[:, 0], pairs[:, 1], shipping.n)
 
     def shares(values: Floats) -> Floats:
         return np.ascontiguousarray(np.minimum(values / scale, LARGE))
@@ -100,10 +159,20 @@ def _costs(shipping: Shipping, scale: float) -> Costs:
         carried=shares(shipping.carried),
         mode=np.where(shipping.half, 2, 1) if shipping.overlap else np.zeros(shipping.k, np.int64),
         each=int(shipping.each),
+        before_at=before_at,
+        before=before,
+        after_at=after_at,
+        after=after,
     )
 
 
-def _split(costs: Costs, device: Ints) -> Split:
+def _rows(key: Ints, value: Ints, n: int) -> tuple[Ints, Ints]:
+    """Return [n + 1] row pointers into the values, sorted by their keys."""
+    at = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=n))]).astype(np.int64)
+    return at, np.asarray(value[np.argsort(key, kind="stable")], np.int64)
+
+
+def _split(costs: Costs, device: Ints, rank: Ints | None = None) -> Split:
     """Return a split with its sums."""
     n, k = costs.time.shape
     tensors, channels = len(costs.producer), costs.carried.shape[1]
@@ -133,4 +202,5 @@ def _split(costs: Costs, device: Ints) -> Split:
         held=np.bincount(device, costs.memory, k).astype(np.float64),
         busy=busy,
         seen=np.zeros(max(1, channels), np.int64),
+        rank=np.zeros(k, np.int64) if rank is None else rank,
     )

@@ -29,6 +29,10 @@ class Costs(NamedTuple):
         carried: [tensors, channels].
         mode: [devices] 0: work, sending and receiving add up; 1: they overlap; 2: the last two add up.
         each: 1 if a tensor is sent to one reading device after the other, else 0.
+        before_at: [n + 1] row pointers into ``before``, what has to be on the device of each or an earlier one.
+        before: see above; ``after_at`` and ``after`` likewise: on its device or a later one. Empty without an order.
+        after_at: see above.
+        after: see above.
     """
 
     time: Floats
@@ -44,6 +48,10 @@ class Costs(NamedTuple):
     carried: Floats
     mode: Ints
     each: int
+    before_at: Ints
+    before: Ints
+    after_at: Ints
+    after: Ints
 
 
 class Split(NamedTuple):
@@ -58,6 +66,7 @@ class Split(NamedTuple):
         held: see above.
         busy: [channels].
         seen: [channels] scratch.
+        rank: [k] the place of each device in an order that moves keep.
     """
 
     device: Ints
@@ -68,6 +77,7 @@ class Split(NamedTuple):
     held: Floats
     busy: Floats
     seen: Ints
+    rank: Ints
 
 
 def _move(
@@ -85,6 +95,13 @@ def _move(
         a = split.device[v]
         b = a if r == 0 else min(k - 1, int(draws[r - 1, 1] * k))
         if r > 0 and (a == b or costs.time[v, b] > 1e5):
+            continue
+        fits = True
+        for y in range(costs.before_at[v], costs.before_at[v + 1]):
+            fits = fits and split.rank[split.device[costs.before[y]]] <= split.rank[b]
+        for y in range(costs.after_at[v], costs.after_at[v + 1]):
+            fits = fits and split.rank[split.device[costs.after[y]]] >= split.rank[b]
+        if not fits and r > 0:
             continue
         for turn in range(2):
             source, target = (a, b) if turn == 0 else (b, a)

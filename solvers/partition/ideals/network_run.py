@@ -14,7 +14,7 @@ from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.problem.graph import Graph, Ints
+from mtpp_dsl.problem.graph import Ints
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.homes.home_search import Crowded, HomeSearch
 from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, shipping_of
@@ -22,7 +22,7 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes
 from mtpp_dsl.solvers.algorithms.least_load import simple_bound
-from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+from mtpp_dsl.solvers.algorithms.slicing.linear_split import linear_split, lines_of, orders_of
 from mtpp_dsl.solvers.partition.ideals.flat_run import UNASKED
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 
@@ -32,6 +32,8 @@ MAX_IDEALS = 100_000
 """With more ideals than this, only the prefixes of some orders are gone through."""
 FEW_IDEALS = 20_000
 ORDERS = 8
+LINES = 8
+"""Of the nodes, and of the devices for a first plan."""
 ROUGH = 0.01
 """How near to the best split of an order a first plan has to be."""
 DETAIL = (
@@ -83,23 +85,32 @@ class NetworkRun(IdealsSearch):
             self._incumbent.note(UNASKED)
         lower, why, _ = simple_bound(self._original)
         self._bounded(lower, f"archer2024, Lemma 3.3: {why}")
-        if self._along_chain() or self._closed:
+        self._at_once()
+        if self._closed or self._along_chain() or self._closed:
             return
         supernodes = self._supernodes()
         lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
         if lattice is None or lattice.size > MAX_IDEALS:
             self._crowded()
-            self._along_orders(supernodes)
+            self._along_orders()
             return
         self._few = lattice.size <= FEW_IDEALS
         if lattice.size > self._shipping.n + 1:
-            self._along_orders(supernodes)
+            self._along_orders()
         try:
             for relaxed in (True, False):
                 if self._climb(lattice, relaxed=relaxed):
                     return
         except Crowded:
             self._crowded()
+
+    def _at_once(self) -> None:
+        """Take splits along one order by their times alone, before code is compiled."""
+        order = next(orders_of(self._shipping, self._limits.seed), None)
+        for line in lines_of(self._shipping, np.random.default_rng(self._limits.seed), LINES):
+            device = None if order is None or self._closed else linear_split(self._shipping, order, line.tolist())
+            if device is not None:
+                self._take(device)
 
     def _crowded(self) -> None:
         self._incumbent.note(MANY.format(most=MAX_IDEALS))
@@ -136,13 +147,9 @@ class NetworkRun(IdealsSearch):
             return True
         return self._closed
 
-    def _along_orders(self, supernodes: OrderedSupernodes) -> None:
+    def _along_orders(self) -> None:
         """Find good splits of some orders of the supernodes."""
-        weight = np.zeros(self._shipping.n)
-        sent = self._shipping.sent
-        np.add.at(weight, self._shipping.producer, np.where(np.isfinite(sent), sent, 0.0).max(axis=(1, 2), initial=0.0))
-        graph = Graph.create([str(v) for v in range(supernodes.n)], supernodes.before, output=weight)
-        for order in islice(orders(graph, weight, self._limits.seed), ORDERS):
+        for order in islice(orders_of(self._shipping, self._limits.seed), ORDERS):
             if self._closed:
                 return
             search = self._search(prefixes(order), lambda _: None)

@@ -1,0 +1,121 @@
+"""Splits along one order of the nodes by their times alone: plans at once, before any code is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from mtpp_dsl.problem.graph import Floats, Graph, Ints
+from mtpp_dsl.solvers.algorithms.slicing.orders import orders
+
+__all__ = ["linear_split", "lines_of", "orders_of"]
+
+HALVINGS = 40
+BARRED = 1e6
+"""A node that a device may not take counts there as so many times everything."""
+
+
+class Shipped(Protocol):
+    """Supernodes on devices, and the tensors between them."""
+
+    @property
+    def n(self) -> int:
+        """Number of supernodes."""
+        ...
+
+    @property
+    def k(self) -> int:
+        """Number of devices."""
+        ...
+
+    @property
+    def time(self) -> Floats:
+        """[n, devices] running times; ``inf`` where not allowed."""
+        ...
+
+    @property
+    def memory(self) -> Floats:
+        """[n] what each takes."""
+        ...
+
+    @property
+    def room(self) -> Floats:
+        """[devices] how much fits."""
+        ...
+
+    @property
+    def before(self) -> tuple[tuple[int, int], ...]:
+        """Pairs in order."""
+        ...
+
+    @property
+    def producer(self) -> Ints:
+        """[tensors] who makes each."""
+        ...
+
+    @property
+    def sent(self) -> Floats:
+        """[tensors, devices, devices] what sending takes."""
+        ...
+
+
+def linear_split(shipping: Shipped, order: Ints, line: Sequence[int]) -> Ints | None:
+    """Return [n] devices of a split into stretches of *order*, or None if memories leave none.
+
+    Devices take stretches in the order of *line*: each the longest whose time is at most a target and that fits into
+    its memory. The target is the least that leaves nothing over, by halving; what transfers take is not counted.
+    """
+    time = shipping.time[order]
+    finite = np.where(np.isfinite(time), time, 0.0)
+    everything = float(finite.sum()) + 1e-300
+    sums = np.cumsum(np.where(np.isfinite(time), time, BARRED * everything), axis=0)
+    held = np.cumsum(shipping.memory[order])
+
+    def ends(target: float) -> list[int]:
+        found, at = [], 0
+        for d in line:
+            before, kept = (sums[at - 1, d], held[at - 1]) if at else (0.0, 0.0)
+            by_time = np.searchsorted(sums[:, d], before + target, side="right")
+            at = max(at, int(min(by_time, np.searchsorted(held, kept + shipping.room[d], side="right"))))
+            found.append(at)
+            if at == len(order):
+                break
+        return found
+
+    low, high = 0.0, everything
+    best = ends(high)
+    if not best or best[-1] < len(order):
+        return None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        found = ends(middle)
+        if found[-1] == len(order):
+            best, high = found, middle
+        else:
+            low = middle
+    device = np.empty(len(order), np.int64)
+    begin = 0
+    for d, end in zip(line, best, strict=False):
+        device[order[begin:end]] = d
+        begin = end
+    return device
+
+
+def lines_of(shipping: Shipped, random: np.random.Generator, many: int) -> Iterator[Ints]:
+    """Yield *many* orders of the devices: as declared, the fastest first and last, and random ones."""
+    finite = np.isfinite(shipping.time)
+    speed = np.where(finite, shipping.time, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
+    first = (np.arange(shipping.k), np.argsort(speed, kind="stable"), np.argsort(-speed, kind="stable"))
+    for i in range(many):
+        yield np.asarray(first[i] if i < len(first) else random.permutation(shipping.k), np.int64)
+
+
+def orders_of(shipping: Shipped, seed: int) -> Iterator[Ints]:
+    """Yield topological orders of the supernodes without end, good ones first."""
+    weight = np.zeros(shipping.n)
+    sent = shipping.sent
+    np.add.at(weight, shipping.producer, np.where(np.isfinite(sent), sent, 0.0).max(axis=(1, 2), initial=0.0))
+    graph = Graph.create([str(v) for v in range(shipping.n)], shipping.before, output=weight)
+    return orders(graph, weight, seed)
