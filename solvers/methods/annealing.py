@@ -74,7 +74,7 @@ class Annealing(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why sets would have to be convex that no order of the devices makes so, or None."""
-        if problem.phased:
+        if _in_columns(problem):
             convex = next((c for c in problem.of(Contiguous) if not problem.acyclic), None)
             return None if convex is None else f"annealing over phases keeps {convex} under acyclic alone"
         if problem.objective.quantity != "bottleneck" or _weighted(problem):
@@ -95,7 +95,7 @@ class Annealing(Scoped, MethodBase):
         from mtpp_dsl.solvers.schedule.search.placed_annealing import anneal_placed
         from mtpp_dsl.solvers.schedule.search.sample_annealing import anneal_sample
 
-        if problem.phased:
+        if _in_columns(problem):
             return anneal_phases(problem, limits, progress, self.patience, self.moves)
         if problem.networked:
             return anneal_on_network(problem, limits, progress, self.patience, self.moves)
@@ -123,6 +123,12 @@ def _implied(contiguous: Contiguous, problem: Problem) -> bool:
     if not parts:
         return False
     return "both" in parts or contiguous.parts == "forward" or not problem.graph.backward.any()
+
+
+def _in_columns(problem: Problem) -> bool:
+    """Return whether loads of phases, or on networks sums, rows or an order of the devices are asked for."""
+    rows = any(problem.of(Linear))
+    return problem.phased or (problem.networked and (problem.objective.is_linear or rows or problem.acyclic))
 
 
 def _weighted(problem: Problem) -> bool:

@@ -89,6 +89,8 @@ class Ideals(Scoped, MethodBase):
 
         if problem.phased:
             return unfit_for_labels(problem) or (None if problem.networked else unsupported(problem))
+        if problem.objective.is_linear and problem.networked:
+            return "ideals takes linear objectives on links and trees of single phases only"
         if problem.objective.is_linear:
             return refusal(problem)
         if problem.robust is not None:
