@@ -21,7 +21,7 @@ class CopiesOfChains(Scoped, MethodBase):
 
     name = "copies"
     gives: Gives = "plan and bound"
-    summary = "several routes of a chain that share the inputs: prices on devices, branch and bound over what they hold"
+    summary = "several routes that share the inputs: prices on devices, branch and bound over what they hold"
     scopes = (
         Scope(
             objectives=("bottleneck",),
