@@ -386,6 +386,14 @@ def _replicate(s: tree.ConstraintStatement, scope: Scope, local: Locals, options
 def _robust(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
     share = options.quantity("deviation", (NONE,))
     most = _amount(s, scope, local)
+    if share is not None and share.value > 1:
+        percent = f"{float(share.value):.6g}"
+        scope.warn(
+            f"a deviation of {percent} lets a node take {percent} times its time more; {percent} per cent is "
+            f"written {percent}%",
+            options.span("deviation"),
+            "MTPP-W502",
+        )
     yield c.Robust(most=most, share=0.0 if share is None else float(share.value), origin=s.span.place)
 
 

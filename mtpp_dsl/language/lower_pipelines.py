@@ -86,9 +86,25 @@ def shard(
     speedup: tuple[float, ...] = ()
     if "speedup" in options:
         speedup = tuple(_speedup(options, scope, local, t) for t in sizes)
+        _warn_of_unread(options, scope, sizes)
         if speedup == tuple(map(float, sizes)):
             speedup = ()
     yield c.Shard(by=sizes, speedup=speedup, devices=devices, origin=s.span.place)
+
+
+def _warn_of_unread(options: Options, scope: Scope, sizes: tuple[int, ...]) -> None:
+    """Warn of speed-ups for numbers of devices over which no node may be split."""
+    if isinstance(options.options["speedup"].value, tree.Name):  # a function of the spec, or a table of a name
+        return
+    table = options.value("speedup")
+    keys = table.entries if isinstance(table, MapValue) else ()
+    unread = [shown(key) for key in keys if isinstance(key, Quantity) and key.whole not in sizes]
+    if unread:
+        scope.warn(
+            f"the speed-up on {unread[0]} devices has no effect: nodes are split over {', '.join(map(str, sizes))}",
+            options.span("speedup"),
+            "MTPP-W501",
+        )
 
 
 def _devices(value: Value, span: Span) -> int:

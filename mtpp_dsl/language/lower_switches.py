@@ -276,5 +276,5 @@ def _warn(rows: Sequence[tuple[str, Hanging]], k: int, parents: Sequence[int], s
         scope.warn(
             f"nothing joins {one} and {other}, so no tensor can go from one to the other: put both under one switch",
             next((row.span for name, row in rows if name == other), rows[0][1].span),
-            "MTPP-W406",
+            "MTPP-W407",
         )

@@ -110,8 +110,15 @@ DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-W406",
         "Something in the tree of switches has no effect, or no limit",
-        "A switch has no devices, a device or switch has no uplink, or nothing joins two parts of the tree.",
+        "A switch has no devices, or a device or switch has no uplink.",
         "interconnect tree\nswitch rack\ndevice gpu[2] (switch = rack)",
         "Give every device and every switch but the one on top an uplink: (uplink = 12 GB/s).",
+    ),
+    Code(
+        "MTPP-W407",
+        "Nothing joins two parts of the tree",
+        "Two devices have no switch above both, so no tensor can go from one to the other.",
+        "interconnect tree\nswitch rack\ndevice gpu (switch = rack, uplink = 1 GB/s)\nswitch other\ndevice tpu (switch = other, uplink = 1 GB/s)",
+        "Put both under one switch: (switch = rack), and switches (under = rack).",
     ),
 )

@@ -66,4 +66,11 @@ RULES: tuple[Code, ...] = (
         "minimize bottleneck (parts = separate)",
         "Remove it, or complete what it needs.",
     ),
+    Code(
+        "MTPP-W502",
+        "Times may be off by more than themselves",
+        "The deviation of constraint robust is a share of the times of nodes, and it is larger than 1.",
+        "constraint acyclic\nconstraint robust up to 1 (deviation = 10)",
+        "If per cents are meant, write them: (deviation = 10%).",
+    ),
 )

@@ -108,8 +108,8 @@ VALUES: tuple[Code, ...] = (
         "An expression is not linear in the decisions",
         "Objectives and labelled constraints are sums of decisions, each times a number: methods and "
         "proofs rest on it. The message shows the part that is not.",
-        "constraint c: max(load(d) for d in devices) <= 3 ms",
-        "A maximum below a limit is one row for each: forall d in devices: load(d) <= 3 ms. Write products "
+        "constraint c: max(load(d) for d in devices) >= 3 ms",
+        "A maximum may have a limit from above, and may be minimised; from below it is no row. Write products "
         "of decisions as two rows, or compute with numbers only.",
     ),
     Code(
