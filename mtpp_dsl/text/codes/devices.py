@@ -118,7 +118,8 @@ DEVICES: tuple[Code, ...] = (
         "MTPP-W407",
         "Nothing joins two parts of the tree",
         "Two devices have no switch above both, so no tensor can go from one to the other.",
-        "interconnect tree\nswitch rack\ndevice gpu (switch = rack, uplink = 1 GB/s)\nswitch other\ndevice tpu (switch = other, uplink = 1 GB/s)",
+        "interconnect tree\nswitch rack\ndevice gpu (switch = rack, uplink = 1 GB/s)\n"
+        "switch other\ndevice tpu (switch = other, uplink = 1 GB/s)",
         "Put both under one switch: (switch = rack), and switches (under = rack).",
     ),
 )
