@@ -56,6 +56,8 @@ class WeightedRun(Steps):
     5. annealing and the exact model at the same time, from the best plan.
     """
 
+    minor = frozenset({Simple.name, Node.name, Anchor.name, Count.name})
+
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         if self.problem.phased and Ideals().accepts(self.problem) is None:
@@ -147,7 +149,12 @@ class WeightedRun(Steps):
 
     def models(self) -> Iterator[Method]:
         """Yield the exact model with its solver."""
-        yield mip(formulation("exact"))
+        yield self._exact
+
+    @cached_property
+    def _exact(self) -> Method:
+        """The exact model, one for all steps: what has ended by itself is not started again."""
+        return mip(formulation("exact"))
 
     @cached_property
     def _models(self) -> list[Method]:
