@@ -269,9 +269,17 @@ class Scoped:
 
     def accepts(self, problem: Problem) -> str | None:
         """Return why *problem* is refused, in a whole sentence, or None: by the scopes, then by :meth:`beyond`."""
+        return None if self.keeps_all(problem) else self.refused_by_scopes(problem)
+
+    def refused_by_scopes(self, problem: Problem) -> str | None:
+        """Return why the scopes or :meth:`beyond` refuse *problem*, or None."""
         bounds = getattr(self, "gives", "") == "bound" or getattr(self, "role", "") == "relaxation"
         reason = outside(self.name, self.scopes, problem, gives="bound" if bounds else "plan")
         return self.beyond(searched(self.scopes, problem)) if reason is None else reason
+
+    def keeps_all(self, problem: Problem) -> bool:  # noqa: ARG002
+        """Return whether the method solves *problem* with all its constraints, whatever its scopes only check."""
+        return False
 
     def beyond(self, problem: Problem) -> str | None:  # noqa: ARG002
         """Return why a problem that the scopes cover is refused all the same, as for its size, or None."""

@@ -97,12 +97,8 @@ class Ideals(Scoped, MethodBase):
             return unfit_for_budgets(problem)
         return too_large(problem) if problem.networked else unsupported(problem)
 
-    def accepts(self, problem: Problem) -> str | None:
-        """Return why *problem* is refused, or None; rows that are no budgets are only checked."""
-        return None if self._budgeted(problem) else super().accepts(problem)
-
-    def _budgeted(self, problem: Problem) -> bool:
-        """Return whether the rows of *problem* are budgets, which the search itself keeps."""
+    def keeps_all(self, problem: Problem) -> bool:
+        """Return whether the rows of *problem* are budgets, which the search itself keeps; others are only checked."""
         if outside(self.name, (BUDGETS,), problem) is not None:
             return False
         from mtpp_dsl.solvers.partition.ideals.priced import limit_of, unfit_for_budgets
@@ -112,12 +108,12 @@ class Ideals(Scoped, MethodBase):
 
     def solve(self, problem: Problem, limits: Limits, progress: Progress) -> Result:
         """Return an optimal plan and its proof, or the best of both within the limits."""
-        if not self._budgeted(problem):
+        if not self.keeps_all(problem):
             return self._solve(problem, limits, progress)
         from mtpp_dsl.solvers.partition.ideals.budget_run import BudgetRun
 
         found = BudgetRun(problem, limits, progress, self.most_bytes, self.patience).result()
-        if found.termination != "limit" or super().accepts(problem) is not None or problem.robust is not None:
+        if found.termination != "limit" or self.refused_by_scopes(problem) is not None or problem.robust is not None:
             return found
         other = self._solve(problem, limits.within(limits.remaining, start=found.plan), progress)
         best, bound = min((found, other), key=cost_of), max((found, other), key=bound_of).bound

@@ -86,10 +86,6 @@ class PhaseBounds:
                 incumbent.prove(self.bound())
         return None
 
-    def used(self, methods: Sequence[Method]) -> list[str]:
-        """Return the names of those of *methods* that would be given something."""
-        return list(dict.fromkeys(method.name for method, _ in self._tasks(methods)))
-
     def _tasks(self, methods: Sequence[Method]) -> list[tuple[Method, Part]]:
         parts = [*self._parts.values(), *([] if self._mixed is None else [self._mixed])]
         return [(method, part) for method in methods for part in parts if method.accepts(part.problem) is None]

@@ -44,7 +44,10 @@ def with_parents() -> dict[int, tuple[int, str]]:
         try:
             state, parent = (folder / "stat").read_text().rpartition(") ")[2].split()[:2]
             if state != "Z":
-                found[int(folder.name)] = int(parent), (folder / "cmdline").read_text().replace("\0", " ")
+                found[int(folder.name)] = (
+                    int(parent),
+                    (folder / "cmdline").read_text(errors="replace").replace("\0", " "),
+                )
         except OSError:
             continue
     return found

@@ -56,8 +56,6 @@ class WeightedRun(Steps):
     5. annealing and the exact model at the same time, from the best plan.
     """
 
-    minor = frozenset({Simple.name, Node.name, Anchor.name, Count.name})
-
     def result(self) -> Result:
         """Go through the steps, and return the best of what they found."""
         if self.problem.phased and Ideals().accepts(self.problem) is None:
@@ -78,8 +76,8 @@ class WeightedRun(Steps):
 
     def bound_phases(self) -> None:
         """Bound each phase alone, and the weighted sum of them; the plans of those count where they keep all rows."""
-        if self.closed or not PhaseBounds.fits(self.problem):
-            return
+        if self.closed or self.told is not None or not PhaseBounds.fits(self.problem):
+            return  # the outline leaves out what is given a part of the problem, here a phase
         bounds = PhaseBounds(self.problem)
         quick: list[Method] = [Simple(), Node(), Anchor(), Count()]
         strong: list[Method] = [Ideals(), Configuration()]
@@ -87,8 +85,6 @@ class WeightedRun(Steps):
             quick, strong = [], [Configuration()]
         turns = [(quick, QUICK_SHARE, QUICK_SECONDS), (strong, PARTS_SHARE, PARTS_SECONDS)]
         for methods, share, seconds in turns:
-            if self.tells(*bounds.used(methods)):
-                continue
             limits = self.limits.within(min(seconds, share * self.limits.remaining))
             incumbent = Incumbent("auto", self.problem, self.limits, self.progress)
             found = bounds.take(methods, limits, self.progress, incumbent)

@@ -49,7 +49,7 @@ def budgeted(seed: int) -> Problem:
 def test_brute_force(seed: int) -> None:
     """The least bottleneck of all plans within the budgets, proved."""
     problem = budgeted(seed)
-    assert Ideals()._budgeted(problem)
+    assert Ideals().keeps_all(problem)
     best = min((cost_of(problem, plan) for plan in plans(problem)), default=None)
     found = solve(problem, "ideals", time_limit=20)
     if best is None:
@@ -108,5 +108,5 @@ def test_rows_that_are_no_budgets_are_only_checked() -> None:
     problem = budgeted(1)
     row = Linear(label="busy", terms=((Load(0), 1.0),), sense=">=", rhs=1.0)
     asked = problem.with_constraints([*problem.constraints, row])
-    assert not Ideals()._budgeted(asked)
+    assert not Ideals().keeps_all(asked)
     assert find_method("ideals").accepts(asked) is None

@@ -168,7 +168,7 @@ def test_networks(seed: int) -> None:
     cost = below(problem, optimum, "annealing")
     if optimum < inf and goal != "latency":
         assert cost is not None
-        assert cost <= optimum * 1.5 + 1
+        assert cost <= optimum * 2 + 1
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -188,7 +188,7 @@ def test_bounds_of_parts(seed: int) -> None:
         assert incumbent.cost >= optimum - 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(200, 400))
 def test_more_networks_and_bounds(seed: int) -> None:
     """The same on more instances."""
