@@ -18,7 +18,7 @@ from mtpp_dsl.errors import PluginError, UsageError
 from mtpp_dsl.formats import read
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Device, Host, Links, Problem, Shared
+from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 
 MSR: dict[str, Any] = {
     "maxSizePerFPGA": 100.0,
@@ -195,7 +195,7 @@ def test_moirai(tmp_path: Path) -> None:
     assert isinstance(links, Links)
     assert links.transfers is not None
     assert workload.devices == (Device("d0", memory=10.0), Device("d1", memory=20.0))
-    problem = Problem.create(graph, workload.devices, links)
+    problem = Problem.create(graph, workload.devices, links, Objective("makespan"))
     assert problem.time.tolist() == [[0, 0], [1, 2], [3, 1.5]]
     assert list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2)]
     assert links.transfers.tolist() == [[[0, 0], [0, 0]], [[0, 0], [0, 0]], [[0, 7], [8, 0]]]

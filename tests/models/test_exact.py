@@ -238,7 +238,7 @@ def row(*terms: tuple[object, float]) -> Linear:
 @pytest.mark.parametrize(
     ("interconnect", "objective", "constraint", "word"),
     [
-        (LINKS, Objective("bottleneck"), Acyclic(), "links"),
+        (LINKS, Objective("bottleneck"), Subgraphs(most=1), "subgraphs"),
         (Shared(1.0), Objective("makespan"), Acyclic(), "makespan"),
         (LINKS, Objective("throughput", batch=4), Acyclic(), "makespan"),
         (Shared(1.0), Objective("bottleneck"), Subgraphs(most=1, origin="s.mtpp:3"), "s.mtpp:3"),

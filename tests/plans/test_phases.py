@@ -204,7 +204,7 @@ def test_answers_have_the_loads_of_phases(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overlap", ["none", "full"])
 def test_phases_on_links(overlap: Any) -> None:
-    """On links, too, the evaluation and the check agree on what is asked of single phases; no method takes it yet."""
+    """On links, too, the evaluation and the check agree on what is asked of single phases."""
     for seed in range(6):
         case = replace(random_case(seed), host=False)
         before = phased_problem(case, "separate")
@@ -217,4 +217,4 @@ def test_phases_on_links(overlap: Any) -> None:
             assert evaluate(problem, plan).cost == pytest.approx(cost_of(problem, plan), rel=1e-9)
             assert not verify(problem, plan)
             assert mtpp_dsl.load(problem.to_spec()).to_spec() == problem.to_spec()
-            assert (find_method("auto").accepts(problem) is None) == (not problem.phased)
+            assert find_method("auto").accepts(problem) is None
