@@ -1,13 +1,15 @@
 # make install: everything into .venv    make demo: solve a first spec    make test: what CI runs
+# make frameworks: torch, transformers and onnxruntime, for the tests of imports and runs
 # make quick: after every change, some 90 s    make test-all: the long tests and many more random examples
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := .ci/constraints.txt
 STAMP := $(VENV)/.installed
+FRAMEWORKS := $(VENV)/.frameworks
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
-.PHONY: install demo test quick test-all
+.PHONY: install frameworks demo test quick test-all
 
 install: $(STAMP)
 
@@ -21,11 +23,22 @@ $(STAMP): pyproject.toml $(CONSTRAINTS)
 	$(PIP) --no-deps anrg-saga  # a second HEFT to compare with; its other dependencies want compilers
 	touch $@
 
+frameworks: $(FRAMEWORKS)
+
+# torch is taken only from a CPU build that pip has at hand (an index would bring gigabytes of CUDA); without one its tests
+# are skipped, and so are those of the packages that would bring it
+$(FRAMEWORKS): $(STAMP)
+	$(PIP) onnx onnxruntime
+	$(PIP) filelock fsspec jinja2 networkx numpy setuptools sympy typing-extensions
+	if $(PIP) --no-index --no-deps torch; then $(PIP) accelerate transformers && $(PIP) --no-deps megatron-core; \
+	else echo "pip has no CPU build of torch at hand: the tests of torch are skipped"; fi
+	touch $@
+
 demo: install
 	$(BIN)/mtpp solve examples/quickstart.mtpp
 
 # a process a core; the tests of a file stay together, as they use the same compiled code
-test quick test-all: install
+test quick test-all: frameworks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m tests.tools.typecheck & types=$$!; \
