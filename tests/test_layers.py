@@ -30,6 +30,7 @@ CORE = {  # what a part of the core may import beside itself
     "registry": {"errors"},
     "report": DATA,
     "formats": DATA | {"contracts", "registry"},
+    "importers": DATA | {"model"},
     "generators": DATA | {"registry"},
     "language": DATA | {"formats", "generators", "registry"},
     "plugins": DATA | {"checks", "contracts", "generators", "registry"},
@@ -42,7 +43,8 @@ CORE = {  # what a part of the core may import beside itself
     "builder": DATA | {"algebra", "formats", "language"},
     "running": DATA | {"api", "checks", "contracts"},
     "": DATA | {"api", "builder", "checks", "contracts", "drivers", "formats", "language", "running"},
-    "cli": DATA | {"", "answers", "api", "checks", "contracts", "drivers", "language", "registry", "report"},
+    "cli": DATA
+    | {"", "answers", "api", "checks", "contracts", "drivers", "importers", "language", "registry", "report"},
     "__main__": {"cli"},
 }
 BELOW_MODELS = DATA | {"contracts", "registry", "views"}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from mtpp_dsl.cli.commands import commands_of
+from mtpp_dsl.cli.importing import import_app
 
 __all__ = ["app"]
 
@@ -19,6 +20,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(import_app, name="import")
+command = commands_of(app)
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="A .mtpp file.", show_default=False)]
 Define = Annotated[
@@ -33,13 +36,6 @@ Scenario = Annotated[
 ]
 Names = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the names, one a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
-
-
-def command(function: Callable[..., int]) -> Callable[..., int]:
-    """Make *function* a command whose help breaks its lines where the terminal ends, not where they end here."""
-    paragraphs = cleandoc(function.__doc__ or "").split("\n\n")
-    app.command(help="\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))(function)
-    return function
 
 
 def complete_method(incomplete: str) -> list[str]:
