@@ -20,6 +20,7 @@ __all__ = [
     "GENERATORS",
     "METHODS",
     "PROOFS",
+    "TARGETS",
     "available",
     "built_in",
     "derives_from",
@@ -35,6 +36,7 @@ FORMATS = "mtpp_dsl.formats"
 GENERATORS = "mtpp_dsl.generators"
 PROOFS = "mtpp_dsl.proofs"
 CONSTRAINTS = "mtpp_dsl.constraints"
+TARGETS = "mtpp_dsl.targets"
 
 MAX_LISTED = 12
 """A message names all plug-ins of a group where there are no more."""
@@ -130,6 +132,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
     },
     CONSTRAINTS: {},  # those of the language are no plug-ins: it has rules of its own for them
+    TARGETS: {},  # by every name that --for and --to take: two names may be of one class
 }
 
 _NOUN = {
@@ -141,6 +144,7 @@ _NOUN = {
     GENERATORS: "generator",
     PROOFS: "kind of proof",
     CONSTRAINTS: "constraint",
+    TARGETS: "target",
 }
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mtpp_dsl.answers.again import path_of
 from mtpp_dsl.answers.claims import false_claims, false_source
 from mtpp_dsl.answers.plans import false_channels, false_devices, false_order, false_rows, false_stages
 from mtpp_dsl.checks.verification import verify
@@ -19,7 +19,7 @@ from mtpp_dsl.errors import UsageError, VerificationError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 
-__all__ = ["Examined", "examine", "print_wrong", "recorded_params"]
+__all__ = ["Examined", "examine", "print_wrong"]
 
 MAX_SHOWN = 20
 """Faults of one answer that are told."""
@@ -88,29 +88,13 @@ def examine(
     return found
 
 
-def recorded_params(source: Mapping[str, Any], spec: Path) -> dict[str, object]:
-    """Return the params of an answer; paths among them lie beside the spec as they lay beside the answer's."""
-    from mtpp_dsl.language.reader import Recorded
-
-    return {name: Recorded(value, _path_of(value, source["path"], spec)) for name, value in source["params"].items()}
-
-
-def _path_of(value: object, old: str | None, spec: Path) -> Path | None:
-    """Return where a file lies now that lay at *value* when the spec was at *old*; None if that cannot be told."""
-    if not isinstance(value, str) or not value or not old or "\0" in value + old:
-        return None
-    if Path(value).is_absolute() != Path(old).is_absolute():
-        return Path(value)
-    return spec.parent / os.path.relpath(value, Path(old).parent)
-
-
 def _contradicted(problem: Problem, answer: Mapping[str, Any], define: list[str], spec: Path) -> Iterator[str]:
     """Yield the params that ``-D`` gives another value than the answer has."""
     here = problem.origin.params
     for name in key_values(define, "-D"):
         said = answer["spec"]["params"].get(name)
         same = said == here[name] and isinstance(said, bool) == isinstance(here[name], bool)
-        where = _path_of(said, answer["spec"]["path"], spec)
+        where = path_of(said, answer["spec"]["path"], spec)
         if not same and where is not None and where.exists():
             same = where.resolve() == Path(str(here[name])).resolve()
         if not same:

@@ -8,11 +8,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from mtpp_dsl.answers.again import recorded_params
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.units import counted
 from mtpp_dsl.checks.verification import costs_of
 from mtpp_dsl.cli.arguments import read_problem
-from mtpp_dsl.cli.examine import Examined, examine, print_wrong, recorded_params
+from mtpp_dsl.cli.examine import Examined, examine, print_wrong
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import UsageError, VerificationError

@@ -28,6 +28,7 @@ from mtpp_dsl.contracts.protocols import (
     why_not,
 )
 from mtpp_dsl.contracts.scopes import EVERY, Scope, Scoped, outside
+from mtpp_dsl.contracts.targets import Files, Split, Stamp, Target, UnsoundSplit, text_of
 from mtpp_dsl.contracts.traits import (
     BackendBase,
     CutoffFormulation,
@@ -52,6 +53,7 @@ __all__ = [
     "CutoffFormulation",
     "Engine",
     "Feature",
+    "Files",
     "Format",
     "Formulation",
     "FormulationBase",
@@ -70,8 +72,12 @@ __all__ = [
     "Role",
     "Scope",
     "Scoped",
+    "Split",
+    "Stamp",
     "Statement",
     "Strengthened",
+    "Target",
+    "UnsoundSplit",
     "as_read_by",
     "backend_traits",
     "formulation_traits",
@@ -79,5 +85,6 @@ __all__ = [
     "model_traits",
     "outside",
     "refusal",
+    "text_of",
     "why_not",
 ]

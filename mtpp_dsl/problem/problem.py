@@ -44,6 +44,7 @@ from mtpp_dsl.problem.robustness import check_robust, deviations
 from mtpp_dsl.problem.several import settled_objectives
 from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members
 from mtpp_dsl.problem.staging import check_shards, check_stages
+from mtpp_dsl.problem.targeting import Targeted
 from mtpp_dsl.problem.transfers import Transfers, transfers
 from mtpp_dsl.problem.unread import unread
 
@@ -86,6 +87,7 @@ class Problem(Picklable):
         later: the other objectives, in their order: each chooses among the plans that those before it leave.
         time_unit: "s" or "".
         warnings: what the reader of the spec should be told.
+        target: the runtime whose limits are among the constraints; None for none.
     """
 
     graph: Graph
@@ -98,6 +100,7 @@ class Problem(Picklable):
     origin: Origin = field(default_factory=Origin)
     warnings: tuple[str, ...] = ()
     later: tuple[Objective, ...] = ()
+    target: Targeted | None = None
 
     @classmethod
     def create(

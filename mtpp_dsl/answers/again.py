@@ -1,0 +1,116 @@
+"""Answers read again with the spec and the files that they come from: for what exports, runs or shows their plans."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mtpp_dsl import registry
+from mtpp_dsl.answers.claims import false_source
+from mtpp_dsl.answers.shape import check_shape
+from mtpp_dsl.base.files import read_json
+from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.contracts import Target
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.language.lower import load
+from mtpp_dsl.language.reader import Recorded
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.targeting import targeted
+
+__all__ = ["Again", "read_again", "recorded_params", "under_target"]
+
+
+class Again(NamedTuple):
+    """An answer with what it is the answer to.
+
+    Attributes:
+        problem: of its spec, with its params and its scenario, under the limits of its target.
+        plan: that it has, checked against the problem.
+        answer: its JSON.
+    """
+
+    problem: Problem
+    plan: Plan
+    answer: Mapping[str, Any]
+
+
+def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *, search: Sequence[Path] = ()) -> Again:
+    """Read an answer with a plan, the spec that it names, and the data files that the spec reads.
+
+    The spec is looked for as the answer names it, from the working folder, and then from the folder of the answer.
+
+    Args:
+        answer_path: JSON of ``mtpp solve --json``.
+        spec: where the spec is now.
+        search: folders where ``include`` looks after the including file's own.
+
+    Raises:
+        UsageError: the file is no answer with a plan; the spec is not there; the spec, a data file or a param has
+            changed since; or the plan is not one of the spec.
+    """
+    path = Path(answer_path)
+    data = read_json(path)
+    if not isinstance(data, dict) or "plan" not in data or "spec" not in data:
+        more = "; it is a front: take one of its answers" if isinstance(data, dict) and "front" in data else ""
+        raise UsageError(f"{path} is no answer of mtpp with its plan and its spec: make one with --json{more}")
+    check_shape(data, str(path))
+    if data["plan"] is None:
+        raise UsageError(f"{path} is an answer without a plan: its status is {data['status']}")
+    source = data["spec"]
+    found = _spec_of(path, source, spec)
+    problem = load(found, recorded_params(source, found), search, scenario=source.get("scenario"))
+    changed = list(false_source(problem, source))
+    if changed:
+        told = "\n".join(f"  {each}" for each in changed)
+        raise UsageError(f"{path} is not an answer to {found} as it is now; solve it again:\n{told}")
+    target = data.get("target")
+    if target is not None:
+        problem = under_target(problem, target["name"])
+    plan = Plan.from_json(problem, data)
+    broken = verify(problem, plan)
+    if broken:
+        told = "\n".join(f"  {each}" for each in broken)
+        raise UsageError(f"{path} has no plan for {found}:\n{told}")
+    return Again(problem, plan, data)
+
+
+def under_target(problem: Problem, name: str) -> Problem:
+    """Return *problem* under the limits of the target *name*; as it is where these are among its own.
+
+    Raises:
+        PluginError: there is no such target.
+        UsageError: the problem has another target, or is about what the runtime cannot do.
+    """
+    target: Target = registry.load(registry.TARGETS, name)()
+    return targeted(problem, target.name, target.restrict)
+
+
+def _spec_of(path: Path, source: Mapping[str, Any], spec: Path | None) -> Path:
+    """Return where the spec of an answer is: the one given, or the first of its places where there is a file."""
+    if spec is not None:
+        return spec
+    said: str | None = source["path"]
+    if not said or "\0" in said:
+        raise UsageError(f"{path} does not name its spec: say where it is with --spec")
+    places = [Path(said), path.parent / said, path.parent / Path(said).name]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise UsageError(f"{path} is an answer to {said}, which is not there: say where it is with --spec")
+    return found
+
+
+def recorded_params(source: Mapping[str, Any], spec: Path) -> dict[str, object]:
+    """Return the params of an answer; paths among them lie beside the spec as they lay beside the answer's."""
+    return {name: Recorded(value, path_of(value, source["path"], spec)) for name, value in source["params"].items()}
+
+
+def path_of(value: object, old: str | None, spec: Path) -> Path | None:
+    """Return where a file lies now that lay at *value* when the spec was at *old*; None if that cannot be told."""
+    if not isinstance(value, str) or not value or not old or "\0" in value + old:
+        return None
+    if Path(value).is_absolute() != Path(old).is_absolute():
+        return Path(value)
+    return spec.parent / os.path.relpath(value, Path(old).parent)

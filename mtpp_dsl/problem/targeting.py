@@ -1,0 +1,60 @@
+"""Problems under the limits of a runtime: its constraints beside those that were stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.base.shown import Short
+from mtpp_dsl.constraints import Constraint
+from mtpp_dsl.errors import PluginError, UsageError
+
+if TYPE_CHECKING:
+    from mtpp_dsl.problem.problem import Problem
+
+__all__ = ["Targeted", "free_of", "targeted"]
+
+ADDED = ("constraints", "warnings")
+"""What targets may add to."""
+
+
+@dataclass(frozen=True, repr=False)
+class Targeted(Short, Picklable):
+    """The runtime that a problem is for.
+
+    Attributes:
+        name: of the target.
+        stated: the constraints without those that the target stands for.
+    """
+
+    name: str
+    stated: tuple[Constraint, ...]
+
+
+def targeted(problem: Problem, name: str, restrict: Callable[[Problem], Problem]) -> Problem:
+    """Return *problem* under the limits of the target *name*, which is to add constraints and change nothing else.
+
+    Raises:
+        UsageError: the problem is for another runtime already, or *restrict* says what this one cannot do.
+        PluginError: *restrict* took a constraint away, or changed something else.
+    """
+    if problem.target is not None:
+        if problem.target.name == name:
+            return problem
+        raise UsageError(f"the problem is for {problem.target.name} already; it has one target")
+    found = restrict(problem)
+    same = all(
+        getattr(found, one.name) is getattr(problem, one.name) for one in fields(problem) if one.name not in ADDED
+    )
+    if not same or found.constraints[: len(problem.constraints)] != problem.constraints:
+        raise PluginError(f"target {name!r} changes more of a problem than that it adds constraints")
+    return replace(found, target=Targeted(name, problem.constraints))
+
+
+def free_of(problem: Problem) -> Problem:
+    """Return *problem* without the constraints of its target."""
+    if problem.target is None:
+        return problem
+    return replace(problem, constraints=problem.target.stated, target=None)

@@ -1,0 +1,68 @@
+"""Tests of reading an answer again with its spec and its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.answers.again import read_again
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.report.json import dumps, result_to_json
+
+SPEC = """mtpp 1
+param k = 2
+graph { node a (work = 1) node b (work = 2) edge a -> b }
+device d[k]
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+"""
+
+
+@pytest.fixture
+def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an answer in a folder of its own, made from the folder above."""
+    monkeypatch.chdir(tmp_path)
+    Path("specs").mkdir()
+    Path("specs/a.mtpp").write_text(SPEC, encoding="utf-8")
+    problem = mtpp_dsl.load("specs/a.mtpp", k=3)
+    result = mtpp_dsl.solve(problem, "ideals")
+    path = Path("answer.json")
+    path.write_text(dumps(result_to_json(problem, result)), encoding="utf-8")
+    return path
+
+
+def test_reads_the_spec_with_the_params_of_the_answer(answer: Path) -> None:
+    again = read_again(answer)
+    assert again.problem.k == 3
+    assert dict(again.plan) == json.loads(answer.read_text())["plan"]["assignment"]
+
+
+def test_finds_the_spec_beside_the_answer_or_where_it_is_said(answer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = answer.rename("specs/answer.json").absolute()
+    monkeypatch.chdir("/")
+    assert read_again(moved).problem.k == 3
+    assert read_again(moved, moved.parent / "a.mtpp").problem.k == 3
+    (moved.parent / "a.mtpp").unlink()
+    with pytest.raises(UsageError, match="which is not there: say where it is with --spec"):
+        read_again(moved)
+
+
+def test_refuses_a_spec_that_has_changed(answer: Path) -> None:
+    Path("specs/a.mtpp").write_text(SPEC.replace("work = 2", "work = 3"), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"not an answer to .* as it is now; solve it again"):
+        read_again(answer)
+
+
+def test_refuses_what_is_no_answer_with_a_plan(answer: Path) -> None:
+    data = json.loads(answer.read_text())
+    for changed, message in (
+        ({"assignment": {}}, "is no answer of mtpp"),
+        ({**data, "plan": None, "devices": []}, "an answer without a plan"),
+        ({**data, "plan": {**data["plan"], "assignment": {"a": "d[9]", "b": "d[0]"}}}, "d\\[9\\]"),
+    ):
+        answer.write_text(json.dumps(changed), encoding="utf-8")
+        with pytest.raises(UsageError, match=message):
+            read_again(answer)
