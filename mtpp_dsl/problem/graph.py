@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.problem.costs import Costs
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -75,6 +76,11 @@ class Graph(Picklable):
         memory_unit: "B" or "".
         phases: where nodes run once in each of several phases: these, each with a graph of its own. Work, output, sizes
             and times are then the sums over the phases; see :mod:`mtpp_dsl.problem.phases`.
+        costs: what the operators of the nodes do, of which a law makes times; None where nothing is said of it. Graphs
+            with phases have costs in each phase.
+        time_sources: where the times on single devices are from, by their names, each [n] of
+            :class:`mtpp_dsl.problem.costs.TimeSource`; times on devices that are not there were given.
+        law: the text of the spec's own law of times, "" for that of the package.
     """
 
     names: tuple[str, ...]
@@ -102,6 +108,9 @@ class Graph(Picklable):
     size_unit: str = ""
     memory_unit: str = ""
     phases: tuple[Phase, ...] = ()
+    costs: Costs | None = None
+    time_sources: Mapping[str, Ints] = field(default_factory=lambda: MappingProxyType({}))
+    law: str = ""
 
     @classmethod
     def create(
@@ -130,6 +139,7 @@ class Graph(Picklable):
         work_unit: str = "",
         size_unit: str = "",
         memory_unit: str | None = None,
+        costs: Costs | None = None,
     ) -> Graph:
         """Check and store a graph.
 
@@ -178,12 +188,15 @@ class Graph(Picklable):
             work_unit=work_unit,
             size_unit=size_unit,
             memory_unit=size_unit if memory_unit is None else memory_unit,
+            costs=costs,
         )._checked()
 
     def _checked(self) -> Graph:
         for name, column in (("kinds", self.kinds), ("labels", self.labels)):
             if len(column) != self.n:
                 raise UsageError(f"{name} has {len(column)} entries for {self.n} nodes")
+        if self.costs is not None and len(self.costs) and not 0 <= self.costs.owner[0] <= self.costs.owner[-1] < self.n:
+            raise UsageError(f"costs are those of nodes 0..{self.n - 1}; one is of another")
         self.topological_order  # noqa: B018  raises on a cycle
         return self
 

@@ -31,7 +31,7 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.custom import CustomConstraint
-from mtpp_dsl.problem.graph import Floats, Graph, frozen
+from mtpp_dsl.problem.graph import Floats, Graph, Ints, frozen
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem.devices import Device
@@ -100,9 +100,9 @@ def phased_graph(graphs: Mapping[str, Graph], weights: Mapping[str, float] | Non
     phases = tuple(Phase(name, float(weights.get(name, 1.0)), replace(graph, **kept)) for name, graph in graphs.items())
     nothing: Mapping[str, Floats] = MappingProxyType({})
     sums = _sums(phases)
-    return replace(
-        first, phases=phases, **{"saved": sums["output"], **kept}, **sums, times=nothing, device_times=nothing
-    )
+    nowhere: Mapping[str, Ints] = MappingProxyType({})
+    in_each: dict[str, Any] = {"times": nothing, "device_times": nothing, "costs": None, "time_sources": nowhere}
+    return replace(first, phases=phases, **{"saved": sums["output"], **kept}, **sums, **in_each)
 
 
 def _refuse_difference(name: str, graph: Graph, first: Graph) -> None:

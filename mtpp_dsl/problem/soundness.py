@@ -49,6 +49,11 @@ def check_devices(devices: Sequence[Device], channel: Shared | Host | None, grap
         if device.memory is not None and device.reserve > device.memory * (1 + 1e-9):  # sums of decimals are rounded
             reserve, memory = (format_quantity(x, graph.memory_unit) for x in (device.reserve, device.memory))
             raise DeviceError(f"device {device.name!r} reserves {reserve} of a memory of {memory}", device.name)
+        figures = [*device.peak.values(), *(() if device.bandwidth is None else (device.bandwidth,))]
+        if not all(0 < figure < np.inf for figure in figures):
+            raise DeviceError(f"device {device.name!r}: peak and bandwidth must be more than zero", device.name)
+        if not all(0 < share <= 1 for share in device.efficiency.values()):
+            raise DeviceError(f"device {device.name!r}: efficiency is more than 0 %, at most 100 %", device.name)
 
 
 def check_links(links: Links, graph: Graph, k: int) -> None:
