@@ -248,7 +248,12 @@ def _duplex(row: Hanging, switches: Mapping[str, Hanging], usual: str) -> str:
 
 
 def _warn(rows: Sequence[tuple[str, Hanging]], k: int, parents: Sequence[int], scope: Scope) -> None:
-    """Warn of what hangs loose: switches without devices, uplinks without bandwidth, trees that nothing joins."""
+    """Warn of what hangs loose: switches without devices, uplinks without bandwidth, trees that nothing joins.
+
+    After an error in a device nothing is known of where it hangs.
+    """
+    if scope.unsettled & {"devices", "options"}:
+        return
     below = [0] * (len(rows) - k)
     roots: dict[int, str] = {}
     for d in range(k):

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from mtpp_dsl import analyse
 from mtpp_dsl.errors import MtppError
 from mtpp_dsl.language.layout import format_spec
 from mtpp_dsl.language.lower import load
@@ -96,6 +97,12 @@ def test_what_is_wrong_is_said(text: str, message: str) -> None:
 def test_what_hangs_loose_is_warned_of(text: str, message: str) -> None:
     """A switch without devices, a device without an uplink, two trees, a latency that nothing reads."""
     assert any(message in warning for warning in read(text).warnings)
+
+
+def test_an_error_in_a_device_is_the_only_message() -> None:
+    """Where a device could not be read, nothing is said of the switches that it may hang from."""
+    text = f"{GRAPH}minimize bottleneck\n{TWO}device gpu[2] (switch = server[0], memry = 4 GB)\n"
+    assert [found.code for found in analyse(text).diagnostics] == ["MTPP-E105"]
 
 
 def test_links_in_two_parts_are_warned_of() -> None:
