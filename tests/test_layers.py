@@ -30,9 +30,10 @@ CORE = {  # what a part of the core may import beside itself
     "registry": {"errors"},
     "report": DATA,
     "formats": DATA | {"contracts", "registry"},
-    "importers": DATA | {"model"},
+    "library": set(),
+    "importers": DATA | {"library", "model"},
     "generators": DATA | {"registry"},
-    "language": DATA | {"formats", "generators", "registry"},
+    "language": DATA | {"formats", "generators", "library", "registry"},
     "plugins": DATA | {"checks", "contracts", "generators", "registry"},
     "answers": DATA | {"checks", "contracts", "language", "registry", "report"},
     "targets": DATA | {"contracts", "model", "registry"},
@@ -45,7 +46,19 @@ CORE = {  # what a part of the core may import beside itself
     "running": DATA | {"api", "checks", "contracts"},
     "": DATA | {"api", "builder", "checks", "contracts", "drivers", "formats", "language", "running"},
     "cli": DATA
-    | {"", "answers", "api", "checks", "contracts", "drivers", "importers", "language", "registry", "report"},
+    | {
+        "",
+        "answers",
+        "api",
+        "checks",
+        "contracts",
+        "drivers",
+        "importers",
+        "language",
+        "library",
+        "registry",
+        "report",
+    },
     "__main__": {"cli"},
 }
 BELOW_MODELS = DATA | {"contracts", "registry", "views"}

@@ -1,0 +1,61 @@
+"""What the library declares, by name, read from its files without parsing them as specs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["FOLDER", "Entry", "entries"]
+
+FOLDER = Path(__file__).resolve().parent
+"""The folder in which ``include`` finds the library."""
+
+_BEGINS = re.compile(r"(type|let|def) ([A-Za-z_][A-Za-z0-9_]*)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A statement of the library.
+
+    Attributes:
+        name: what it declares, such as ``l40s``.
+        kind: ``type``, ``let`` or ``def``.
+        file: where it is, as ``include`` takes it: ``devices/nvidia.mtpp``.
+        text: the statement.
+        remarks: the lines of comment above it, without ``#``: remarks and sources.
+    """
+
+    name: str
+    kind: str
+    file: str
+    text: str
+    remarks: tuple[str, ...]
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """Return every type, definition and function of the library by its name, in the order of the files."""
+    found = {}
+    for path in sorted(FOLDER.glob("*/*.mtpp")):
+        for block in path.read_text(encoding="utf-8").split("\n\n"):
+            for entry in _of_block(block.strip("\n"), path.relative_to(FOLDER).as_posix()):
+                found[entry.name] = entry
+    return found
+
+
+def _of_block(block: str, file: str) -> list[Entry]:
+    """Return the statements of a block: they begin in the first column, and share the comment above them."""
+    lines = block.splitlines()
+    remarks = tuple(line.removeprefix("#").strip() for line in lines if line.startswith("#"))
+    found: list[Entry] = []
+    for line in lines:
+        begins = _BEGINS.match(line)
+        if begins is not None:
+            found.append(Entry(begins[2], begins[1], file, line, remarks))
+        elif line.startswith((" ", ")", "}")) and found:
+            last = found.pop()
+            found.append(Entry(last.name, last.kind, file, f"{last.text}\n{line}", remarks))
+    return found

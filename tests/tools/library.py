@@ -1,0 +1,264 @@
+"""Write the library of devices and links in mtpp_dsl/library from its tables: ``python -m tests.tools.library``.
+
+The tables, ``devices/devices.csv`` and ``devices/links.csv`` of the workloads, name a document for each figure; they
+are looked for in $MTPP_DATA, else in ../shared/data beside the repository. What no document states is left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from textwrap import wrap
+
+__all__ = ["DATA", "LIBRARY", "files"]
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("MTPP_DATA", ROOT.parent / "shared" / "data")) / "devices"
+LIBRARY = ROOT / "mtpp_dsl" / "library"
+
+WIDTH = 110
+NO_DOCUMENT = "comparison written by an AI tool"
+"""A source that is no document: devices that have no other are left out, and a power that may come from it."""
+PEAKS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
+OTHER_NAMES = {
+    "a100_40gb": ("a100_sxm_40gb", "the SXM module; the PCIe card is a100_pcie_40gb"),
+    "a100_80gb": ("a100_sxm_80gb", "the SXM module; the PCIe card is a100_pcie_80gb"),
+    "v100_16gb": ("v100_sxm2_16gb", "the SXM2 module; the PCIe card is v100_pcie_16gb"),
+    "v100_32gb": ("v100_sxm2_32gb", "the SXM2 module; the PCIe card is v100_pcie_32gb"),
+    "h200": ("h200_sxm", "the SXM module; the PCIe card is h200_nvl"),
+    "b200": ("b200_sxm", "the SXM module"),
+    "b300": ("b300_sxm", "the SXM module"),
+    "arc_a770": ("arc_a770_16gb", "the card with 16 GB"),
+}
+"""Names that people use for one of several variants, with what to say of the choice."""
+
+DEVICE_FILES = {
+    "nvidia": "GPUs of NVIDIA, for data centres, workstations and games",
+    "amd": "GPUs of AMD",
+    "intel": "GPUs and accelerators of Intel",
+    "google": "TPUs of Google",
+    "aws": "accelerators of AWS",
+    "apple": "chips of Apple, by the cores of their GPU",
+    "edge": "boards of the Jetson family",
+    "cpu": "processors",
+}
+LINK_FILES = {
+    "pcie": ("PCI Express, one slot", ("pcie",)),
+    "nvlink": ("NVLink, all links of a GPU together", ("nvlink",)),
+    "infiniband": ("InfiniBand, one port", ("infiniband",)),
+    "ethernet": ("Ethernet, one port", ("ethernet",)),
+    "wireless": ("Wi-Fi, one client", ("wifi",)),
+    "usb": ("Thunderbolt and USB4, one cable", ("thunderbolt", "usb")),
+    "fabric": (
+        "Links between accelerators of AMD, Intel, Google and AWS",
+        ("infinity", "xe_link", "tpu", "gaudi3", "neuronlink"),
+    ),
+}
+
+CONVENTIONS = """\
+Written by tests/tools/library.py. Each type names the documents that its figures were read in.
+peak: operations per second without sparsity, in each number format whose figure a document states; fp32 is the \
+vector rate. The rates of integers count as FLOP/s too.
+bandwidth: of the device's own memory. memory: in GB (10^9 B) or GiB (2^30 B), as the document has it.
+power: the maker's limit for the whole device. No efficiency is stated here: without one, nodes reach the peak."""
+GEFORCE = """\
+GeForce and RTX: fp16 and bf16 are the tensor rates that add up in fp32, half of what adding up in fp16 gives."""
+OF_MAKERS = {
+    "nvidia": GEFORCE,
+    "amd": "mi250x is a package of two devices. Rates of matrices in fp32 are in the remarks.",
+    "apple": "Documents give the rate of fp32 alone; for another format, say peak = {…} on the device.",
+    "cpu": """\
+Documents disagree on the peaks of processors by a factor of 20, so none is given here: say peak = {…} and memory = … \
+on the device.""",
+}
+LINK_CONVENTIONS = """\
+Written by tests/tools/library.py. Each figure names the document that it was read in.
+Bandwidths are of one direction, before what protocols take; latencies are orders of magnitude."""
+
+PORTS = """\
+What joins a device of each type in the library to others, by its type, such as pcie_of[type(gpu[0])]. \
+Written by tests/tools/library.py.
+pcie_of: the PCI Express slot that the device's maker gives it. nvlink_of: all NVLinks of a GPU together. \
+nvlink_lane_of: one of them, of which `nvidia-smi topo -m` counts those between two GPUs."""
+LANES = {
+    "nvlink1_p100": "nvlink1_lane",
+    "nvlink2_v100": "nvlink2_lane",
+    "nvlink3_a100": "nvlink3_lane",
+    "nvlink4_h100": "nvlink4_lane",
+    "nvlink5_b200": "nvlink5_lane",
+    "nvlink3_bridge_ga102": "nvlink3_bridge_lane",
+}
+BRIDGE = "nvlink3_bridge_ga102"
+BRIDGE_LINKS = 4
+"""NVIDIA's whitepaper on GA102: four links of 14.0625 GB/s in each direction, 56.25 GB/s together."""
+
+Row = Mapping[str, str]
+
+
+def files() -> dict[str, str]:
+    """Return the texts of the library by their paths in it, such as ``devices/nvidia.mtpp``.
+
+    Raises:
+        OSError: the tables are not there.
+    """
+    devices = [row for row in _rows("devices.csv") if row["source"] != NO_DOCUMENT]
+    links = _rows("links.csv")
+    found = {f"devices/{name}.mtpp": _device_file(name, devices) for name in DEVICE_FILES}
+    found |= {f"links/{name}.mtpp": _link_file(name, links) for name in LINK_FILES}
+    found["links/ports.mtpp"] = _ports(devices, links)
+    assert sum(text.count("\ntype ") for text in found.values()) == len(devices) + len(OTHER_NAMES)
+    return found
+
+
+def _rows(name: str) -> list[Row]:
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _device_file(name: str, devices: Iterable[Row]) -> str:
+    """Return the types of one file, each below its sources and remarks."""
+    blocks = [_comment(f"{_capital(DEVICE_FILES[name])}.\n{CONVENTIONS}\n{OF_MAKERS.get(name, '')}")]
+    for row in devices:
+        if _file_of(row) == name:
+            blocks.append("\n".join([*_remarks(row), _type(row["name"], row)]))
+            for other, (whose, remark) in OTHER_NAMES.items():
+                if whose == row["name"]:
+                    said = _comment(f"{other} is {whose}, {remark}.")
+                    blocks.append("\n".join([said, *_remarks(row), _type(other, row)]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _file_of(row: Row) -> str:
+    """Return the file of a device: that of its maker, but of boards and processors."""
+    if row["kind"] == "cpu":
+        return "cpu"
+    return "edge" if row["name"].startswith("jetson") else row["maker"].lower()
+
+
+def _type(name: str, row: Row) -> str:
+    """Return the statement of a type."""
+    rates = ", ".join(f"{peak}: {_rate(row, peak)} TFLOP/s" for peak in PEAKS if _rate(row, peak))
+    options = [f"peak = {{ {rates} }}"] if rates else []
+    unit = "GiB/s" if re.match(rf"{row['bandwidth_GB_s']} GiB/s as", row["note"]) else "GB/s"
+    rest = [f"bandwidth = {row['bandwidth_GB_s']} {unit}"]
+    if row["memory"]:
+        rest.append(f"memory = {row['memory']} {row['memory_unit']}")
+    if row["power_W"] and NO_DOCUMENT not in row["source"]:
+        rest.append(f"power = {row['power_W']} W")
+    return _lines(f"type {name} (", [*options, ", ".join(rest)], ")")
+
+
+def _rate(row: Row, peak: str) -> str:
+    return row["int8_TOPS"] if peak == "int8" else row[f"{peak}_TFLOPS"]
+
+
+def _remarks(row: Row) -> Iterator[str]:
+    """Yield the comments of a row: what it is, its remark, and its sources."""
+    if row["note"]:
+        yield _comment(f"{_plain(row['note'])}.")
+    sources = (source for source in row["source"].split("; ") if source != NO_DOCUMENT)
+    yield _comment(f"Source: {_plain('; '.join(sources))}.")
+
+
+def _plain(text: str) -> str:
+    """Return a remark without numbers of pages that nobody can look up, and with the names of sources spelt out."""
+    text = re.sub(r"\s*\(ids? \d{6,}(, \d+)*\)", "", text)
+    text = re.sub(r"; ids? \d{6,}(, \d+)*", "", text)
+    text = re.sub(r"\bid \d{6,}", "another page", text)
+    names = {
+        "AIC": "aiconfigurator",
+        "LIT": "pytorch-lightning",
+        "COMP": "composer",
+        "TIT": "torchtitan",
+        "SCALE": "scaling-book",
+        "EXO": "exo",
+        "WP": "whitepaper",
+        "GK": "Glenn Lockwood",
+    }
+    return re.sub(rf"\b({'|'.join(names)})\b", lambda found: names[found[1]], text).rstrip(".")
+
+
+def _link_file(name: str, links: Iterable[Row]) -> str:
+    """Return the definitions of one file, each below its sources and remarks."""
+    what, prefixes = LINK_FILES[name]
+    blocks = [_comment(f"{what}.\n{LINK_CONVENTIONS}")]
+    for row in links:
+        if row["name"].startswith(prefixes):
+            lines = [*_remarks(row), f"let {row['name']} = {row['GB_s_per_direction']} GB/s"]
+            lines += [_lane(row)] if row["name"] in LANES else []
+            lines += [f"let {row['name']}_latency = {row['latency_us']} us"] if row["latency_us"] else []
+            blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _lane(row: Row) -> str:
+    """Return the definition of one of the links that a GPU has, with the number that the remark gives."""
+    said = re.match(r"(\d+) (?:links )?x (\d+)", row["note"])
+    if said is None:
+        assert row["name"] == BRIDGE
+        return (
+            f"let {LANES[row['name']]} = {row['name']} / {BRIDGE_LINKS}  # GA102 whitepaper: four links of 14.0625 GB/s"
+        )
+    assert int(said[1]) * int(said[2]) == float(row["GB_s_per_direction"])
+    return f"let {LANES[row['name']]} = {row['name']} / {said[1]}"
+
+
+def _ports(devices: Iterable[Row], links: Iterable[Row]) -> str:
+    """Return the maps from the types of devices to what joins them."""
+    known = {row["name"]: float(row["GB_s_per_direction"]) for row in links}
+    others = [
+        {**row, "name": other} for other, (name, _) in OTHER_NAMES.items() for row in devices if row["name"] == name
+    ]
+    rows = [*devices, *others]
+    slots = {row["name"]: f"pcie{row['pcie'][0]}_{row['pcie'].split()[1]}" for row in rows if row["pcie"]}
+    cables = {row["name"]: _nvlink(row, known) for row in rows if _has_nvlink(row)}
+    maps = {
+        "pcie_of": {name: slot for name, slot in slots.items() if slot in known},
+        "nvlink_of": cables,
+        "nvlink_lane_of": {name: LANES[cable] for name, cable in cables.items()},
+    }
+    blocks = [_comment(PORTS), 'include "pcie.mtpp"\ninclude "nvlink.mtpp"']
+    for name, entries in maps.items():
+        inner = [f'"{device}": {link}' for device, link in entries.items()]
+        blocks.append(_lines(f"let {name} = {{ ", inner, " }"))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _has_nvlink(row: Row) -> bool:
+    return row["maker"] == "NVIDIA" and bool(row["nvlink_GB_s_per_direction"])
+
+
+def _nvlink(row: Row, known: Mapping[str, float]) -> str:
+    """Return which NVLink a GPU has: the one of its bandwidth; documents round that of the bridge of GA102."""
+    rate = float(row["nvlink_GB_s_per_direction"])
+    (found,) = (name for name in LANES if known[name] == rate or (name == BRIDGE and 56 <= rate <= known[name]))
+    return found
+
+
+def _lines(begin: str, parts: Iterable[str], end: str) -> str:
+    """Return parts one a line, all from the column where the first begins."""
+    return begin + (",\n" + " " * len(begin.rstrip())).join(parts) + end
+
+
+def _comment(text: str) -> str:
+    """Return a text as comments, each paragraph broken where the line ends."""
+    lines = [
+        line
+        for part in text.splitlines()
+        if part
+        for line in wrap(part, WIDTH - 2, break_on_hyphens=False, break_long_words=False)
+    ]
+    return "\n".join(f"# {line}" for line in lines)
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+if __name__ == "__main__":
+    for where, written in files().items():
+        (LIBRARY / where).parent.mkdir(parents=True, exist_ok=True)
+        (LIBRARY / where).write_text(written, encoding="utf-8")
