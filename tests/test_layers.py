@@ -24,6 +24,7 @@ CORE = {  # what a part of the core may import beside itself
     "base": {"errors", "text"},
     "problem": {"base", "constraints", "errors"},
     "plans": {"base", "constraints", "errors", "problem"},
+    "model": {"base", "errors", "problem", "text"},
     "checks": DATA,
     "views": DATA,
     "contracts": DATA,

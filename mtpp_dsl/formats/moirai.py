@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mtpp_dsl.base.record import Record, load, located, repeated_edges
 from mtpp_dsl.base.spec_limits import MAX_NODES, check_graph, check_table
 from mtpp_dsl.formats import Workload
-from mtpp_dsl.formats.record import Record, load, located, repeated_edges
 from mtpp_dsl.problem import Device, Links
 from mtpp_dsl.problem.graph import Floats, Graph, frozen
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mtpp_dsl.base.record import Record, load, located, repeated_edges
 from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NODES
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.formats import Workload
-from mtpp_dsl.formats.record import Record, load, located, repeated_edges
 from mtpp_dsl.problem import Device, Host
 from mtpp_dsl.problem.graph import Bools, Graph
 

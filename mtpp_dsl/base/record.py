@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mtpp_dsl.base.files import called, read_json
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.problem.graph import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Record", "load", "located", "repeated_edges"]
 
@@ -122,13 +124,13 @@ class Record:
                 raise record.error(key, f"a second {name!r}")
         return index
 
-    def array(self, field: str, shape: Sequence[int]) -> Floats:
+    def array(self, field: str, shape: Sequence[int]) -> NDArray[np.float64]:
         """Return nested lists of finite numbers, zero or more, as an array of *shape*."""
         array = np.empty(shape)
         self._fill(field, self._get(field, ABSENT), array)
         return array
 
-    def _fill(self, field: str, value: object, array: Floats) -> None:
+    def _fill(self, field: str, value: object, array: NDArray[np.float64]) -> None:
         if not isinstance(value, list) or len(value) != len(array):
             found = f"{len(value)}" if isinstance(value, list) else _shown(value)
             raise self.error(field, f"expected a list of {len(array)} entries, found {found}")
