@@ -23,6 +23,7 @@ __all__ = [
     "ExclusiveLinks",
     "Finish",
     "Forbid",
+    "InOrder",
     "Largest",
     "Latency",
     "Linear",
@@ -98,6 +99,27 @@ class Contiguous(Constraint):
 
     devices: tuple[int, ...] | None = None
     parts: Parts = "both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InOrder(Constraint):
+    """The stages are in the order of *devices*: nothing goes back from a later one of these to an earlier one.
+
+    Where a path leads from a node to another, and each is on one of these devices, the first is not on a later one. In
+    the backward part of a training graph it is the other way round. Of all devices, this makes the quotient graph of
+    each part acyclic.
+
+    Attributes:
+        devices: in their order; None for all, as they are declared.
+        empty: whether one of these devices may be without a node.
+    """
+
+    devices: tuple[int, ...] | None = None
+    empty: Literal["allowed", "never"] = "allowed"
+
+    @property
+    def keyword(self) -> str:
+        return "stages"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -312,6 +312,8 @@ def _rule(problem: Problem, rule: c.Constraint) -> str:
             return f"robust up to {rule.most}" + option_list({"deviation": percent(rule.share)} if rule.share else {})
         case c.Copies():
             return f"copies up to {rule.most}" + _said(share=(rule.share, "any"))
+        case c.InOrder():
+            return "stages" + _on(problem, rule.devices) + _said(empty=(rule.empty, "allowed"))
         case c.BreakSymmetry():
             return f"break symmetry by {rule.by}" + _said(scope=(rule.scope, "both"))
         case CustomConstraint():

@@ -29,7 +29,7 @@ class Rules:
 
     def _rule(self, rule: str, devices: Names | None = None, rest: str = "", **options: Any) -> Self:
         on = "" if devices is None else f" on {named(devices)}"
-        given = option_list(options, words=("parts", "share", "sync", "scope", "schedule", "recompute"))
+        given = option_list(options, words=("parts", "share", "sync", "scope", "schedule", "recompute", "empty"))
         self._statement(f"constraint {rule}{on}{rest}{given}")
         return self
 
@@ -175,6 +175,16 @@ class Rules:
     def robust(self, up_to: object, *, deviation: object | None = None) -> Self:
         """Let loads count that up to so many nodes take longer, by this share of their times unless they say more."""
         return self._rule(f"robust up to {value(up_to, 'up_to')}", deviation=deviation)
+
+    @says
+    def stages(self, devices: Names | None = None, *, empty: Literal["allowed", "never"] | None = None) -> Self:
+        """Let data flow along the devices as they are declared, or along these, in this order, and never back.
+
+        Args:
+            devices: in the order of the pipeline; a family stands for its members by number.
+            empty: whether a device may be without a node; "allowed" unless given.
+        """
+        return self._rule("stages", devices, empty=empty)
 
     @says
     def break_symmetry(

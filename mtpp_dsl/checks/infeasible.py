@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.base.units import counted
+from mtpp_dsl.checks.unfilled import unfilled
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -17,6 +18,7 @@ from mtpp_dsl.constraints import (
     Constraint,
     Copies,
     Forbid,
+    InOrder,
     Linear,
     Memory,
     On,
@@ -31,6 +33,7 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated, cycle, together
 from mtpp_dsl.problem.counting import Recognised, recognised, restored
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
+from mtpp_dsl.problem.in_order import listed_devices
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
 
@@ -41,10 +44,11 @@ LONGEST = 12
 def quick(problem: Problem) -> Infeasibility | None:
     """Return why *problem* has no plan, if counting shows it; None proves nothing.
 
-    Looks for: a node, or nodes held together by colocation or by a cycle that it closes, that no device may or can run
-    or hold; more memory needed than there is where it may be used; nodes held together and apart; more nodes held apart
-    than devices they may use; a constraint whose left side cannot reach its right side; an edge between nodes whose
-    devices no link joins. Labelled constraints that count are read as what they amount to, where that is not enough.
+    Looks for: a node, or nodes held together by colocation or by a cycle that it closes, that no device may or can
+    run or hold; more memory needed than there is where it may be used; nodes held together and apart; more nodes
+    held apart than devices they may use; devices that have to have a node, and too few nodes for them; a constraint
+    whose left side cannot reach its right side; an edge between nodes whose devices no link joins. Labelled
+    constraints that count are read as what they amount to, where that is not enough.
 
     Under constraints that enlarge the set of plans, other than :data:`COUNTED`, nothing is looked for.
     """
@@ -212,7 +216,7 @@ def _too_much(problem: Problem) -> Iterator[Finding]:
             devices = [problem.devices[d].name for d in np.flatnonzero(where).tolist()]
             heavy = _names(problem, [v for v in nodes if need[v] > 0])
             reason = f"{heavy} take {problem.size(total)}; the devices they may be on, {_listed(devices)}, have {exact}"
-            yield reason, [*problem.of(Memory), *problem.of(Acyclic), *_placing(problem, nodes)]
+            yield reason, [*problem.of(Memory), *problem.of(Acyclic), *problem.of(InOrder), *_placing(problem, nodes)]
 
 
 def _unbatched(problem: Problem) -> Iterator[Finding]:
@@ -314,7 +318,7 @@ def _together_and_apart(problem: Problem) -> Iterator[Finding]:
             other = seen.setdefault(home[v], v)
             if other != v:
                 group = groups[home[v]]
-                held = [c for c in _holding(problem, group) if isinstance(c, (Acyclic, Colocate))]
+                held = [c for c in _holding(problem, group) if isinstance(c, (Acyclic, Colocate, InOrder))]
                 yield (
                     f"{_names(problem, [other, v])} are to be together and apart{_why(problem, group)}",
                     [apart, *held],
@@ -335,6 +339,32 @@ def _too_many_apart(problem: Problem) -> Iterator[Finding]:
                     *(_placing(problem, nodes) if usable < problem.k else []),
                 ],
             )
+
+
+def _too_few(problem: Problem) -> Iterator[Finding]:
+    """Find devices that have to have a node, under ``stages (empty = never)``, and more of them than nodes for them."""
+    rules = [rule for rule in problem.of(InOrder) if rule.empty == "never"]
+    if not rules or problem.objective.batch is not None or any(problem.replicate):
+        return
+    filled = sorted({d for rule in rules for d in listed_devices(rule, problem.k)})
+    groups = _groups(problem)
+    allowed = np.array([problem.allowed[group].all(axis=0) for group in groups], np.bool_).reshape(-1, problem.k)
+    found = unfilled(allowed, filled)
+    if found is None:
+        return
+    devices, few = found
+    nodes = [v for group in few for v in groups[group]]
+    many = [v for v in range(problem.graph.n) if not problem.allowed[v, devices].all()]
+    said = _listed([problem.devices[d].name for d in devices])
+    held = any(len(group) > 1 for group in groups)
+    there = f"{counted(len(few), 'group')} of nodes held together" if held else counted(len(few), "node")
+    holding = [c for group in groups if len(group) > 1 for c in _holding(problem, group)]
+    verb = "are" if len(few) != 1 else "is"
+    each, them = ("each of ", f"these {len(devices)}") if len(devices) > 1 else ("", "it")
+    yield (
+        f"{each}{said} has to have a node, and there {verb} {there} for {them}",
+        [*rules, *holding, *_placing(problem, [*nodes, *many])],
+    )
 
 
 def _out_of_reach(problem: Problem) -> Iterator[Finding]:
@@ -415,8 +445,11 @@ def _placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:
 
 def _holding(problem: Problem, group: Sequence[int]) -> list[Constraint]:
     """Return the constraints that say where the nodes of *group* may be, or make them one."""
-    cyclic = problem.of(Acyclic) if len(group) > 1 and closed_cycle(problem, group) else ()
-    return [*cyclic, *_placing(problem, group)]
+    cyclic = len(group) > 1 and closed_cycle(problem, group)
+    return [
+        *((c for c in problem.constraints if isinstance(c, (Acyclic, InOrder))) if cyclic else ()),
+        *_placing(problem, group),
+    ]
 
 
 def _names(problem: Problem, nodes: Sequence[int]) -> str:
@@ -437,5 +470,6 @@ FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (
     _too_much,
     _together_and_apart,
     _too_many_apart,
+    _too_few,
     _out_of_reach,
 )

@@ -16,6 +16,7 @@ from mtpp_dsl.checks.batch_check import broken_batches
 from mtpp_dsl.checks.lateness import lateness
 from mtpp_dsl.checks.linear_values import Values, broken_row, payments
 from mtpp_dsl.checks.network_check import counted, unreachable
+from mtpp_dsl.checks.order_check import broken_line, out_of_order
 from mtpp_dsl.checks.replica_counts import NONE, Replicas, copies, exchange, faults, spans
 from mtpp_dsl.checks.route_check import broken_routes, mixed
 from mtpp_dsl.checks.schedule_check import broken_times
@@ -38,6 +39,7 @@ from mtpp_dsl.constraints import (
     Copies,
     ExclusiveLinks,
     Forbid,
+    InOrder,
     Linear,
     Memory,
     On,
@@ -133,6 +135,7 @@ def _broken_alone(problem: Problem, plan: Plan) -> list[Violation]:
         found += [Violation(what, message) for what, message in broken_stages(problem, plan, TOLERANCE)]
     for rule in problem.of(Memory) if plan.shards else ():
         found += [Violation(str(rule), message) for message in broken_memory(problem, plan, rule, TOLERANCE)]
+    found += [Violation(what, message) for what, message in broken_line(problem, plan)]
     for constraint in problem.of(Acyclic) if problem.hierarchical else ():
         if constraint.groups == "free":
             continue
@@ -531,6 +534,7 @@ _CHECKS: dict[type[Constraint], Callable[[Problem, list[int], Any], Iterable[str
     Separate: _separate,
     Pin: _pin,
     Forbid: _forbid,
+    InOrder: out_of_order,
     Linear: lambda *_: (),  # checked with the schedule
     Robust: lambda *_: (),  # it takes no plan away; loads count it
     Replicate: lambda *_: (),  # it takes no plan away

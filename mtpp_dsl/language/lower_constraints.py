@@ -18,7 +18,7 @@ from mtpp_dsl.language.linear import condition_remedy, is_not_linear, mismatch_c
 from mtpp_dsl.language.lower_objective import Asked
 from mtpp_dsl.language.lower_pipelines import MEMORY_OPTIONS, shard, stage_memory
 from mtpp_dsl.language.maxima import only_pushed_down, without_maxima
-from mtpp_dsl.language.members import Empty, members
+from mtpp_dsl.language.members import Empty, in_their_order, members
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.penalties import lower_penalty
 from mtpp_dsl.language.scope import Complaint, Scope
@@ -63,6 +63,7 @@ def lower_constraint(statement: tree.ConstraintStatement, scope: Scope) -> Itera
         "shard": ("speedup",),
         "copies": ("share",),
         "robust": ("deviation",),
+        "stages": ("empty",),
     }.get(statement.rule.text, ())
     for local in iterate(statement.clauses, scope):
         options = Options(statement.options, allowed, f"constraint {statement.rule.text}", scope, local)
@@ -402,6 +403,12 @@ def _copies(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: O
     yield c.Copies(most=_amount(s, scope, local), share=share, origin=s.span.place)
 
 
+def _stages(s: tree.ConstraintStatement, scope: Scope, local: Locals, options: Options) -> Iterator[c.Constraint]:
+    devices = None if s.devices is None else tuple(in_their_order(s.devices, scope, local, DeviceRef))
+    empty = cast('Literal["allowed", "never"]', options.word("empty", ("allowed", "never")) or "allowed")
+    yield c.InOrder(devices=devices, empty=empty, origin=s.span.place)
+
+
 def _break(s: tree.ConstraintStatement, _: Scope, __: Locals, options: Options) -> Iterator[c.Constraint]:
     assert s.by is not None
     choices = ("tasks", "batches", "time")
@@ -433,6 +440,7 @@ _RULES: dict[str, Callable[[tree.ConstraintStatement, Scope, Locals, Options], I
     "shard": _shard,
     "copies": _copies,
     "robust": _robust,
+    "stages": _stages,
     "break": _break,
 }
 

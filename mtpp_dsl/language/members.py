@@ -10,7 +10,7 @@ from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Sequence, Value, describe
 from mtpp_dsl.text.source import Span
 
-__all__ = ["Empty", "members"]
+__all__ = ["Empty", "in_their_order", "members"]
 
 
 class Empty(Complaint):
@@ -32,23 +32,35 @@ class Empty(Complaint):
 def members(
     named: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
 ) -> tuple[int, ...]:
-    """Return the numbers of the nodes or devices that expressions name, sorted.
+    """Return the numbers of the nodes or devices that expressions name, each once, sorted.
+
+    Raises:
+        Empty: there are none.
+        Complaint: one is something else.
+    """
+    return tuple(sorted(set(in_their_order(named, scope, local, kind))))
+
+
+def in_their_order(
+    named: tuple[tree.Expression, ...], scope: Scope, local: Locals, kind: type[NodeRef] | type[DeviceRef]
+) -> list[int]:
+    """Return the numbers of the nodes or devices that expressions name, in the order in which they are named.
 
     Raises:
         Empty: there are none.
         Complaint: one is something else.
     """
     what = "node" if kind is NodeRef else "device"
-    found: set[int] = set()
+    found: list[int] = []
     for member in named:
         for item in _flat(evaluate(member, scope, local), scope, member.span, kind):
             if not isinstance(item, kind):
                 raise Complaint(f"a {what} is wanted here, not {describe(item)}", member.span, code="MTPP-E210")
-            found.add(item.index)
+            found.append(item.index)
     if not found:
         scope.need(f"{what}s")
         raise Empty(what, named[0].span)
-    return tuple(sorted(found))
+    return found
 
 
 def _flat(value: Value, scope: Scope, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> Iterator[Value]:

@@ -54,6 +54,7 @@ RULES = (
     "shard",
     "copies",
     "robust",
+    "stages",
     "break",
 )
 """First words of the constraints that have a name of their own."""
@@ -267,6 +268,7 @@ EXAMPLES: dict[str, list[str]] = {
         "constraint robust up 2",
     ],
     "'copies' is written 'copies up to 2'": ["constraint copies", "constraint copies 2", "constraint copies up 2"],
+    "'stages' is written 'stages on d, e (empty = never)'": ["constraint stages d", "constraint stages d, e"],
     "'break symmetry' is written 'break symmetry by tasks'": ["constraint break", "constraint break symmetry"],
     "a loop is written 'for i in 0..3'": [
         "graph { edge a -> b for i }",

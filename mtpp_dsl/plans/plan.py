@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.pickling import Picklable
+from mtpp_dsl.constraints import InOrder
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.plans.batches import Batches
 from mtpp_dsl.plans.routes import Route, merged, routes_from_json, routes_to_json
@@ -21,6 +22,7 @@ from mtpp_dsl.plans.split_file import assignment_of_split, is_split
 from mtpp_dsl.plans.stages import Keeping, stage_order, stages_after
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints, frozen
+from mtpp_dsl.problem.in_order import listed_devices
 
 __all__ = ["Plan", "device_order", "plan_of", "quotient_order"]
 
@@ -405,8 +407,19 @@ def _assignment_of(data: object) -> Mapping[str, object]:
 
 
 def device_order(problem: Problem, assignment: Ints) -> tuple[int, ...] | None:
-    """Return a topological order of the quotient graph over all devices, or None if it has a cycle."""
-    return quotient_order(assignment, problem.graph.tails, problem.graph.heads, problem.k)
+    """Return a topological order of the quotient graph over all devices, or None if it has a cycle.
+
+    It is one in which stages are in the order of devices that the problem asks for, if there is such a one.
+    """
+    tails, heads, n, k = problem.graph.tails, problem.graph.heads, problem.graph.n, problem.k
+    rules = [np.array(listed_devices(rule, k), np.int64) for rule in problem.of(InOrder)]
+    if rules:  # as if every device had one more node, and these were in a row
+        before = np.concatenate([tails, *(n + rule[:-1] for rule in rules)])
+        after = np.concatenate([heads, *(n + rule[1:] for rule in rules)])
+        found = quotient_order(np.concatenate([assignment, np.arange(k)]), before, after, k)
+        if found is not None:
+            return found
+    return quotient_order(assignment, tails, heads, k)
 
 
 def quotient_order(assignment: Ints, tails: Ints, heads: Ints, k: int) -> tuple[int, ...] | None:

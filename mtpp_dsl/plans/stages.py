@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from mtpp_dsl.constraints import InOrder
 from mtpp_dsl.problem import Host, Problem, Shared
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.problem.in_order import listed_devices
 
 __all__ = ["Keeping", "ring_time", "shard_speedup", "stage_order", "stages_after"]
 
@@ -150,13 +153,20 @@ def stage_order(
     for pair in pairs[pairs // k != pairs % k].tolist():
         before[pair % k].add(pair // k)
     left, order = set(before), []
+    for rule in problem.of(InOrder):
+        row = [d for d in listed_devices(rule, k) if d in before]
+        for first, then in pairwise(row):
+            before[then].add(first)
     while left:
 
         def cost(d: int, after: int = len(left) - 1) -> tuple[int, float, int]:
             needed = keeping.recomputes(d, after)
             return (2 if needed is None else int(needed), float(again[d]) if needed else 0.0, usual.index(d))
 
-        chosen = min((d for d in left if not before[d] & left), key=cost)
+        free = [d for d in left if not before[d] & left]
+        if not free:
+            return usual
+        chosen = min(free, key=cost)
         left.remove(chosen)
         order.append(chosen)
     return (*order, *(d for d in usual if d not in before))

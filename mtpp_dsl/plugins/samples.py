@@ -22,6 +22,7 @@ from mtpp_dsl.constraints import (
     Decision,
     ExclusiveLinks,
     Forbid,
+    InOrder,
     Largest,
     Latency,
     Linear,
@@ -181,6 +182,8 @@ def _constrained() -> dict[str, Problem]:
         "batches": on(2, ACYCLIC, BatchSizes(sizes=(1, 2))),
         "late": on(3, ACYCLIC, Robust(most=2, share=0.5)),
         "replicas": on(2, ACYCLIC, Replicate(most=2)),
+        "in order": on(3, InOrder(devices=(2, 0, 1))),
+        "none empty": on(3, InOrder(empty="never")),
     }
 
 

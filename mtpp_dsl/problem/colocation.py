@@ -1,4 +1,7 @@
-"""What ``colocate``, ``acyclic`` and ``contiguous`` ask of nodes: classes on one device, and the edges that count."""
+"""What ``colocate``, ``acyclic``, ``stages`` and ``contiguous`` ask of nodes.
+
+That is classes of nodes on one device, and the edges that count.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from mtpp_dsl.constraints import Acyclic, Colocate, Contiguous
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.problem.problem import Problem
 
 __all__ = ["colocated", "convex_edges", "cycle", "numbered", "ordered_edges", "strong", "together"]
@@ -52,7 +56,9 @@ def colocated(problem: Problem) -> Ints:
 
 def ordered_edges(problem: Problem) -> list[tuple[Ints, Ints]]:
     """Return the tails and heads of the edges of each part of the graph whose quotient must be acyclic."""
-    asked = {constraint.parts for constraint in problem.of(Acyclic)}
+    asked: set[str] = {constraint.parts for constraint in problem.of(Acyclic)}
+    if line_of(problem) is not None:
+        asked.add("both")
     if not asked:
         return []
     sides = [False, True] if "both" in asked and problem.graph.backward.any() else [False]
@@ -72,7 +78,8 @@ def convex_edges(problem: Problem) -> dict[bool, tuple[Ints, Ints, tuple[int, ..
         devices = {
             d for constraint in asked for d in (range(problem.k) if constraint.devices is None else constraint.devices)
         }
-        if devices and not any(constraint.parts in kinds for constraint in problem.of(Acyclic)):
+        acyclic = any(constraint.parts in kinds for constraint in problem.of(Acyclic))
+        if devices and not acyclic and line_of(problem) is None:
             found[backward] = (*_edges_of_part(problem, backward=backward), tuple(sorted(devices)))
     return found
 

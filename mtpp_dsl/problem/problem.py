@@ -34,6 +34,7 @@ from mtpp_dsl.problem.copying import check_copies
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.devices import Device
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
+from mtpp_dsl.problem.in_order import check_order
 from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared, Tree
 from mtpp_dsl.problem.network import Network, network_of
 from mtpp_dsl.problem.networked import check_network, check_tree
@@ -134,6 +135,7 @@ class Problem(Picklable):
             check_tree(interconnect, graph, len(devices))
         for constraint in constraints:
             check_members(constraint, graph.n, len(devices))
+        check_order(constraints, [device.name for device in devices])
         check_magnitudes(graph, devices, channel)
         time = running_times(graph, devices)
         check_groups(devices, interconnect)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mtpp_dsl.constraints import Acyclic, Constraint, Copies, Linear, Memory, Repeat, Replicate, Shard, StageMemory
 from mtpp_dsl.errors import ConstraintError, UsageError
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.in_order import ordered_devices
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem.devices import Device
@@ -78,7 +79,7 @@ def check_stages(
     if iteration is None and not rules:
         return
     what = f"'{iteration}'" if iteration is not None else "'constraint memory (schedule = …)'"
-    reason = _no_stages(objectives, graph, interconnect, constraints)
+    reason = _no_stages(objectives, graph, devices, interconnect, constraints)
     if reason is not None and rules:
         raise ConstraintError(f"{what} is about the stages of a pipeline: {reason}", rules[0].origin)
     if reason is not None:
@@ -120,7 +121,11 @@ def _check_alike(group: Replicate | Shard, rules: Sequence[StageMemory], devices
 
 
 def _no_stages(
-    objectives: Sequence[Objective], graph: Graph, interconnect: Interconnect, constraints: Sequence[Constraint]
+    objectives: Sequence[Objective],
+    graph: Graph,
+    devices: Sequence[Device],
+    interconnect: Interconnect,
+    constraints: Sequence[Constraint],
 ) -> str | None:
     """Return why the devices of plans are no stages in an order, or None."""
     if any(objective.timed or objective.batch is not None for objective in objectives):
@@ -135,9 +140,9 @@ def _no_stages(
     if any(isinstance(c, (Copies, Repeat)) for c in constraints):
         return "plans of several routes, or in which nodes run again, have none"
     order = next((c for c in constraints if isinstance(c, Acyclic)), None)
-    if order is None:
+    if not ordered_devices(constraints, len(devices)):
         return "only 'constraint acyclic' puts them in an order; add it"
-    if getattr(order, "groups", "ordered") != "ordered":
+    if order is not None and order.groups != "ordered":
         return "with (groups = free) they have no order"
     return None
 

@@ -18,6 +18,7 @@ from mtpp_dsl.constraints import (
     BreakSymmetry,
     Constraint,
     Decision,
+    InOrder,
     Largest,
     Linear,
     Load,
@@ -31,6 +32,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Links, Problem, Tree
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.problem.in_order import listed_devices
 
 __all__ = ["Measure", "Ranking", "groups_alike", "interchangeable", "measured", "numbered", "ordered", "rankings"]
 
@@ -235,6 +237,8 @@ def _alike(problem: Problem, a: int, b: int) -> bool:
     Under a plug-in's constraint that is all but their names, as the constraint may read any of it.
     """
     one, two = problem.devices[a], problem.devices[b]
+    if a != b and any({a, b} & set(listed_devices(rule, problem.k)) for rule in problem.of(InOrder)):
+        return False  # each has its place in an order
     if any(problem.of(CustomConstraint)) and replace(one, name="") != replace(two, name=""):
         return False
     if (one.memory, one.reserve, one.pays_io) != (two.memory, two.reserve, two.pays_io):
@@ -308,7 +312,7 @@ def _swap(constraint: Constraint, to: Mapping[int, int]) -> Constraint:
     if isinstance(constraint, PinChunks):
         return replace(constraint, places=tuple(to.get(d, d) for d in constraint.places))
     devices = getattr(constraint, "devices", None)
-    if devices is None:
+    if devices is None or isinstance(constraint, InOrder):
         return constraint
     return replace(constraint, devices=tuple(sorted(to.get(d, d) for d in devices)))  # type: ignore[call-arg]
 
@@ -331,6 +335,8 @@ def _canonical(constraint: Constraint) -> Constraint:
     if isinstance(constraint, Linear):
         terms = ((_moved(x, {}), a) for x, a in constraint.terms)
         return replace(constraint, label="", terms=tuple(sorted(terms, key=repr)))
+    if isinstance(constraint, InOrder):
+        return constraint
     if any(f.name == "devices" for f in fields(constraint)) and getattr(constraint, "devices", None) is not None:
         return replace(constraint, devices=tuple(sorted(constraint.devices)))  # type: ignore[attr-defined, call-arg]
     return constraint
