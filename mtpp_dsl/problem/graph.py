@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.problem.costs import Costs
+from mtpp_dsl.problem.graph_origin import GraphOrigin
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -81,6 +82,7 @@ class Graph(Picklable):
         time_sources: where the times on single devices are from, by their names, each [n] of
             :class:`mtpp_dsl.problem.costs.TimeSource`; times on devices that are not there were given.
         law: the text of the spec's own law of times, "" for that of the package.
+        origin: the model that it was made of, and the operators of each node; None for other graphs.
     """
 
     names: tuple[str, ...]
@@ -111,6 +113,7 @@ class Graph(Picklable):
     costs: Costs | None = None
     time_sources: Mapping[str, Ints] = field(default_factory=lambda: MappingProxyType({}))
     law: str = ""
+    origin: GraphOrigin | None = None
 
     @classmethod
     def create(
@@ -140,6 +143,7 @@ class Graph(Picklable):
         size_unit: str = "",
         memory_unit: str | None = None,
         costs: Costs | None = None,
+        origin: GraphOrigin | None = None,
     ) -> Graph:
         """Check and store a graph.
 
@@ -189,6 +193,7 @@ class Graph(Picklable):
             size_unit=size_unit,
             memory_unit=size_unit if memory_unit is None else memory_unit,
             costs=costs,
+            origin=origin,
         )._checked()
 
     def _checked(self) -> Graph:
