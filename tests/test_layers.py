@@ -31,7 +31,7 @@ CORE = {  # what a part of the core may import beside itself
     "registry": {"errors"},
     "report": DATA,
     "formats": DATA | {"contracts", "registry"},
-    "library": set(),
+    "library": {"errors"},
     "importers": DATA | {"library", "model"},
     "generators": DATA | {"registry"},
     "language": DATA | {"formats", "generators", "library", "registry"},

@@ -22,4 +22,84 @@ import_app = typer.Typer(
 command = commands_of(import_app)
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model here, as .json.")]
+Spec = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write here, as .mtpp; else print.", show_default=False),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
+
+
+@command
+def links(
+    path: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table of links.", show_default=False)],
+    output: Spec = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(metavar="UNIT", help="Unit of the bandwidths, if the table has none.", show_default=False),
+    ] = None,
+    both_ways: Annotated[bool, typer.Option("--both-ways", help="Each row holds for both directions.")] = False,
+) -> int:
+    """Turn a table of links into link statements, for include "links.mtpp".
+
+    A table names a link a row in the columns from, to, bandwidth (GB/s) and latency (us); or it is square, with the
+    devices in its first row and first column and bandwidths inside, as tools that measure all pairs print it.
+    """
+    from mtpp_dsl.importers.links import links_of_table
+
+    return _write_spec(links_of_table(path, unit, both_ways=both_ways), output)
+
+
+@command
+def topo(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="What nvidia-smi topo -m printed.", show_default=False)],
+    output: Spec = None,
+    devices: Annotated[str, typer.Option(metavar="NAME", help="The GPUs are NAME[0], NAME[1] and so on.")] = "gpu",
+    types: Annotated[
+        list[str],
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="Type of the GPUs in the library, or repeated, of each; otherwise that of the spec's devices counts.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    rate: Annotated[
+        list[str],
+        typer.Option(
+            metavar="CODE=RATE",
+            help="Take this bandwidth for PIX, PXB, PHB, NODE or SYS, or for one NVLink (NV); may be repeated.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+) -> int:
+    """Turn the text of nvidia-smi topo -m into link statements, for include "links.mtpp".
+
+    NVLinks have the rate of one in the library times their number; every PCIe path has that of the slower slot
+    of the two, unless --rate says less.
+    """
+    from mtpp_dsl.importers.topo import links_of_topology
+
+    rates = dict(_pair(one) for one in rate)
+    return _write_spec(links_of_topology(path, family=devices, types=types, rates=rates), output)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Return the code and the bandwidth of ``CODE=RATE``."""
+    from mtpp_dsl.errors import UsageError
+
+    code, sign, rate = text.partition("=")
+    if not sign:
+        raise UsageError(f"--rate {text[:40]!r}: write CODE=RATE, such as SYS=20GB/s")
+    return code.strip(), rate
+
+
+def _write_spec(text: str, output: Path | None) -> int:
+    """Write statements to a file, or print them."""
+    from mtpp_dsl.base.writing import write_text
+    from mtpp_dsl.cli.screen import say
+
+    if output is None:
+        say(text.rstrip("\n"))
+    else:
+        write_text(output, text)
+    return 0

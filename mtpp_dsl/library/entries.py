@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["FOLDER", "Entry", "entries"]
+from mtpp_dsl.errors import did_you_mean
+
+__all__ = ["FOLDER", "Entry", "entries", "keys_of", "near"]
 
 FOLDER = Path(__file__).resolve().parent
 """The folder in which ``include`` finds the library."""
 
 _BEGINS = re.compile(r"(type|let|def) ([A-Za-z_][A-Za-z0-9_]*)")
+
+
+MAX_NEAR = 6
+"""Names offered in place of one that is not there."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,25 @@ def entries() -> Mapping[str, Entry]:
             for entry in _of_block(block.strip("\n"), path.relative_to(FOLDER).as_posix()):
                 found[entry.name] = entry
     return found
+
+
+def near(name: str, kind: str) -> str:
+    """Return "; did you mean …" with the names of one kind that begin as *name* does, or else the nearest; or "".
+
+    >>> near("h100", "type")
+    '; did you mean h100_pcie, h100_sxm or h100_nvl?'
+    """
+    names = [entry.name for entry in entries().values() if entry.kind == kind]
+    longer = [other for other in names if name and other.startswith(name.lower())][:MAX_NEAR]
+    if not longer:
+        return did_you_mean(name, names)
+    *others, last = longer
+    return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+
+
+def keys_of(name: str) -> frozenset[str]:
+    """Return the keys of a map of the library, such as ``pcie_of``."""
+    return frozenset(re.findall(r'"(\w+)":', entries()[name].text))
 
 
 def _of_block(block: str, file: str) -> list[Entry]:
