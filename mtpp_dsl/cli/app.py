@@ -267,3 +267,17 @@ def solvers(quiet: Names = False) -> int:
     from mtpp_dsl.cli.listing import list_solvers
 
     return list_solvers(quiet=quiet)
+
+
+@command
+def devices(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A type, a link, or a part of such names.", show_default=False),
+    ] = None,
+    quiet: Names = False,
+) -> int:
+    """List the devices of the library, or show one, or a link, with the sources of its figures."""
+    from mtpp_dsl.cli.library import list_library
+
+    return list_library(name, quiet=quiet)

@@ -11,7 +11,7 @@ from mtpp_dsl.contracts import GIVES, Backend, Engine, Installed, Method
 from mtpp_dsl.errors import PluginError
 from mtpp_dsl.report.columns import Row, table
 
-__all__ = ["list_methods", "list_solvers"]
+__all__ = ["list_methods", "list_solvers", "print_table"]
 
 OBJECTIVES = ("bottleneck", "makespan", "batch", "linear", "iteration")
 """What a method is for, by the objectives of its scopes; a sum of bottlenecks goes with the bottleneck."""
@@ -19,7 +19,7 @@ LATENCY = "latency"
 """In place of a makespan where that is none on links, but of subgraphs."""
 
 
-def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]], *, quiet: bool) -> int:
+def print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]], *, quiet: bool) -> int:
     """Print a table whose last column is broken where the terminal is narrow; where *quiet*, the first column alone."""
     if quiet:
         for row in rows:
@@ -53,7 +53,7 @@ def list_methods(*, quiet: bool = False) -> int:
         gives = plugin.gives if kind == "method" else GIVES[plugin.role]
         absent = _absent(plugin()) if kind == "method" else ""
         rows.append((name, gives, _objectives(plugin), plugin.summary + absent))
-    return _print(("method", "gives", "for", "what it is"), rows, quiet=quiet)
+    return print_table(("method", "gives", "for", "what it is"), rows, quiet=quiet)
 
 
 def _objectives(plugin: type) -> str:
@@ -88,4 +88,4 @@ def list_solvers(*, quiet: bool = False) -> int:
         solves = f"models of its own for {', '.join(backend.formulations)}" if isinstance(backend, Engine) else ""
         rows.append((name, installed, "; ".join(part for part in (note, solves, supports) if part)))
     shown = [row for row in rows if row[1] not in ("no", "broken")] if quiet else rows
-    return _print(("solver", "installed", "notes"), shown, quiet=quiet)
+    return print_table(("solver", "installed", "notes"), shown, quiet=quiet)
