@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from mtpp_dsl.cli.listing import print_table
 from mtpp_dsl.cli.screen import say
@@ -72,7 +73,7 @@ def _value(entry: Entry) -> str:
     return "a map from types" if value.startswith("{") else value
 
 
-def _remedy(found: list[Entry]) -> str:
+def _remedy(found: Sequence[Entry]) -> str:
     """Return how to use what was listed."""
     entry = found[0]
     use = f"device d (type = {entry.name})" if entry.kind == "type" else f"bandwidth = {entry.name}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from mtpp_dsl import registry
@@ -19,7 +21,7 @@ LATENCY = "latency"
 """In place of a makespan where that is none on links, but of subgraphs."""
 
 
-def print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]], *, quiet: bool) -> int:
+def print_table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, quiet: bool) -> int:
     """Print a table whose last column is broken where the terminal is narrow; where *quiet*, the first column alone."""
     if quiet:
         for row in rows:
