@@ -132,7 +132,21 @@ BUILTIN: dict[str, dict[str, str]] = {
         "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
     },
     CONSTRAINTS: {},  # those of the language are no plug-ins: it has rules of its own for them
-    TARGETS: {},  # by every name that --for and --to take: two names may be of one class
+    TARGETS: {  # by every name that --for and --to take: two names may be of one class
+        "vllm": "mtpp_dsl.targets.layers:VLlm",
+        "sglang": "mtpp_dsl.targets.layers:SgLang",
+        "tensorrt-llm": "mtpp_dsl.targets.layers:TensorRtLlm",
+        "layers": "mtpp_dsl.targets.layers:Layers",
+        "llama-cpp": "mtpp_dsl.targets.llama_cpp:LlamaCpp",
+        "megatron": "mtpp_dsl.targets.megatron:Megatron",
+        "torchtitan": "mtpp_dsl.targets.torchtitan:TorchTitan",
+        "deepspeed": "mtpp_dsl.targets.deepspeed:DeepSpeed",
+        "device-map": "mtpp_dsl.targets.device_map:DeviceMap",
+        "accelerate": "mtpp_dsl.targets.device_map:DeviceMap",
+        "transformers": "mtpp_dsl.targets.device_map:DeviceMap",
+        "csv": "mtpp_dsl.targets.tables:Csv",
+        "dot": "mtpp_dsl.targets.tables:Dot",
+    },
 }
 
 _NOUN = {

@@ -1,0 +1,200 @@
+"""Device maps of accelerate and transformers: the device of each module."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from mtpp_dsl.base.files import MAX_FILE_BYTES, parse_json, read_bytes
+from mtpp_dsl.constraints import Colocate, Memory, StageMemory
+from mtpp_dsl.contracts import Files, Split, Stamp, UnsoundSplit
+from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.targets.modules import Module, modules_of
+from mtpp_dsl.targets.stages import is_cpu, origin_of, plain_plan, refuse_beyond
+
+__all__ = ["DeviceMap"]
+
+Place = int | str
+
+
+class DeviceMap:
+    """A map from modules to devices, whole layers each: numbers for accelerators in their order, "cpu" for the host.
+
+    Layers may be in any order on the devices. Weights that modules share are on one device.
+    """
+
+    name = "device-map"
+    summary = "accelerate and transformers: device_map, a JSON file"
+    runtime = "accelerate"
+
+    def restrict(self, problem: Problem) -> Problem:
+        """Return the problem with whole layers, and memories that are kept to."""
+        refuse_beyond(problem, self.runtime)
+        _places(problem)
+        origin = origin_of(self.name)
+        whole = [Colocate(nodes=nodes, origin=origin) for nodes in _whole(problem) if len(nodes) > 1]
+        stated = any(isinstance(rule, (Memory, StageMemory)) for rule in problem.constraints)
+        limited = not stated and any(device.memory is not None for device in problem.devices)
+        return problem.with_constraints([*problem.constraints, *whole, *([Memory(origin=origin)] if limited else [])])
+
+    def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
+        """Return the map as JSON, and beside it a manifest."""
+        plain_plan(plan, self.runtime)
+        places = _places(problem)
+        found: dict[str, Place] = {}
+        for nodes in _whole(problem):
+            homes = {int(plan.assignment[v]) for v in nodes}
+            if len(homes) > 1:
+                told = " and ".join(problem.devices[d].name for d in sorted(homes))
+                raise UsageError(
+                    f"{self.runtime} cannot run this plan: {problem.graph.names[nodes[0]]} and the rest of its layer "
+                    f"are on {told}; add 'constraint colocate', or solve with --for {self.name}"
+                )
+        found |= {m.path: places[plan.assignment[m.nodes[0]]] for m in modules_of(problem.graph)}
+        found |= _without_nodes(problem, plan, found, places)
+        manifest = json.dumps(stamp.to_json(), indent=2)
+        return {"device_map.json": json.dumps(found, indent=2) + "\n", "device_map.manifest.json": manifest + "\n"}
+
+    def read(self, source: Path | str, problem: Problem) -> Split:
+        """Return the split of a map: every module on a device of the spec, no layer on two."""
+        name = str(source) if isinstance(source, Path) else "the device map"
+        data = parse_json(read_bytes(source, MAX_FILE_BYTES) if isinstance(source, Path) else source.encode(), name)
+        if not isinstance(data, dict) or not all(isinstance(place, (int, str)) for place in data.values()):
+            raise UsageError(f"{name} is no device map: an object that gives modules their devices")
+        given = {path: _device(problem, path, place) for path, place in data.items()}
+        modules = modules_of(problem.graph)
+        _check_paths(problem, given, modules)
+        found = [0] * problem.graph.n
+        for module in modules:
+            home = _home(given, module)
+            if home is None and module.weighs:
+                raise UnsoundSplit(f"module {module.path!r} is lost: the map gives it no device")
+            for v in module.nodes:
+                found[v] = -1 if home is None else home
+        return Split(tuple(_settled(problem, found)))
+
+
+def _whole(problem: Problem) -> list[tuple[int, ...]]:
+    """Return the nodes of each layer, and of each module outside the layers."""
+    by_layer: dict[int, list[int]] = {}
+    found = []
+    for module in modules_of(problem.graph):
+        if module.layer is None:
+            found.append(module.nodes)
+        else:
+            by_layer.setdefault(module.layer, []).extend(module.nodes)
+    return [*found, *(tuple(sorted(nodes)) for nodes in by_layer.values())]
+
+
+def _places(problem: Problem) -> list[Place]:
+    """Return what maps call each device.
+
+    Raises:
+        UsageError: there are two CPUs.
+    """
+    found: list[Place] = []
+    for device in problem.devices:
+        if is_cpu(device):
+            if "cpu" in found:
+                raise UsageError(f"accelerate knows one host, and {device.name} is a second CPU: declare one")
+            found.append("cpu")
+        else:
+            found.append(sum(isinstance(place, int) for place in found))
+    return found
+
+
+def _device(problem: Problem, path: str, place: Place) -> int:
+    """Return the number of the device that a map calls *place*.
+
+    Raises:
+        UnsoundSplit: the spec has no such device.
+    """
+    match = re.fullmatch(r"(?:cuda|xpu|npu|mps|hpu)(?::(\d{1,6}))?", place) if isinstance(place, str) else None
+    said: Place = place if match is None else int(match[1] or 0)
+    places = _places(problem)
+    if isinstance(said, bool) or said not in places:
+        raise UnsoundSplit(
+            f"module {path!r} is on {place!r}, and the devices of the spec are {', '.join(map(repr, places))}, as maps "
+            "call them"
+        )
+    return places.index(said)
+
+
+def _without_nodes(problem: Problem, plan: Plan, found: Mapping[str, Place], places: list[Place]) -> dict[str, Place]:
+    """Return the modules that have operators and are neither in the map nor around what is: rotary tables."""
+    origin = problem.graph.origin
+    if origin is None:
+        return {}
+    more: dict[str, Place] = {}
+    operators = origin.model.operators
+    for v, members in enumerate(origin.members):
+        for i in members:
+            path = operators[i].path
+            parents = {path, *_parents(path)}
+            around = not path or any(other.startswith(f"{path}.") for other in found)
+            if not around and not parents & (found.keys() | more.keys()):
+                more[path] = places[plan.assignment[v]]
+    return more
+
+
+def _check_paths(problem: Problem, given: Mapping[str, int], modules: tuple[Module, ...]) -> None:
+    """Refuse paths that are no module, and layers of which parts are on different devices.
+
+    Raises:
+        UnsoundSplit: so it is.
+    """
+    origin = problem.graph.origin
+    known = {module.path for module in modules}
+    if origin is not None:
+        known |= {one.path for one in origin.model.operators}
+        known |= {weight.name.rpartition(".")[0] for weight in origin.model.weights}
+    around = {""} | known
+    for path in known:
+        around |= set(_parents(path))
+    for path in given:
+        if path not in around and (origin is not None or not around - {""} & set(_parents(path))):
+            raise UnsoundSplit(f"there is no module {path!r}{did_you_mean(path, around - {''})}")
+    for weight in () if origin is None else origin.model.weights:
+        names = (weight.name, *weight.tied)
+        if not any(given.keys() & {name, *_parents(name)} for name in names):
+            raise UnsoundSplit(f"weight {weight.name!r} is lost: the map gives no device to a module around it")
+
+
+def _parents(path: str) -> list[str]:
+    """Return the paths of the modules around one, "" for the whole model the last."""
+    parts = path.split(".")
+    return [".".join(parts[:i]) for i in reversed(range(len(parts)))]
+
+
+def _home(given: Mapping[str, int], module: Module) -> int | None:
+    """Return the device of a module: of itself, of the module around it, or of all of its parts.
+
+    Raises:
+        UnsoundSplit: parts of it are on different devices, or it is doubled: on another device than its parts.
+    """
+    path: str | None = module.path
+    above = None
+    while path is not None:
+        if path in given:
+            above = given[path]
+            break
+        path = path.rpartition(".")[0] if path else None
+    inside = {given[other] for other in given if other.startswith(f"{module.path}.")}
+    homes = inside | ({above} if above is not None else set())
+    if len(homes) > 1:
+        raise UnsoundSplit(f"module {module.path!r} is on several devices, and accelerate runs it on one")
+    return homes.pop() if homes else None
+
+
+def _settled(problem: Problem, found: list[int]) -> list[int]:
+    """Return the devices of all nodes: one that the map does not have is with a node that reads it, or else with 0."""
+    heads, offsets = problem.graph.heads, problem.graph.offsets
+    for v in reversed(problem.graph.topological_order.tolist()):
+        if found[v] < 0:
+            readers = [found[w] for w in heads[offsets[v] : offsets[v + 1]].tolist() if found[w] >= 0]
+            found[v] = min(readers, default=0)
+    return found
