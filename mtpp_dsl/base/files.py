@@ -7,11 +7,11 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mtpp_dsl.errors import UsageError
 
@@ -20,8 +20,10 @@ __all__ = [
     "absolute",
     "called",
     "hashing",
+    "note_digest",
     "note_hash",
     "once",
+    "open_regular",
     "parse_json",
     "read_bytes",
     "read_json",
@@ -83,23 +85,44 @@ def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: s
     """
     name = name or os.fspath(path)
     try:
+        with open_regular(path, name) as file:
+            data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else None
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror or error}") from None
+    if data is None or len(data) > most:  # a file of the kernel's says that it is empty
+        raise UsageError(f"{name} is larger than {_size(most)}, the most that is read of such a file")
+    note_digest(path, lambda: hashlib.sha256(data).hexdigest())
+    return data
+
+
+def note_digest(path: str | os.PathLike[str], digest: Callable[[], str]) -> None:
+    """Note the SHA-256 of what was read of a file, in place of the whole file's, where hashes are noted."""
+    hashes = _HASHES.get()
+    if hashes is not None:
+        hashes[absolute(path)] = digest()
+
+
+def open_regular(path: str | os.PathLike[str], name: str) -> BinaryIO:
+    """Open a regular file for reading, without waiting for anything; messages call it *name*.
+
+    Raises:
+        UsageError: there is no such file, it is no regular file, or not readable.
+    """
+    try:
         _refuse_irregular(Path(path).stat(), name)
-        with os.fdopen(os.open(path, _FLAGS), "rb") as file:
-            status = os.fstat(file.fileno())
-            _refuse_irregular(status, name)
-            data = file.read(most + 1) if status.st_size <= most else None
+        file = os.fdopen(os.open(path, _FLAGS), "rb")
+        try:
+            _refuse_irregular(os.fstat(file.fileno()), name)
+        except UsageError:
+            file.close()
+            raise
+        return file
     except FileNotFoundError:
         raise UsageError(f"there is no file {name}") from None
     except UsageError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
-    if data is None or len(data) > most:  # a file of the kernel's says that it is empty
-        raise UsageError(f"{name} is larger than {_size(most)}, the most that is read of such a file")
-    hashes = _HASHES.get()
-    if hashes is not None:
-        hashes[absolute(path)] = hashlib.sha256(data).hexdigest()
-    return data
 
 
 def _refuse_irregular(status: os.stat_result, name: str) -> None:
