@@ -33,6 +33,7 @@ CORE = {  # what a part of the core may import beside itself
     "formats": DATA | {"contracts", "registry"},
     "library": {"errors"},
     "importers": DATA | {"library", "model"},
+    "importers.onnx": DATA | {"importers", "model"},
     "generators": DATA | {"registry"},
     "language": DATA | {"formats", "generators", "library", "registry"},
     "plugins": DATA | {"checks", "contracts", "generators", "registry"},

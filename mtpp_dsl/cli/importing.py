@@ -27,6 +27,15 @@ Spec = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="Write here, as .mtpp; else print.", show_default=False),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
+Sizes = Annotated[
+    list[str],
+    typer.Option(
+        "--size",
+        metavar="NAME=SIZE",
+        help="Give a symbol of the model a value, such as batch=8; may be repeated.",
+        show_default=False,
+    ),
+]
 
 
 @command
@@ -103,3 +112,21 @@ def _write_spec(text: str, output: Path | None) -> int:
     else:
         write_text(output, text)
     return 0
+
+
+@command
+def onnx(
+    model: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="An ONNX file.")],
+    output: Output,
+    size: Sizes = [],  # noqa: B006  typer copies defaults
+    quiet: Quiet = False,
+) -> int:
+    """Import an ONNX file: its operators with shapes, operations and bytes.
+
+    Weights are not read, and nothing is run. Sizes that the file names, such as batch, stay symbols.
+    """
+    from mtpp_dsl.cli.imported import finish, prepare, sizes_of
+    from mtpp_dsl.importers.onnx.importer import from_onnx
+
+    prepare(output)
+    return finish(from_onnx(model, sizes_of(size)), output, quiet=quiet)

@@ -1,7 +1,7 @@
 """Shapes of all tensors of an ONNX model, over the symbols of its inputs.
 
-The package onnx infers shapes where the inputs have numbers for sizes, which also settles reshapes by computed shapes.
-That is done for a few choices of the symbols' values, and polynomials are fitted to the results.
+Shapes are inferred where the inputs have numbers for sizes, which also settles reshapes by computed shapes: for a few
+choices of the symbols' values, to which polynomials are fitted.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any, TypeAlias
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.importers.fitting import MAX_SYMBOLS, Fit
+from mtpp_dsl.importers.onnx.contrib import Typed
 from mtpp_dsl.importers.onnx.files import File, graphs_of
-from mtpp_dsl.importers.onnx.surrogates import with_surrogates
+from mtpp_dsl.importers.onnx.inference import UNKNOWN, Key, infer, inner_place
+from mtpp_dsl.importers.onnx.types import TYPES
 from mtpp_dsl.importers.polynomials import Amount
 from mtpp_dsl.model.sizes import symbols_of, value
 
 __all__ = ["Shape", "Shapes", "shapes_of"]
 
 Shape: TypeAlias = tuple[Amount, ...]
-Typed: TypeAlias = tuple[int, tuple[int, ...] | None]
-Key: TypeAlias = tuple[str, str]
-"""Where a graph is, "" for the outermost, and the name of a tensor in it."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_UNKNOWN = -1
 MAX_DIM = 2**50
+Place: TypeAlias = tuple[int, int]
+"""Which input of the graph, and which of its axes."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def shapes_of(file: File, sizes: Mapping[str, int | str]) -> Shapes:
     dims = _input_dims(file)
     symbols = _bound(dims, sizes, file.name)
     fit = Fit(symbols)
-    runs = [_inferred(file, {place: value(size, sample) for place, size in dims.items()}) for sample in fit.samples]
+    runs = [_run(file, dims, sample) for sample in fit.samples]
     types = {key: typed[0] for key, typed in runs[0].items()}
     found: dict[Key, Shape] = {}
     for key in runs[0]:
@@ -64,6 +64,10 @@ def shapes_of(file: File, sizes: Mapping[str, int | str]) -> Shapes:
         if fitted is not None:
             found[key] = fitted
     return Shapes(types, found, tuple(symbols))
+
+
+def _run(file: File, dims: Mapping[Place, int | str], sample: Mapping[str, int]) -> dict[Key, Typed]:
+    return _inferred(file, {place: value(size, sample) for place, size in dims.items()}, sample)
 
 
 def _fitted(shapes: Sequence[tuple[int, ...] | None], fit: Fit) -> Shape | None:
@@ -78,10 +82,6 @@ def _fitted(shapes: Sequence[tuple[int, ...] | None], fit: Fit) -> Shape | None:
             return None
         found.append(amount)
     return tuple(found)
-
-
-Place: TypeAlias = tuple[int, int]
-"""Which input of the graph, and which of its axes."""
 
 
 def _input_dims(file: File) -> dict[Place, int | str]:
@@ -103,10 +103,12 @@ def _input_dims(file: File) -> dict[Place, int | str]:
 def _dim(dim: Any, name: str, axis: int, file: str) -> int | str:
     if dim.HasField("dim_param") and dim.dim_param:
         return str(dim.dim_param)
-    if dim.HasField("dim_value") and dim.dim_value != _UNKNOWN:
+    if dim.HasField("dim_value") and dim.dim_value != UNKNOWN:
         size = int(dim.dim_value)
         if not 0 <= size <= MAX_DIM:
-            raise UsageError(f"{file}: axis {axis} of input {name[:80]!r} has the size {size}, which no tensor can have")
+            raise UsageError(
+                f"{file}: axis {axis} of input {name[:80]!r} has the size {size}, which no tensor can have"
+            )
         return size
     return _symbol(name, axis)
 
@@ -159,48 +161,37 @@ def _replaced(size: str, sizes: Mapping[str, int | str]) -> int | str:
     return number
 
 
-def _inferred(file: File, dims: Mapping[Place, Any]) -> dict[Key, Typed]:
+def _inferred(file: File, dims: Mapping[Place, Any], sample: Mapping[str, int]) -> dict[Key, Typed]:
     """Return the types and shapes of all tensors where the inputs have these sizes; sizes below zero are unknown."""
-    proto = file.onnx.ModelProto()
-    proto.CopyFrom(file.proto)
-    for (i, axis), number in dims.items():
-        if not isinstance(number, int) or not 0 <= number <= MAX_DIM:
-            raise UsageError(f"{file.name}: axis {axis} of input {i} would have the size {number}")
-        proto.graph.input[i].type.tensor_type.shape.dim[axis].dim_value = number
-    _forget_names(proto.graph)
-    with_surrogates(proto, file.onnx)
-    try:
-        typed = file.onnx.shape_inference.infer_shapes(proto, data_prop=True)
-    except Exception as error:  # of C++, in its own words
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
-        raise UsageError(f"{file.name}: the shapes of its tensors cannot be inferred: {reason}") from None
-    return dict(_found(typed.graph, ""))
+    given: dict[str, Typed] = {}
+    weights = {tensor.name for tensor in file.proto.graph.initializer}
+    for i, each in enumerate(file.proto.graph.input):
+        if each.name in weights or not each.type.HasField("tensor_type"):
+            continue
+        typed = each.type.tensor_type
+        shape = tuple(_checked(dims[i, axis], file, each.name) for axis in range(len(typed.shape.dim)))
+        given[each.name] = typed.elem_type, shape if typed.HasField("shape") else None
+    return infer(file, given, dict(_declared(file.proto.graph, "", sample)))
 
 
-def _forget_names(graph: Any) -> None:
-    """Make all sizes in the file that are no numbers unknown, so that what is inferred takes their place."""
-    for given in (*graph.output, *graph.value_info):
-        if given.type.HasField("tensor_type"):
-            for dim in given.type.tensor_type.shape.dim:
-                if dim.HasField("dim_param") or dim.dim_value < 0:
-                    dim.Clear()
-    for node in graph.node:
-        for _, inner in graphs_of(node):
-            _forget_names(inner)
+def _checked(number: object, file: File, name: str) -> int:
+    if not isinstance(number, int) or not 0 <= number <= MAX_DIM:
+        raise UsageError(f"{file.name}: input {name[:80]!r} would have the size {number}, which no tensor can have")
+    return number
 
 
-def _found(graph: Any, place: str) -> Iterator[tuple[Key, Typed]]:
-    """Yield the types and shapes of the tensors of a graph and of those within it."""
-    for tensor in graph.initializer:
-        yield (place, tensor.name), (tensor.data_type, tuple(tensor.dims))
-    for given in (*graph.value_info, *graph.output, *graph.input):
-        kind = given.type
-        if kind.HasField("tensor_type"):
-            typed = kind.tensor_type
-            shape = None
+def _declared(graph: Any, place: str, sample: Mapping[str, int]) -> Iterator[tuple[Key, Typed]]:
+    """Yield what the file says of the types of tensors that nodes make."""
+    for each in (*graph.output, *graph.value_info):
+        kind = each.type
+        if kind.HasField("tensor_type") and kind.tensor_type.elem_type in TYPES:
+            typed, shape = kind.tensor_type, None
             if typed.HasField("shape"):
-                shape = tuple(dim.dim_value if dim.HasField("dim_value") else _UNKNOWN for dim in typed.shape.dim)
-            yield (place, given.name), (typed.elem_type, shape)
-    for i, node in enumerate(graph.node):
+                shape = tuple(
+                    dim.dim_value if dim.HasField("dim_value") else sample.get(dim.dim_param, UNKNOWN)
+                    for dim in typed.shape.dim
+                )
+            yield (place, each.name), (typed.elem_type, shape)
+    for node in graph.node:
         for name, inner in graphs_of(node):
-            yield from _found(inner, f"{place}/{i}.{name}")
+            yield from _declared(inner, inner_place(place, node, name), sample)

@@ -42,7 +42,7 @@ TYPES: Mapping[int, str] = MappingProxyType(
         28: "fp6",
     }
 )
-"""The number in the file -> our name; an exponent alone (24) is a byte, and an unsigned number of two bits as a signed."""
+"""The number in the file -> our name; an exponent alone (24) is a byte, and numbers of two bits are alike."""
 
 
 def bits_of_type(number: int) -> int:

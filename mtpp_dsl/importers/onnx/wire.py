@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from mtpp_dsl.errors import UsageError
 
-__all__ = ["MAX_FIELDS", "MAX_KEPT", "MAX_NODES", "Stripped", "strip"]
+__all__ = ["MAX_FIELDS", "MAX_KEPT", "MAX_NODES", "SCOPES", "Stripped", "strip"]
 
 Data: TypeAlias = bytes | mmap
 
@@ -23,6 +23,8 @@ MAX_KEPT = 16 * 2**20
 """Bytes of names, shapes and types, apart from nodes and weights."""
 MAX_VALUES = 1024
 """Bytes of a tensor whose values are kept, since shapes are computed from them; larger ones are weights."""
+SCOPES = b"pkg.torch.onnx.name_scopes"
+"""Metadata of a node in which torch's exporter writes the paths of modules: all other metadata is left out."""
 MAX_DEPTH = 20
 """Graphs within nodes within graphs."""
 
@@ -40,7 +42,7 @@ _DROPPED = {
     "model": {6, 14, 20, 26},  # documentation, metadata, training, configurations of devices
     _GRAPH: {10, 14, 16},  # documentation, quantisation annotations, metadata
     _FUNCTION: {8, 14},
-    _NODE: {6, 9, 10},
+    _NODE: {6, 10},
     _ATTRIBUTE: {13},
     _TENSOR: {12, 16},
     _SPARSE: set(),
@@ -141,11 +143,13 @@ class _Walk:
         for number, wire, begin, content, after in self.parts(start, end):
             if number in inner and wire == 2:
                 below = inner[number]
-                new = self.tensor(content, after) if below == _TENSOR else self.message(below, content, after, depth + 1)
+                new = (
+                    self.tensor(content, after) if below == _TENSOR else self.message(below, content, after, depth + 1)
+                )
                 if new is None:
                     continue
                 replaced = _field(number, new)
-            elif number in dropped:
+            elif number in dropped or (kind == _NODE and number == 9 and not self.says(SCOPES, content, after)):
                 replaced = b""
             else:
                 self.keep(kind, after - begin)
@@ -157,11 +161,13 @@ class _Walk:
         pieces.append(self.data[since:end])
         return b"".join(pieces)
 
+    def says(self, text: bytes, start: int, end: int) -> bool:
+        """Return whether a short entry of metadata speaks of *text*."""
+        return end - start < 2**12 and text in self.data[start:end]
+
     def keep(self, kind: str, length: int) -> None:
         """Count what is kept as it is, of graphs and the model."""
-        if kind in ("model", _GRAPH, _FUNCTION):
-            self.kept += length
-        elif length > 2**16:
+        if kind in ("model", _GRAPH, _FUNCTION) or length > 2**16:
             self.kept += length
         if self.kept > MAX_KEPT:
             raise self.wrong(f"its names, shapes and types take more than {MAX_KEPT >> 20} MiB")

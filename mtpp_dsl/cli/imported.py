@@ -1,0 +1,80 @@
+"""The end of every ``mtpp import``: the model is written, and what is in it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.base.writing import check_writable
+from mtpp_dsl.cli.arguments import key_values
+from mtpp_dsl.cli.screen import say
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.model import Amount, Model, Size, value
+from mtpp_dsl.model.json import write
+
+__all__ = ["finish", "prepare", "sizes_of"]
+
+SUFFIX = ".json"
+
+
+def prepare(output: Path) -> None:
+    """Refuse a place for a model that cannot be written, before the work begins.
+
+    Raises:
+        UsageError: it cannot be written, or is not named as JSON: formats are found by the names of files.
+    """
+    if output.suffix.lower() != SUFFIX:
+        raise UsageError(f"--output {output}: a model is written as JSON; name it {output.with_suffix(SUFFIX).name}")
+    check_writable(output)
+
+
+def finish(model: Model, output: Path, *, quiet: bool = False) -> int:
+    """Write a model, print its warnings and, unless *quiet*, what is in it; return the exit code."""
+    write(model, output)
+    for warning in model.warnings:
+        say(f"warning: {warning}", stderr=True)
+    if not quiet:
+        say(f"wrote {output}: {', '.join(_facts(model))}")
+    return 0
+
+
+def sizes_of(pairs: list[str]) -> dict[str, int | str]:
+    """Return what ``--size NAME=SIZE`` gives: whole numbers, and formulas over other symbols.
+
+    Raises:
+        UsageError: a pair is none.
+    """
+    given = key_values(pairs, "--size")
+    return {
+        name: int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
+        for name, text in given.items()
+    }
+
+
+def _facts(model: Model) -> Iterator[str]:
+    """Yield what a user wants to see at once: counts, bytes, operations, symbols."""
+    yield counted(model.n, "operator")
+    layers = {operator.layer for operator in model.operators if operator.layer is not None}
+    if layers:
+        yield f"in {counted(len(layers), 'layer')}"
+    yield f"{format_quantity(float(sum(weight.bytes for weight in model.weights)), 'B', decimal=True)} of weights"
+    usual = {name: symbol.default for name, symbol in model.symbols.items() if symbol.default is not None}
+    for phase in model.phases or ("",):
+        total = _total((operator.flop for operator in model.operators), phase, usual, len(model.symbols))
+        if total is not None:
+            yield f"{total / 1e9:,.4g} GFLOP{' of ' + phase if phase else ''}"
+    if model.symbols:
+        shown = (f"{name} = {usual[name]}" if name in usual else name for name in model.symbols)
+        yield f"symbols {', '.join(shown)}"
+
+
+def _total(amounts: Iterable[Amount | None], phase: str, usual: dict[str, int], symbols: int) -> float | None:
+    """Return a sum of amounts with the usual values of symbols, None where it depends on others, or is not known."""
+    if len(usual) < symbols:
+        return None
+    found = 0.0
+    for amount in amounts:
+        size: Size | None = amount if isinstance(amount, (int, float, str, type(None))) else amount.get(phase, 0)
+        found += float(value(size, usual)) if size is not None else 0.0
+    return found
