@@ -8,10 +8,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from mtpp_dsl.base.late import late
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.model.checks import check_model
 from mtpp_dsl.model.sizes import Size
+from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["Amount", "Model", "Operator", "Source", "Symbol", "Tensor", "Weight"]
 
@@ -182,6 +184,16 @@ class Model(Short, Picklable):
     def inputs(self) -> tuple[int, ...]:
         """The numbers of the tensors that the model is given."""
         return tuple(t for t, tensor in enumerate(self.tensors) if tensor.producer is None)
+
+    def graph(self, **options: Any) -> Graph:
+        """Return the graph of the model, for a problem; :func:`mtpp_dsl.model.graphs.graph_of` has the options.
+
+        >>> a, b = Operator("a", layer=0, flop=4, write=2), Operator("b", layer=1, flop=2)
+        >>> Model((a, b), (Tensor("x", 0, (1,), 2),)).graph(group_by="layer").names
+        ('layer[0]', 'layer[1]')
+        """
+        made: Graph = late("mtpp_dsl.model.graphs:graph_of")(self, **options).graph
+        return made
 
     @property
     def edges(self) -> Iterator[tuple[int, int]]:

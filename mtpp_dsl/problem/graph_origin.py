@@ -10,7 +10,20 @@ from typing import Any
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.shown import Short
 
-__all__ = ["GraphOrigin"]
+__all__ = ["GraphOrigin", "Tie"]
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Nodes that share weights, which have to be on one device.
+
+    Attributes:
+        nodes: their numbers, rising.
+        name: what messages call the weights.
+    """
+
+    nodes: tuple[int, ...]
+    name: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,6 +39,7 @@ class GraphOrigin(Short, Picklable):
         roles: for each node "embedding", "layer", "norm", "head" or ""; of several roles the last.
         symbols: the values of the model's symbols.
         options: what else was chosen: the phases, ``weight_type``, ``ties``.
+        ties: nodes that share weights; :meth:`mtpp_dsl.problem.Problem.create` keeps them together.
         path: of the file that the model was read from, as the spec gives it; "" where there is none.
     """
 
@@ -36,4 +50,5 @@ class GraphOrigin(Short, Picklable):
     roles: tuple[str, ...]
     symbols: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     options: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    ties: tuple[Tie, ...] = ()
     path: str = ""

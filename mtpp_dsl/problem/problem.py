@@ -47,6 +47,7 @@ from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitu
 from mtpp_dsl.problem.staging import check_shards, check_stages
 from mtpp_dsl.problem.targeting import Targeted
 from mtpp_dsl.problem.transfers import Transfers, transfers
+from mtpp_dsl.problem.tying import with_ties
 from mtpp_dsl.problem.unread import unread
 
 __all__ = ["Origin", "Problem", "running_times"]
@@ -118,7 +119,8 @@ class Problem(Picklable):
     ) -> Problem:
         """Check the parts against each other and compute ``time``.
 
-        Several objectives are optimised one after the other, each over the plans that those before it leave.
+        Several objectives are optimised one after the other, each over the plans that those before it leave. Nodes of a
+        model that share weights are kept together: see :mod:`mtpp_dsl.problem.tying`.
 
         Raises:
             UsageError: no device, two of one name, a bandwidth that is not positive, a constraint
@@ -126,7 +128,7 @@ class Problem(Picklable):
                 and see :mod:`mtpp_dsl.problem.replication`, :mod:`mtpp_dsl.problem.soundness`,
                 :mod:`mtpp_dsl.problem.several` and :mod:`mtpp_dsl.problem.batching`.
         """
-        devices = tuple(devices)
+        devices, constraints = tuple(devices), with_ties(graph, constraints)
         channel = interconnect if isinstance(interconnect, (Shared, Host)) else None
         check_devices(devices, channel, graph)
         if isinstance(interconnect, Links):

@@ -1,0 +1,112 @@
+"""What is chosen of a model before it becomes a graph: symbols, a phase, the type of its weights, what ties mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.model.grouping import GROUP_BY
+from mtpp_dsl.model.kinds import bits_of
+from mtpp_dsl.model.model import Model
+
+__all__ = ["OPTIONS", "TIES", "Choices", "choices", "stored_bytes", "symbols_for"]
+
+TIES = ("colocate", "copy")
+OPTIONS: Mapping[str, tuple[str, ...]] = {"group_by": GROUP_BY, "phase": (), "weight_type": (), "ties": TIES}
+"""The options that are words, with those that there may be; () where any may be. All others are symbols."""
+
+QUANTISED = {"matmul", "conv", "view"}
+"""A weight that only operators of these kinds read, and that has two dimensions or more, changes its type."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is chosen; see :func:`mtpp_dsl.model.graphs.graph_of`."""
+
+    group_by: str
+    phases: tuple[str, ...]
+    weight_type: str | None
+    ties: str
+    symbols: Mapping[str, int]
+
+    def options(self) -> dict[str, object]:
+        """Return what is not usual of it, for :class:`mtpp_dsl.problem.graph_origin.GraphOrigin`."""
+        found: dict[str, object] = {"ties": self.ties}
+        if self.weight_type is not None:
+            found["weight_type"] = self.weight_type
+        return found | ({"phases": self.phases} if self.phases else {})
+
+
+def choices(
+    model: Model, group_by: str, phase: str | None, weight_type: str | None, ties: str, symbols: Mapping[str, Any]
+) -> Choices:
+    """Check what is chosen of *model*.
+
+    Raises:
+        UsageError: a word that is none of those there are, an unknown symbol, one without a value, or a value for which
+            the model was not exported.
+    """
+    if ties not in TIES:
+        raise UsageError(f"ties is colocate or copy, not {ties!r}{did_you_mean(ties, TIES)}")
+    if phase is not None and phase not in model.phases:
+        known = f"it has {', '.join(model.phases)}" if model.phases else "it has none"
+        raise UsageError(f"the model has no phase {phase!r}: {known}{did_you_mean(phase, model.phases)}")
+    if weight_type is not None:
+        bits_of(weight_type)
+    phases = model.phases if phase is None else (phase,)
+    return Choices(group_by, phases, weight_type, ties, symbols_for(model, symbols))
+
+
+def symbols_for(model: Model, given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the values of all symbols of a model: those *given*, else their defaults.
+
+    Raises:
+        UsageError: a name that is no symbol of the model, a value that is no whole number or outside of the range for
+            which the model was exported, or a symbol without a value.
+    """
+    for name in given:
+        if name not in model.symbols:
+            known = f"its symbols are {', '.join(model.symbols)}" if model.symbols else "it has no symbols"
+            hint = did_you_mean(name, [*model.symbols, *OPTIONS])
+            raise UsageError(f"the model has no symbol or option {name!r}{hint}; {known}")
+    found = {}
+    for name, symbol in model.symbols.items():
+        value = given.get(name, symbol.default)
+        if value is None:
+            raise UsageError(f"the model leaves {name!r} open: say {name} = …")
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise UsageError(f"{name} is {value!r}; it must be a whole number")
+        if value < symbol.least or (symbol.most is not None and value > symbol.most):
+            most = "" if symbol.most is None else f" to {symbol.most}"
+            raise UsageError(f"{name} is {value}; the model was exported for {symbol.least}{most or ' and more'}")
+        found[name] = value
+    return found
+
+
+def stored_bytes(model: Model, weight_type: str | None) -> tuple[list[int], list[bool]]:
+    """Return the bytes of each weight, and whether it is stored in *weight_type*.
+
+    That holds for weights of two dimensions or more that products and convolutions alone read: those that runtimes
+    quantise. Tables of embeddings, one that the head shares too, norms and biases stay as they are.
+
+    Raises:
+        UsageError: such a weight does not say its own type.
+    """
+    sizes, changed = [weight.bytes for weight in model.weights], [False] * len(model.weights)
+    if weight_type is None:
+        return sizes, changed
+    kinds: list[set[str]] = [set() for _ in sizes]
+    for operator in model.operators:
+        for w in operator.weights:
+            kinds[w].add(operator.kind)
+    for w, weight in enumerate(model.weights):
+        if len(weight.shape) < 2 or not kinds[w] or not kinds[w] <= QUANTISED:
+            continue
+        if not weight.dtype or not bits_of(weight.dtype):
+            raise UsageError(f"weight {weight.name!r} does not say its type, and weight_type is to change it")
+        ratio = bits_of(weight_type) / bits_of(weight.dtype)
+        sizes[w], changed[w] = -int(-Fraction(weight.bytes) * ratio // 1), True
+    return sizes, changed
