@@ -11,6 +11,7 @@ import numpy as np
 from mtpp_dsl.base.exact import Exact, from_float
 from mtpp_dsl.base.units import COMPUTE, NONE, TIME, UNITS, Dimension
 from mtpp_dsl.language.arithmetic import Mismatch
+from mtpp_dsl.language.costing import COSTING
 from mtpp_dsl.language.decisions import DIMENSIONS, device_of, node_of
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import DeviceRef, EdgeRef, NodeRef, Quantity, Sequence, Value, describe
@@ -193,7 +194,6 @@ ATTRIBUTES: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     "params": (_params, ("node",)),
     "output": (_number("output", "size_unit"), ("node",)),
     "memory": (_memory, ("node or device",)),
-    "kind": (_text("kinds"), ("node",)),
     "label": (_text("labels"), ("node",)),
     "name": (_name, ("node or device",)),
     "color": (_color, ("node",)),
@@ -207,5 +207,6 @@ ATTRIBUTES: dict[str, tuple[Callable[..., Value], tuple[str, ...]]] = {
     "price": (_given("price"), ("device",)),
     "power": (_given("power"), ("device",)),
     "time": (_time, ("node", "device")),
+    **COSTING,
 }
 """Function and names of its arguments, by name."""

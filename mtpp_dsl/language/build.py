@@ -195,6 +195,12 @@ class TreeBuilder(RuleBuilder):
             clauses=clauses_of(rest),
         )
 
+    def type_(self, start: int, stop: int, children: list[Any]) -> tree.TypeStatement:
+        """Build a ``type`` statement."""
+        return tree.TypeStatement(
+            span=Span(self.source, start, stop), name=self.word(children[0]), options=options_of(children)
+        )
+
     def interconnect(self, start: int, stop: int, children: list[Any]) -> tree.InterconnectStatement:
         """Build an ``interconnect`` statement."""
         return tree.InterconnectStatement(

@@ -43,7 +43,7 @@ class UnitKeeper:
         self.first = ""
         self.place: Span | None = None
 
-    def add(self, value: Quantity, owner: str, span: Span) -> None:
+    def add(self, value: Quantity, owner: str, span: Span | None) -> None:
         """Note the dimension of *value*.
 
         Raises:

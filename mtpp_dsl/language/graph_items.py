@@ -19,6 +19,7 @@ from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
 from mtpp_dsl.language.edge_ends import Ends
 from mtpp_dsl.language.expressions import Locals, iterate
 from mtpp_dsl.language.findings import Findings
+from mtpp_dsl.language.node_costs import COST_OPTIONS, cost_options, costs_of
 from mtpp_dsl.language.node_times import time_option
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.phases import per_phase
@@ -45,6 +46,7 @@ NODE_OPTIONS = (
     "label",
     "color",
     "part",
+    *COST_OPTIONS,
 )
 
 PER_PHASE = ("work", "output")
@@ -277,6 +279,7 @@ class GraphItems:
         if share is not None:
             found["forward"] = float(share.value)
         self.deviate(name, options, found)
+        found |= cost_options(name, options, self.bytes)
         found["kind"] = options.text("kind") or ""
         found["label"] = options.text("label") or ""
         color = options.whole("color")
@@ -426,4 +429,5 @@ class GraphItems:
             work_unit=self.times.unit,
             size_unit=(self.memory if self.bytes.settles_nothing else self.bytes).unit,
             memory_unit=(self.bytes if self.memory.settles_nothing else self.memory).unit,
+            costs=costs_of(self.nodes, phase),
         )

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.language import tree
+from mtpp_dsl.language.law import LAW
 from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Shared
+from mtpp_dsl.problem.costs import TimeSource
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
@@ -38,7 +40,7 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
     declared = Counter(s.name.text for s in statements if isinstance(s, _NAMING))
     for statement in found:
         name = statement.name.text
-        if named[name] <= declared[name]:
+        if named[name] <= declared[name] and not (isinstance(statement, tree.DefStatement) and name == LAW):
             what = _KINDS[type(statement)]
             yield _warning(
                 f"{what} {name!r} is never used: use it, or remove it", statement.name.span, code="MTPP-W102"
@@ -132,12 +134,19 @@ def idle_tables(graph: Graph, devices: Sequence[Device], left_out: Sequence[Devi
         )
 
 
-def idle_batches(objective: Objective, devices: Sequence[Device], first: Span | None) -> Iterator[Diagnostic]:
-    """Yield a warning for times of batches, the first of which are given at *first*, where the objective has none."""
+def idle_batches(
+    objective: Objective, devices: Sequence[Device], first: Span | None, graph: Graph
+) -> Iterator[Diagnostic]:
+    """Yield a warning for times of batches, the first of which are given at *first*, where the objective has none.
+
+    The overhead of a device has a meaning, too, where a law makes times of the *graph*'s costs there.
+    """
     if objective.batch is not None:
         return
+    graphs = [phase.graph for phase in graph.phases] or [graph]
+    modelled = {name for each in graphs for name, row in each.time_sources.items() if TimeSource.MODELLED in row}
     given = [] if first is None else [first.place]
-    given += [device.name for device in devices if device.fixed or device.overhead]
+    given += [device.name for device in devices if device.fixed or (device.overhead and device.name not in modelled)]
     if given:
         yield _warning(
             f"{given[0]}: times of batches have a meaning only for 'maximize throughput (batch = …)'; "

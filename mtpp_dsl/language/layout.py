@@ -28,7 +28,7 @@ _KEYWORDS = {
     *("in", "if", "then", "else", "for", "and", "or", "not", "forall", "by", "on", "at", "most", "up", "to", "from"),
     *("include", "import", "pin", "forbid", "separate", "colocate", "subgraphs", "repeat", "replicate", "shard"),
 }
-_ROWS = ("node", "edge", "use", "device", "switch", "link", "time")
+_ROWS = ("node", "edge", "use", "type", "device", "switch", "link", "time")
 _INDENT = "  "
 
 

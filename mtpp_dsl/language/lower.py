@@ -297,7 +297,9 @@ class Lowering(Stages):
             *(() if self.replaced is not None else idle_work(self.graph, statements)),
             *idle_memory(self.graph, self.devices, self.joined, self.constraints, statements, memory),
             *self.placed(free_streams(self.devices, self.joined, self.constraints), tree.InterconnectStatement),
-            *self.placed(idle_batches(self.objective, self.devices, self.first_batch), tree.DeviceStatement),
+            *self.placed(
+                idle_batches(self.objective, self.devices, self.first_batch, self.graph), tree.DeviceStatement
+            ),
             *self.placed(idle_tables(self.graph, self.devices, self.left_out), tree.GraphFile),
         ]
 

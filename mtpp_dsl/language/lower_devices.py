@@ -15,6 +15,8 @@ from mtpp_dsl.base.units import COMPUTE, DOLLARS, EUROS, NONE, POWER, RATE, SIZE
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.declaring import UnitKeeper, check_word, expand_family
+from mtpp_dsl.language.device_figures import FIGURES, figures
+from mtpp_dsl.language.device_types import type_of, with_type
 from mtpp_dsl.language.expressions import Locals, evaluate, iterate
 from mtpp_dsl.language.lower_switches import OF_SPLITS, UPLINK, hanging, lower_tree, of_splits
 from mtpp_dsl.language.options import Options
@@ -42,6 +44,7 @@ _DEVICE_OPTIONS = (
     "overhead",
     "price",
     "power",
+    *FIGURES,
     *UPLINK,
 )
 _PRICES = (NONE, DOLLARS, EUROS, DOLLARS / TIME, EUROS / TIME)
@@ -145,7 +148,7 @@ def _device(
     local: Locals,
     keepers: tuple[UnitKeeper, UnitKeeper],
 ) -> Device:
-    options = Options(statement.options, _DEVICE_OPTIONS, "a device", scope, local)
+    options = Options(with_type(statement.options, scope, local), _DEVICE_OPTIONS, "a device", scope, local)
     memory, reserve = options.quantity("memory", (SIZE, NONE)), options.quantity("reserve", (SIZE, NONE))
     for what, value in (("memory", memory), ("reserve", reserve)):
         if value is not None:
@@ -175,7 +178,7 @@ def _device(
     device = replace(
         base,
         name=name,
-        type=options.text("type") or base.type,
+        type=type_of(statement.options, scope, local) or options.text("type") or base.type,
         memory=base.memory if memory is None else float(memory.value),
         reserve=base.reserve if reserve is None else float(reserve.value),
         speed=base.speed if speed is None else float(speed.value),
@@ -187,6 +190,7 @@ def _device(
         price_unit=base.price_unit if price is None else price.dimension.unit,
         power=base.power if power is None else float(power.value),
         power_unit=base.power_unit if power is None else power.dimension.unit,
+        **figures(options),
     )
     if any(option in options for option in UPLINK):
         scope.hung[name] = hanging(options, "switch", statement.span)

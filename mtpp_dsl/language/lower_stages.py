@@ -16,9 +16,11 @@ from mtpp_dsl.language.blocks import defined
 from mtpp_dsl.language.choosing import Group, chosen, opened, unrepeated
 from mtpp_dsl.language.declaring import UnitKeeper
 from mtpp_dsl.language.definitions import define
+from mtpp_dsl.language.device_types import declare_type
 from mtpp_dsl.language.expressions import evaluate
 from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.lower_constraints import lower_constraint, lower_labelled
+from mtpp_dsl.language.lower_costs import has_costs, model_times
 from mtpp_dsl.language.lower_devices import Channel, declare_devices, lower_interconnect, lower_links, memory_units
 from mtpp_dsl.language.lower_graph import lower_graph, read_file
 from mtpp_dsl.language.lower_objective import Asked, counting, lower_objective
@@ -56,6 +58,7 @@ _UNSETTLED = {
     "weights": {"weights", "time unit"},
     "device": _DEVICES,
     "options": {"options"},
+    "type": {"types", "options"},
     "interconnect": {"interconnect", "time unit"},
     "phase": _ALL,
     "link": {"interconnect", "time unit"},
@@ -268,6 +271,8 @@ class Stages:
         devices = {device.name: device for device in imported}
         self.scope.bases.update(name.partition("[")[0] for name in devices)
         fresh: dict[Source, dict[str, Span]] = {}
+        for declared_type, _ in self.of(tree.TypeStatement):
+            self.findings.attempt(declare_type, declared_type, self.scope)
         for statement, _ in self.of(tree.DeviceStatement):
             declared = fresh.setdefault(statement.span.source, {})
             before, keepers = self.findings.failed, (self.memory, self.times)
@@ -289,7 +294,8 @@ class Stages:
             self.sent = self.sent or TransferTimes(self.graph, self.scope, self.times)
             self.findings.attempt(self.sent.statement, transfer)
         statements = [(s, f) for s, f in self.statements if isinstance(s, (tree.TimeStatement, tree.TimesFile))]
-        if not statements and not self.scope.node_times:
+        costs = has_costs(self.graph)
+        if not (statements or self.scope.node_times or costs):
             return
         tables = TimeTables(self.graph, self.scope, self.times, self.findings)
         tables.options()
@@ -298,7 +304,9 @@ class Stages:
                 self.findings.attempt(tables.statement, statement)
             else:
                 self.findings.attempt(tables.file, statement, folder)
-        if not {"devices", "nodes", "options"} & self.scope.unsettled:
+        if not {"devices", "nodes", "options", "edges", "weights"} & self.scope.unsettled:
+            if costs:
+                self.findings.attempt(model_times, tables, [statement for statement, _ in self.statements])
             tables.check_complete()
         self.graph = self.scope.graph = self.findings.attempt(tables.result) or self.graph
         self.first_batch = tables.first_batch

@@ -23,8 +23,9 @@ from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.phases import phase_of
 from mtpp_dsl.language.reader import read_source
 from mtpp_dsl.language.scope import Complaint, Scope
-from mtpp_dsl.language.values import DeviceRef, NodeRef, shown
-from mtpp_dsl.problem.graph import Bools, Floats, Graph, frozen
+from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, shown
+from mtpp_dsl.problem.costs import TimeSource
+from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
 from mtpp_dsl.problem.phases import phased_graph
 from mtpp_dsl.problem.problem import running_times
 from mtpp_dsl.text.source import Diagnostic, Span
@@ -45,6 +46,7 @@ class TimeTables:
 
     Attributes:
         first_batch: where the first time of a batch is given; None where none is.
+        law: the text of the spec's own law that has made times of costs; "" for that of the package.
     """
 
     def __init__(self, graph: Graph, scope: Scope, keeper: UnitKeeper, findings: Findings) -> None:
@@ -55,6 +57,8 @@ class TimeTables:
         self.rows = 0
         self.own: dict[tuple[str, int], Floats] = {}  # [n] by phase, "" where there are none, and device
         self.said: dict[tuple[str, int], Bools] = {}  # [n] whether a time of one input is given, by phase and device
+        self.sources: dict[tuple[str, int], Ints] = {}  # [n] where it is from, by phase and device
+        self.law = ""
         known = graph.batch_times
         self.tables: list[dict[int, Floats]] = [
             {size: row.copy() for size, row in known.get(device.name, known.get(device.type, {})).items()}
@@ -80,7 +84,15 @@ class TimeTables:
     def with_own(self, graph: Graph, phase: str) -> Graph:
         """Return the graph of a phase, or of all, with the times of single devices that were given."""
         own = {self.devices[d].name: frozen(row, np.float64) for (of, d), row in self.own.items() if of == phase}
-        return replace(graph, device_times=MappingProxyType({**graph.device_times, **own}))
+        sources = {self.devices[d].name: frozen(row, np.int64) for (of, d), row in self.sources.items() if of == phase}
+        return replace(
+            graph,
+            device_times=MappingProxyType({**graph.device_times, **own}),
+            time_sources=MappingProxyType(
+                {**graph.time_sources, **{name: row for name, row in sources.items() if row.any()}}
+            ),
+            law=self.law,
+        )
 
     def in_phases(self) -> Graph:
         """Return the graph with the times of single devices, phase by phase.
@@ -101,6 +113,7 @@ class TimeTables:
         time: float,
         span: Span,
         phases: tuple[str, ...] | None = None,
+        source: TimeSource = TimeSource.GIVEN,
     ) -> None:
         """Note a time of one input in *phases*, or in all, or of a batch; it replaces an earlier one.
 
@@ -117,10 +130,27 @@ class TimeTables:
                 if batch is None:
                     for p in phases or self.phases:
                         self.said[p, d][list(nodes)] = True
+                        self.sources[p, d][list(nodes)] = source
         except UsageError as error:
             raise Complaint(str(error), span, code="MTPP-E901") from None
         if batch is not None and self.first_batch is None:
             self.first_batch = span
+
+    def given(self, d: int, phase: str) -> Bools:
+        """Return [n] whether a statement or an option says what a node takes on a device in a phase."""
+        return self.said.get((phase, d), np.zeros(self.graph.n, np.bool_))
+
+    def put(self, d: int, phase: str, nodes: Bools, times: Floats, place: Span | None) -> None:
+        """Note the [n] times that a law makes of the costs of some nodes on a device, declared at *place*, in a phase.
+
+        Raises:
+            UsageError: there would be too many tables.
+        """
+        self.single(d, phase)[nodes] = times[nodes]
+        self.said[phase, d][nodes] = True
+        self.sources[phase, d][nodes] = TimeSource.MODELLED
+        if np.isfinite(times[nodes]).any():
+            self.keeper.add(Quantity(1, TIME), f"what the law makes of costs on {self.devices[d].name}", place)
 
     @property
     def phases(self) -> tuple[str, ...]:
@@ -139,6 +169,7 @@ class TimeTables:
             check_table("the times of nodes on devices", (self.graph.n, "nodes"), (count, "devices"))
             self.own[phase, d] = running_times(graph, self.devices[d : d + 1])[:, 0].copy()
             self.said[phase, d] = np.zeros(self.graph.n, np.bool_)
+            self.sources[phase, d] = np.zeros(self.graph.n, np.int64)
         return self.own[phase, d]
 
     def table(self, d: int, batch: int) -> Floats:
@@ -274,7 +305,7 @@ class TimeTables:
                 raise Complaint(message, row.span, code="MTPP-E102", second=(first, "first given here"))
         if not row.time.infinite:
             self.keeper.add(row.time, f"the time at {row.span.place}", row.span)
-        self.set(nodes, devices, row.batch, float(row.time.value), row.span)
+        self.set(nodes, devices, row.batch, float(row.time.value), row.span, source=TimeSource.MEASURED)
 
     def named(self, name: str, span: Span, kind: type[NodeRef] | type[DeviceRef]) -> tuple[int, ...]:
         """Return the nodes, or the devices, that a cell names: one, a family, or the devices of a type."""

@@ -11,7 +11,10 @@ __all__ = ["mentions", "ordered"]
 
 
 def mentions(expression: tree.Tree | None, *, calls: bool = True) -> frozenset[str]:
-    """Return the names that an expression mentions, its own loop variables among them; with *calls* functions, too."""
+    """Return the names that an expression mentions, its own loop variables among them; with *calls* functions, too.
+
+    A bare name that is the key of a map stands for its own text, and is none of them.
+    """
     found: set[str] = set()
     waiting: list[object] = [expression]
     while waiting:
@@ -20,7 +23,11 @@ def mentions(expression: tree.Tree | None, *, calls: bool = True) -> frozenset[s
             found.add(part.name)
         elif isinstance(part, tree.Call) and calls:
             found.add(part.function.text)
-        if isinstance(part, tree.Tree):
+        if isinstance(part, tree.MapOf):
+            keys = (entry.key for entry in part.entries)
+            waiting += [key for key in keys if not isinstance(key, tree.Name) or key.subscripts or key.parts]
+            waiting += [entry.value for entry in part.entries]
+        elif isinstance(part, tree.Tree):
             waiting += [getattr(part, each.name) for each in fields(part) if each.name != "span"]
         elif isinstance(part, tuple):
             waiting += part

@@ -183,6 +183,17 @@ class Options:
                 raise Complaint(message, given.span, fix=mend, code="MTPP-E210") from None
             raise
 
+    def label(self, name: str) -> str | None:
+        """Return an option that is a word of the user's choice, written bare or as a string."""
+        if name not in self.options:
+            return None
+        value = self.options[name].value
+        bare = isinstance(value, tree.Name) and not value.subscripts and not value.parts
+        known = (*self.scope.params, *self.scope.lets, *self.local)
+        if isinstance(value, tree.Name) and bare and value.name not in known:
+            return value.name
+        return self.text(name)
+
     def word(self, name: str, choices: Sequence[str]) -> str | None:
         """Return an option that is one of *choices*, written bare or as a string."""
         if name not in self.options:

@@ -14,6 +14,7 @@ from mtpp_dsl.base.units import NONE, format_exact
 from mtpp_dsl.language.scope import Scope
 from mtpp_dsl.language.values import MapValue, Quantity, Table, Value
 from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.library.entries import FOLDER, LIBRARY
 from mtpp_dsl.problem import Origin
 from mtpp_dsl.text.source import Source
 
@@ -48,7 +49,12 @@ def origin_of(
 
 
 def _seen_from(folder: Path, path: str) -> str:
-    """Return a path as it is seen from a folder, with slashes; by way of links where that is shorter."""
+    """Return a path as it is seen from a folder, with slashes; by way of links where that is shorter.
+
+    A file of the library is named as ``include`` finds it, wherever the package is installed.
+    """
+    if Path(path).is_relative_to(FOLDER):
+        return f"{LIBRARY}/{Path(path).relative_to(FOLDER).as_posix()}"
     ends = [(path, absolute(folder)), (os.path.realpath(path), os.path.realpath(folder))]
     try:
         ways = [os.path.relpath(*pair).replace(os.sep, "/") for pair in ends]

@@ -21,6 +21,7 @@ _OFTEN_NAMES = (
     "time",
     "times",
     "device",
+    "type",
     "graph",
     "link",
     "import",

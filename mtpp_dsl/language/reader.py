@@ -26,6 +26,7 @@ from mtpp_dsl.language.scope import RESERVED, Complaint, Scope, Unsettled
 from mtpp_dsl.language.syntax_errors import UPGRADE
 from mtpp_dsl.language.values import Quantity, Table, Value, describe, shown
 from mtpp_dsl.language.values import Sequence as Values
+from mtpp_dsl.library.entries import FOLDER, LIBRARY
 from mtpp_dsl.text.source import Diagnostic, Place, Source, Span, shortened
 
 __all__ = ["MAX_SPEC_BYTES", "Read", "Recorded", "bind_params", "read_source", "read_statements"]
@@ -76,9 +77,9 @@ def read_statements(
 ) -> Read:
     """Return the statements of a text and of what it includes.
 
-    A file included twice counts once. *search* is looked through after the including file's folder,
-    and then the folders of the environment variable ``MTPP_PATH``. Files among *texts*, by their real paths, have that
-    text, whatever is on the disk.
+    A file included twice counts once. *search* is looked through after the including file's folder, then the folders of
+    the environment variable ``MTPP_PATH``, and last the library of the package. Files among *texts*, by their real
+    paths, have that text, whatever is on the disk.
     """
     extra = [Path(entry) for entry in os.environ.get("MTPP_PATH", "").split(os.pathsep) if entry]
     reader = _Reader([*search, *extra], texts or {})
@@ -150,7 +151,7 @@ class _Reader:
         if path is None:
             places = ", ".join(str(place) for place in [folder, *self.search])
             message = f"there is no file {statement.path.value!r}"
-            self.unread(message, span, f"looked in {places}", code="MTPP-E701")
+            self.unread(message, span, f"looked in {places}, and the library of the package", code="MTPP-E701")
             return []
         if path in chain:
             loop = " -> ".join(step.name for step in [*chain[chain.index(path) :], path])
@@ -160,14 +161,14 @@ class _Reader:
             return []
         self.done.add(path)
         try:
-            source = read_source(path, os.path.relpath(path), span, self.texts)
+            source = read_source(path, shown_path(path), span, self.texts)
         except UsageError as error:
             self.unread(str(error), span, code="MTPP-E701")
             return []
         return self.read(source, path.parent, (*chain, path))
 
     def find(self, name: str, folder: Path) -> Path | None:
-        for place in [folder, *self.search]:
+        for place in [folder, *self.search, FOLDER]:
             try:
                 if (place / name).exists():
                     return (place / name).resolve()
@@ -182,6 +183,13 @@ class _Reader:
 
     def complain(self, message: str, span: Span | None, *notes: str, code: str) -> None:
         self.diagnostics.append(Diagnostic(message, span, notes=notes, code=code))
+
+
+def shown_path(path: Path) -> str:
+    """Return what messages call an included file: seen from the working folder, or as the library has it."""
+    if path.is_relative_to(FOLDER):
+        return f"{LIBRARY}/{path.relative_to(FOLDER).as_posix()}"
+    return os.path.relpath(path)
 
 
 def _may_be_spec(source: Source, path: Path) -> bool:

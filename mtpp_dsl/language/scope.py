@@ -19,6 +19,7 @@ from mtpp_dsl.text.fixes import suggested
 from mtpp_dsl.text.source import Diagnostic, Fix, Place, Span
 
 if TYPE_CHECKING:
+    from mtpp_dsl.language.costing import Operator
     from mtpp_dsl.language.lower_switches import Hanging
 
 __all__ = ["MAX_LOOPS", "MAX_WRONG", "RESERVED", "Complaint", "Scope", "Unsettled"]
@@ -117,6 +118,8 @@ class Scope:
         drawing: whether the edges are being read, so that they are not known yet.
         phases: what each phase weighs, by its name.
         node_times: what nodes take on devices by their own options, by their names.
+        types: of devices, by name.
+        operator: the one whose time a law is being asked for; None where none is.
         workless: where nodes are declared that are given no work, by their names.
         prefix: what the names of nodes begin with in the instance of a block whose items are read.
     """
@@ -151,6 +154,8 @@ class Scope:
     hung: dict[str, Hanging] = field(default_factory=dict)
     mentioned: dict[int, tuple[tree.Option, frozenset[str]]] = field(default_factory=dict)
     node_times: dict[str, NodeTime] = field(default_factory=dict)
+    types: dict[str, tree.TypeStatement] = field(default_factory=dict)
+    operator: Operator | None = None
     workless: dict[str, Span] = field(default_factory=dict)
     _nodes: Mapping[str, int] = field(default_factory=dict)
     _devices: Mapping[str, int] = field(default_factory=dict)

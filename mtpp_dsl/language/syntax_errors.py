@@ -21,6 +21,7 @@ STATEMENTS = (
     "import",
     "graph",
     "block",
+    "type",
     "device",
     "switch",
     "interconnect",

@@ -69,6 +69,7 @@ __all__ = [
     "TimesFile",
     "TransferStatement",
     "Tree",
+    "TypeStatement",
     "UseItem",
     "VersionStatement",
     "Word",
@@ -488,6 +489,14 @@ class DeviceStatement(Statement):
     family: Family | None
     options: tuple[Option, ...]
     clauses: Clauses | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeStatement(Statement):
+    """``type a100_80gb (peak = {bf16: 312 TFLOP/s}, memory = 80 GB)``: options that devices of the type have."""
+
+    name: Word
+    options: tuple[Option, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

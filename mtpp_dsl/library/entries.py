@@ -10,10 +10,13 @@ from pathlib import Path
 
 from mtpp_dsl.errors import did_you_mean
 
-__all__ = ["FOLDER", "Entry", "entries", "keys_of", "near"]
+__all__ = ["FOLDER", "LIBRARY", "Entry", "entries", "keys_of", "near"]
 
 FOLDER = Path(__file__).resolve().parent
 """The folder in which ``include`` finds the library."""
+
+LIBRARY = "<library>"
+"""What messages and answers call that folder, which is elsewhere on every machine."""
 
 _BEGINS = re.compile(r"(type|let|def) ([A-Za-z_][A-Za-z0-9_]*)")
 

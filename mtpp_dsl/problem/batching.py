@@ -14,6 +14,7 @@ from mtpp_dsl.base.shown import Short
 from mtpp_dsl.base.spec_limits import check_table
 from mtpp_dsl.constraints import BatchSizes, Constraint, PinChunks, Repeat
 from mtpp_dsl.errors import ConstraintError, DeviceError, UsageError
+from mtpp_dsl.problem.costs import TimeSource
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, frozen
 
 if TYPE_CHECKING:
@@ -79,11 +80,19 @@ def batching(problem: Problem) -> Batching:
     node at any size, p inputs take ``overhead + time * (fixed + (1 - fixed) * p)``.
 
     Raises:
-        DeviceError: a table has times of a node on a device for other sizes than the device supports.
+        DeviceError: a table has times of a node on a device for other sizes than the device supports; a device has an
+            overhead, which would count for batches and for the operators of times that a law has made.
         UsageError: memory below what the parameters take.
     """
     objective, graph = problem.objective, problem.graph
     assert objective.batch is not None
+    for device in problem.devices:
+        if device.overhead and TimeSource.MODELLED in graph.time_sources.get(device.name, ()):
+            raise DeviceError(
+                f"device {device.name!r}: its overhead would count twice, for every operator in the times that the law "
+                "makes of costs, and for every batch; leave it out, and write a law with an overhead of its own",
+                device.name,
+            )
     chunk, sizes = _chunks(objective, _sizes(objective.batch, len(problem.devices), problem.constraints))
     count = objective.batch // chunk
     check_table(

@@ -73,6 +73,15 @@ GRAPHS: tuple[Code, ...] = (
         "Give the missing time, inf where the device cannot run the node, or work.",
     ),
     Code(
+        "MTPP-E310",
+        "A time cannot be made of costs",
+        "A node says what it does (flop = …), and no law makes a time of it: the device has no peak for its "
+        "type of numbers, or no bandwidth, or nobody can count what the node does.",
+        "graph { node conv (flop = 3 GFLOP, dtype = fp8) }\n"
+        "device gpu (peak = {bf16: 312 TFLOP/s}, bandwidth = 2 TB/s)\ninterconnect shared (bandwidth = 8 GB/s)",
+        "Give the device the figure, or the node a time there: time conv on gpu = 3 ms.",
+    ),
+    Code(
         "MTPP-W301",
         "There is no work",
         "No node takes any time, so any plan is as good as any other.",

@@ -1,0 +1,205 @@
+"""The law that makes times of costs: ``roofline(v, d)`` of the package, or the spec's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+
+import numpy as np
+
+from mtpp_dsl.base.units import TIME
+from mtpp_dsl.language import tree
+from mtpp_dsl.language.costing import OF_DEVICES, OF_OPERATORS, Operator
+from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.parser import parse
+from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
+from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Value, describe, shown
+from mtpp_dsl.library.entries import FOLDER
+from mtpp_dsl.problem.costs import Costs
+from mtpp_dsl.problem.graph import Bools, Floats
+from mtpp_dsl.text.source import Source, Span
+
+__all__ = ["LAW", "Law", "law_of", "package_law"]
+
+LAW = "roofline"
+"""What the function is called that says what an operator takes on a device."""
+
+PATH = FOLDER / "laws" / "roofline.mtpp"
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law, and which calls of it are known to give the same.
+
+    Attributes:
+        definition: the function of an operator's node and a device.
+        own: whether it is the spec's, rather than that of the package.
+        of_costs: whether it asks of a node nothing but the costs of the operator.
+        of_figures: whether it asks of a device nothing that only its name tells.
+    """
+
+    definition: tree.DefStatement
+    own: bool
+    of_costs: bool
+    of_figures: bool
+
+    @property
+    def text(self) -> str:
+        """The text of the spec's own law; "" for that of the package."""
+        return self.definition.span.text if self.own else ""
+
+    def times(
+        self, scope: Scope, costs: Costs, wanted: Mapping[int, Bools], known: dict[object, float]
+    ) -> Iterator[tuple[int, Floats]]:
+        """Yield (device, [n] times) of the nodes of a graph by this law; nan for nodes that are not *wanted*.
+
+        Operators with equal costs take the same time on equal devices, where the law asks for no more than these.
+
+        Args:
+            scope: of the spec, with its graph and its devices.
+            costs: of the graph, settled.
+            wanted: [n] the nodes whose times are asked for, by device.
+            known: times found before, which this adds to.
+
+        Raises:
+            Complaint: the law gives no time for an operator.
+        """
+        assert scope.devices is not None
+        classes, first = _classes(costs, by_node=not self.of_costs)
+        for d, nodes in wanted.items():
+            items = np.flatnonzero(nodes[costs.owner])
+            device: object = replace(scope.devices[d], name="") if self.of_figures else d
+            table = np.full(len(first), np.nan)
+            for each in np.unique(classes[items]).tolist():
+                key = (_key(costs, first[each], by_node=not self.of_costs), device)
+                if key not in known:
+                    known[key] = self.time(scope, Operator(costs, first[each]), d)
+                table[each] = known[key]
+            row = np.full(len(nodes), np.nan)
+            row[nodes] = 0.0
+            np.add.at(row, costs.owner[items], table[classes[items]])
+            yield d, row
+
+    def time(self, scope: Scope, operator: Operator, d: int) -> float:
+        """Return what an operator takes on device *d*, in seconds.
+
+        Raises:
+            Complaint: the law gives no time for it.
+        """
+        assert scope.graph is not None
+        v, d_ = (word.text for word in self.definition.params)
+        span = self.definition.value.span
+        scope.spend(1, span)
+        scope.operator = operator
+        try:
+            value = evaluate(self.definition.value, scope, {v: NodeRef(operator.node), d_: DeviceRef(d)})
+        finally:
+            scope.operator = None
+        return self.checked(value, operator.called(scope.graph), span)
+
+    def checked(self, value: Value, called: str, span: Span) -> float:
+        """Return the time that the law has given; ``inf`` where the device cannot run the operator.
+
+        Raises:
+            Complaint: it is no time, or less than zero.
+        """
+        if not isinstance(value, Quantity):
+            raise Complaint(f"{LAW}(v, d) is a time; for {called} this is {describe(value)}", span, code="MTPP-E210")
+        if value.dimension != TIME and not value.fits_all:
+            message = f"{LAW}(v, d) is a time; for {called} this is {value.dimension}"
+            raise Complaint(message, span, code="MTPP-E213")
+        if value.value < 0:
+            message = f"{LAW}(v, d) must not be negative; for {called} this is {shown(value)}"
+            raise Complaint(message, span, code="MTPP-E214")
+        return float(value.value)
+
+
+def law_of(scope: Scope) -> Law:
+    """Return the law in use: the spec's own, or that of the package.
+
+    Raises:
+        Complaint: the spec's own does not take an operator and a device.
+        Unsettled: the spec's own could not be read.
+    """
+    own = scope.defs.get(LAW)
+    if LAW in scope.unsettled:
+        raise Unsettled(LAW)
+    definition = own or package_law()
+    if len(definition.params) != 2:
+        raise Complaint(
+            f"'def {LAW}' is the law of times, and takes a node and a device: def {LAW}(v, d) = …",
+            definition.name.span,
+            code="MTPP-E206",
+        )
+    v, d = (word.text for word in definition.params)
+    return Law(
+        definition,
+        own is not None,
+        of_costs=not _named_beside(definition, v, OF_OPERATORS, scope.defs, set()),
+        of_figures=not _named_beside(definition, d, OF_DEVICES, scope.defs, set()),
+    )
+
+
+@cache
+def package_law() -> tree.DefStatement:
+    """Return the law of the package, which is in use where a spec has none of its own."""
+    found = parse(Source("laws/roofline.mtpp", PATH.read_text(encoding="utf-8")))
+    return next(each for each in found if isinstance(each, tree.DefStatement) and each.name.text == LAW)
+
+
+def _key(costs: Costs, item: int, *, by_node: bool) -> tuple[object, ...]:
+    numbers = tuple(float(column[item]) for column in (costs.flop, costs.read, costs.write))
+    words = costs.kinds[item], costs.dtypes[item], costs.weight_types[item]
+    return (*numbers, *words, int(costs.owner[item]) if by_node else -1)
+
+
+def _classes(costs: Costs, *, by_node: bool) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], list[int]]:
+    """Return [items] the class of equal costs of each, and the first item of each class."""
+    numbers: dict[tuple[object, ...], int] = {}
+    classes = np.empty(len(costs), np.int64)
+    first: list[int] = []
+    for item in range(len(costs)):
+        key = _key(costs, item, by_node=by_node)
+        if key not in numbers:
+            numbers[key] = len(first)
+            first.append(item)
+        classes[item] = numbers[key]
+    return classes, first
+
+
+def _named_beside(
+    definition: tree.DefStatement,
+    name: str,
+    functions: frozenset[str],
+    defs: Mapping[str, tree.DefStatement],
+    seen: set[tuple[str, str]],
+) -> bool:
+    """Return whether a function uses its parameter *name* other than as the argument of these *functions*.
+
+    A parameter that it hands on to another function of the spec counts as that one uses it.
+    """
+    if (definition.name.text, name) in seen:
+        return False
+    seen.add((definition.name.text, name))
+    waiting: list[object] = [definition.value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tree.Name) and part.name == name:
+            return True
+        if isinstance(part, tree.Call):
+            inner = defs.get(part.function.text)
+            for position, argument in enumerate(part.arguments):
+                if argument != tree.Name(span=argument.span, name=name):
+                    waiting.append(argument)
+                elif inner is not None and position < len(inner.params):
+                    if _named_beside(inner, inner.params[position].text, functions, defs, seen):
+                        return True
+                elif part.function.text not in functions:
+                    return True
+            waiting += [part.named, part.clauses]
+        elif isinstance(part, tree.Tree):
+            waiting += [getattr(part, field.name) for field in fields(part) if field.name != "span"]
+        elif isinstance(part, tuple):
+            waiting += part
+    return False

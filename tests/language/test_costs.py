@@ -1,0 +1,183 @@
+"""Times that the law makes of costs: against the roofline in plain Python, and what overrides, replaces or lacks it."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mtpp_dsl
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.costs import Costs, TimeSource
+from mtpp_dsl.problem.graph import Graph
+
+GPU = "peak = {bf16: 100 TFLOP/s, fp32: 10 TFLOP/s}, bandwidth = 1 TB/s"
+TAIL = "interconnect shared (bandwidth = 10 GB/s)\nminimize bottleneck\n"
+
+
+def spec(nodes: str, devices: str = f"device gpu[2] ({GPU})", more: str = "") -> str:
+    return f"graph {{\n{nodes}\n}}\n{devices}\n{more}\n{TAIL}"
+
+
+def load(nodes: str, devices: str = f"device gpu[2] ({GPU})", more: str = "") -> Problem:
+    return mtpp_dsl.load(spec(nodes, devices, more))
+
+
+def wrong(nodes: str, devices: str = f"device gpu[2] ({GPU})", more: str = "") -> str:
+    with pytest.raises(SpecError) as caught:
+        load(nodes, devices, more)
+    return str(caught.value)
+
+
+numbers = st.one_of(st.just(0.0), st.floats(1.0, 1e15))
+items = st.lists(
+    st.tuples(st.integers(0, 3), numbers, numbers, numbers, st.sampled_from(("", "matmul", "norm")), st.booleans()),
+    min_size=1,
+    max_size=12,
+)
+machines = st.lists(
+    st.tuples(*[st.floats(1e6, 1e15)] * 3, *[st.sampled_from((1.0, 0.25, 0.8))] * 3, st.sampled_from((0.0, 3e-6))),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(items, machines)
+def test_groups_of_operators_take_the_sum_of_their_rooflines(
+    operators: list[tuple[int, float, float, float, str, bool]], gpus: list[tuple[float, ...]]
+) -> None:
+    owner, flop, read, write, kinds, half = zip(*operators, strict=True)
+    costs = Costs.create(
+        owner, flop=flop, read=read, write=write, kinds=kinds, dtypes=["fp16" if each else "fp32" for each in half]
+    )
+    graph = Graph.create("abcd", [(0, 1)], costs=costs, size_unit="B")
+    devices = "\n".join(
+        f"device d{i} (peak = {{fp16: {fast!r} FLOP/s, other: {slow!r} FLOP/s}}, bandwidth = {rate!r} B/s, "
+        f"efficiency = {{matmul: {a}, memory: {b}, other: {c}}}, overhead = {late!r} s)"
+        for i, (fast, slow, rate, a, b, c, late) in enumerate(gpus)
+    )
+    problem = mtpp_dsl.read(f"{devices}\n{TAIL}").problem(graph=graph)
+    for d, (fast, slow, rate, a, b, c, late) in enumerate(gpus):
+        expected = [0.0] * 4
+        for v, f, r, w, kind, is_half in operators:
+            if f or r or w:
+                computing = f / ((fast if is_half else slow) * {"matmul": a}.get(kind, c))
+                expected[v] += late + max(computing, (r + w) / (rate * b))
+        assert problem.time[:, d] == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+def test_nodes_read_their_parameters_and_inputs_and_write_their_output() -> None:
+    problem = load(
+        "node a (flop = 0 FLOP, params = 3 GB, output = 2 GB)\nnode b (flop = 0 FLOP, output = 1 GB)\n"
+        "node c (flop = 0 FLOP, read = 5 GB)\nedge a -> b -> c\nedge a -> c"
+    )
+    assert problem.time[:, 0].tolist() == pytest.approx([5e-3, 3e-3, 5e-3])
+
+
+def test_what_is_said_of_a_time_overrides_the_law() -> None:
+    problem = load(
+        "node a (flop = 1 TFLOP, dtype = bf16)\nnode b (flop = 1 TFLOP, dtype = bf16, time = 3 ms)\n"
+        "node c (flop = 1 TFLOP, dtype = bf16, work = 4 ms)\nnode d (flop = 1 TFLOP, dtype = fp8)\n"
+        "node e (work = 7 ms)",
+        f"device gpu[2] ({GPU})\ndevice cpu (speed = 0.5)",
+        "time a on gpu[1] = 1 ms\ntime d on gpu = 2 ms\ntime a, d on cpu = 9 ms",
+    )
+    expected = [[10e-3, 1e-3, 9e-3], [3e-3] * 3, [4e-3, 4e-3, 8e-3], [2e-3, 2e-3, 9e-3], [7e-3, 7e-3, 14e-3]]
+    assert problem.time.tolist() == [pytest.approx(row) for row in expected]
+    assert {name: row.tolist() for name, row in problem.graph.time_sources.items()} == {
+        "gpu[0]": [TimeSource.MODELLED, 0, 0, 0, 0]
+    }
+
+
+def test_measured_times_override_the_law(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("node,device,time (ms)\na,gpu[0],7\n")
+    (tmp_path / "s.mtpp").write_text(
+        spec("node a (flop = 1 TFLOP, dtype = bf16)\nnode b (flop = 1 TFLOP, dtype = bf16)", more='times from "t.csv"')
+    )
+    problem = mtpp_dsl.load(tmp_path / "s.mtpp")
+    assert problem.time.tolist() == [[7e-3, 10e-3], [10e-3, 10e-3]]
+    assert problem.graph.time_sources["gpu[0]"].tolist() == [TimeSource.MEASURED, TimeSource.MODELLED]
+
+
+def test_a_law_of_the_spec_replaces_that_of_the_package() -> None:
+    """It may use what it likes, on devices without figures, too; one that asks for names is asked for each."""
+    nodes = "node a (flop = 1 GFLOP, weight_type = int4)\nnode b (flop = 1 GFLOP)"
+    devices = "device x\ndevice y (power = 2 W)"
+    law = """
+        let factor = 2
+        def slower(d) = if d == y then factor else 1
+        def roofline(node, d) = (if weight_type(node) == "int4" then 1 ms else if name(node) == "b" then 2 ms else 9 s)
+                                * slower(d)
+    """
+    problem = load(nodes, devices, law)
+    assert problem.time.tolist() == [[1e-3, 2e-3], [2e-3, 4e-3]]
+    assert "roofline(node, d)" in problem.graph.law
+    never = load(nodes, devices, 'def roofline(v, d) = if name(d) == "x" then inf else 1 ms')
+    assert never.time.tolist() == [[math.inf, 1e-3]] * 2
+    added = load("node a (flop = 1 TFLOP, read = 2 GB, write = 0 B, dtype = bf16)", more='include "laws/additive.mtpp"')
+    assert added.time[0].tolist() == pytest.approx([12e-3] * 2)
+
+
+def test_phases_have_costs_of_their_own() -> None:
+    problem = load(
+        "node a (flop = {prefill: 1 TFLOP, decode: 1 GFLOP}, read = {prefill: 1 GB, decode: 2 GB}, write = 0 B, "
+        "dtype = bf16)",
+        more="phase prefill, decode (weight = 3)\ntime a on gpu[1] in decode = 7 ms",
+    )
+    assert problem.phase("prefill").time[0].tolist() == pytest.approx([10e-3, 10e-3])
+    assert problem.phase("decode").time[0].tolist() == pytest.approx([2e-3, 7e-3])
+    assert problem.time[0].tolist() == pytest.approx([16e-3, 31e-3])
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (wrong("node a (flop = 1 GFLOP, dtype = fp8)"), r"has no peak for fp8, in which 'a' computes; .*bf16, fp32"),
+        (wrong("node a (flop = 1 GFLOP)"), r"peaks by type of numbers \(bf16, fp32\), and 'a' does not say"),
+        (wrong("node a (flop = 1 GFLOP)", "device gpu (bandwidth = 1 TB/s)"), "'gpu' has no peak, and 'a' has no time"),
+        (wrong("node a (flop = 0 FLOP, read = 1 B)", "device d (peak = 1 TFLOP/s)"), "'d' has no bandwidth given"),
+        (wrong("node a (flop = 3)"), "flop must be a number of operations; this is a number without a unit"),
+        (wrong("node a (read = 3 GB)"), "give flop, too"),
+        (wrong("node a (flop = 1 FLOP, read = 3)"), "read must be a size"),
+        (wrong("node a (flop = 1 FLOP, output = 3)", "device d (peak = 1 TFLOP/s)"), "follows from sizes in B"),
+        (wrong("node a (work = 1 ms)", "device d (peak = 1 TB/s)"), "peak must be a speed in FLOP/s; this is a bandw"),
+        (wrong("node a (work = 1 ms)", "device d (peak = {bf16: 0 FLOP/s})"), "peak must be more than zero"),
+        (wrong("node a (work = 1 ms)", "device d (bandwidth = 3)"), "bandwidth must be a bandwidth; this is a number"),
+        (
+            wrong("node a (work = 1 ms)", "device d (efficiency = {matmul: 120%})"),
+            "of matmul is more than 0 %, at most",
+        ),
+        (wrong("node a (work = 1)\nnode b (flop = 1 TFLOP, dtype = bf16)"), "all times carry units, or none"),
+        (wrong("node a (flop = 1 FLOP)", "device d", "def roofline(v, d) = flop(v)"), "this is a number of operations"),
+        (wrong("node a (flop = 1 FLOP)", "device d", "def roofline(v) = 1 ms"), "takes a node and a device"),
+        (wrong("node a (flop = 1 FLOP)", "device d", "def roofline(v, d) = -1 ms"), "must not be negative"),
+        (wrong("node a (flop = 1 GFLOP)", 'device g (type = "a100")'), "without quotation marks: .type = a100."),
+    ],
+)
+def test_messages(said: str, message: str) -> None:
+    assert re.search(message, said), said
+
+
+def test_an_operator_that_nobody_can_count_needs_a_time() -> None:
+    costs = Costs.create([0, 0, 1], flop=[1.0, np.nan, 1.0], read=0, write=0, names=["x", "sort", ""])
+    graph = Graph.create(["a", "b"], [], costs=costs)
+    devices = "device gpu (peak = 1 FLOP/s)\n"
+    with pytest.raises(SpecError, match=r"nobody can count the operations of operator sort: .*time a on gpu = 3 ms"):
+        mtpp_dsl.read(devices + TAIL).problem(graph=graph)
+    problem = mtpp_dsl.read(f"{devices}time a on gpu = 3 ms\n{TAIL}").problem(graph=graph)
+    assert problem.time.tolist() == [[3e-3], [1.0]]
+
+
+def test_an_overhead_counts_once() -> None:
+    """A batch has the overhead of its device beside; under a law every operator has it."""
+    with pytest.raises(SpecError, match="its overhead would count twice"):
+        mtpp_dsl.load(
+            f"graph {{ node a (flop = 1 GFLOP, dtype = bf16) }}\ndevice gpu ({GPU}, overhead = 1 us)\n"
+            "interconnect links (bandwidth = 1 GB/s)\nmaximize throughput (batch = 4)\n"
+        )
