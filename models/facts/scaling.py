@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Constraint, Contiguous, Forbid, InOrder, Memory, Pin
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
 
@@ -97,9 +97,16 @@ def scale_of(problem: Problem, least_work: Floats, ceiling: float | None = None)
     return Scale(unit=float(unit) or 1.0, floor=float(floor), ceiling=float(ceiling))
 
 
+def _harmless(constraint: Constraint) -> bool:
+    """Return whether everything may be on any one device that has room for it and may have it."""
+    if isinstance(constraint, InOrder):
+        return constraint.empty == "allowed"
+    return isinstance(constraint, HARMLESS)
+
+
 def _ceiling(problem: Problem) -> float:
     """Return a little more than the cost of everything on one device, if some device may have everything."""
-    if problem.objective.is_linear or not all(isinstance(constraint, HARMLESS) for constraint in problem.constraints):
+    if problem.objective.is_linear or not all(_harmless(constraint) for constraint in problem.constraints):
         return float("inf")
     graph = problem.graph
     over = np.maximum(graph.params.sum() - problem.overflow_limit, 0.0) / problem.channel.bandwidth

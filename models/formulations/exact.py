@@ -16,6 +16,7 @@ from mtpp_dsl.constraints import (
     Colocate,
     Contiguous,
     Forbid,
+    InOrder,
     Largest,
     Latency,
     Linear,
@@ -46,6 +47,7 @@ from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_refusal, custom_rows, offer, start_custom
 from mtpp_dsl.models.blocks.deviations import deviations
 from mtpp_dsl.models.blocks.graph import graph_data
+from mtpp_dsl.models.blocks.in_order import stages_in_order
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.order import device_order, prefix_order
@@ -77,12 +79,13 @@ from mtpp_dsl.plans.plan import Plan, quotient_order
 from mtpp_dsl.problem import Problem, Shared
 from mtpp_dsl.problem.colocation import ordered_edges
 from mtpp_dsl.problem.graph import Floats, Ints
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.views.hypergraph import Hypergraph, Net, hypergraph
 from mtpp_dsl.views.symmetry import interchangeable
 
 __all__ = ["Exact", "Layout", "layout_of"]
 
-KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, Linear, Robust)
+KEPT = (Acyclic, BreakSymmetry, Contiguous, Memory, Colocate, Separate, Pin, Forbid, InOrder, Linear, Robust)
 
 
 class Exact(Scoped, CutoffFormulation):
@@ -157,8 +160,11 @@ class Exact(Scoped, CutoffFormulation):
             return f"{self.name} splits nodes over devices only where no stage recomputes; use ideals"
         if not rules or rules[0].schedule == "gpipe" or problem.k == 1:
             return None
-        if alike:
+        line = line_of(problem)
+        if alike or (line is not None and len(line.filled) == problem.k):
             return None
+        if line is not None:
+            return f"{self.name} counts the stages after each where none may be empty (empty = never); use ideals"
         return (
             f"{self.name} counts the stages after each only of devices that are all alike, each of which may run every "
             "node; use ideals"
@@ -195,6 +201,7 @@ class Exact(Scoped, CutoffFormulation):
         if any(problem.stage_memory):
             self._count_stages(model, problem, view, on)
         contiguity(model, problem, layout.home, on)
+        stages_in_order(model, problem, layout.home, on)
         separate(model, problem, layout.home, on)
         if linear.pushed_up(problem).bottleneck:
             exactly(model, load, float(most.max()))
@@ -216,10 +223,11 @@ class Exact(Scoped, CutoffFormulation):
 
     def _count_stages(self, model: Any, problem: Problem, view: Hypergraph, on: assignment.On) -> None:
         """Add what stages keep, by the number of stages after them."""
-        in_order = model.layout.in_order
+        in_order, line = model.layout.in_order, line_of(problem)
         if in_order:
             empty_first(model, on)
-        after = [problem.k - 1 - d if in_order else 0 for d in range(problem.k)]
+        place = range(problem.k) if line is None else np.argsort(np.array(line.devices)).tolist()
+        after = [problem.k - 1 - place[d] if in_order or line is not None else 0 for d in range(problem.k)]
         stage_memory(model, problem, view, on, after)
 
     def _on_network(self, problem: Problem, view: Hypergraph) -> Any:
@@ -460,7 +468,8 @@ def layout_of(problem: Problem, view: Hypergraph, *, symmetric: bool = True) -> 
     Figure 3 takes devices that are all alike, one graph to be split acyclically, and two blocks or more.
     """
     classes = interchangeable(problem) if symmetric else [(d,) for d in range(problem.k)]
-    parts = [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
+    line = line_of(problem) is not None  # its rows leave no cycle
+    parts = [] if line else [view.edges(tails, heads) for tails, heads in ordered_edges(problem)]
     whole = problem.acyclic and not problem.graph.backward.any()
     alike = len(classes) == 1 and bool(problem.allowed.all())
     return Layout(classes, parts, in_order=whole and alike and problem.k > 1, home=view.of.tolist(), first=view.first)

@@ -14,6 +14,7 @@ from mtpp_dsl.models.blocks.bottleneck import Loads
 from mtpp_dsl.models.blocks.components import constrain
 from mtpp_dsl.models.blocks.contiguity import contiguity
 from mtpp_dsl.models.blocks.custom import custom_rows, offer
+from mtpp_dsl.models.blocks.in_order import stages_in_order
 from mtpp_dsl.models.blocks.linear_objective import add_costs, used_devices
 from mtpp_dsl.models.blocks.memory import memory
 from mtpp_dsl.models.blocks.placement import separate
@@ -64,6 +65,7 @@ def fill_network(model: Any, problem: Problem, view: Hypergraph, on: On) -> None
     memory(model, problem, view.memory, on)
     home = view.of.tolist()
     contiguity(model, problem, home, on)
+    stages_in_order(model, problem, home, on)
     separate(model, problem, home, on)
     usual = linear.values_of(model, lambda v, d: on(home[v], d), load)
     value = _with_latency(usual, sum(compute(d) for d in model.D) + taken.shipped)

@@ -20,6 +20,7 @@ from mtpp_dsl.constraints import (
     Contiguous,
     Decision,
     Forbid,
+    InOrder,
     Largest,
     Linear,
     Memory,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.problem.interconnects import Interconnect
     from mtpp_dsl.problem.objective import Objective
 
-MEANT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin, Separate)
+MEANT = (Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Linear, Memory, Pin, Separate)
 """The constraints that mean the same in every phase, or say of which they speak."""
 
 __all__ = ["MEANT", "Phase", "check_phases", "phased_graph", "rows_of_phase", "speaks_of_phases", "summed"]
