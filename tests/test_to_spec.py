@@ -41,6 +41,7 @@ from mtpp_dsl.constraints import (
 from mtpp_dsl.errors import MtppError, SpecError, UsageError
 from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
+from mtpp_dsl.problem.costs import Costs
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BUILTIN, CONSTRAINTS, GENERATORS
 from tests.batch_problems import random_batches
@@ -366,3 +367,42 @@ def test_published_graphs(data: Path) -> None:
         read += 1
         assert_said(problem)
     assert read > 3
+
+
+COSTS = """
+phase prefill, decode (weight = 3)
+graph {
+  node a (flop = {prefill: 3 TFLOP, decode: 1 GFLOP}, params = 3 GB, output = 1 MB, dtype = bf16, weight_type = "int 4")
+  node b (flop = 1 TFLOP, read = {prefill: 2 GB, decode: 1 MB}, dtype = fp32, kind = "matmul")
+  node c (flop = 1 TFLOP, dtype = fp8, time = {gpu: 3 ms})
+  node d (flop = 1 TFLOP, dtype = bf16, work = 2 ms)
+  edge a -> b -> c -> d
+}
+device gpu[2] (peak = {bf16: 0.1 PFLOP/s, other: 7 TFLOP/s}, bandwidth = 1.1 TB/s,
+               efficiency = {"a b": 70%, matmul: 0.3, memory: 0.8}, overhead = 3 us)
+device one (peak = {bf16: 33 TFLOP/s, fp32: 1 TFLOP/s, fp8: 3 TFLOP/s}, bandwidth = 7 GB/s, efficiency = 0.9)
+device cpu
+time a, b, c on cpu = 0 ms
+time a on gpu[1] in decode = 0 ms
+interconnect shared (bandwidth = 1 GB/s)
+minimize bottleneck
+"""
+
+
+def test_costs() -> None:
+    """Nodes of one operator say their costs, so that the law makes their times again; of others the times are said."""
+    problem = mtpp_dsl.load(COSTS)
+    assert_said(problem)
+    again = mtpp_dsl.load(problem.to_spec())
+    for one, two in zip(problem.graph.phases, again.graph.phases, strict=True):
+        assert one.graph.costs == two.graph.costs
+        assert {d: row.tolist() for d, row in one.graph.time_sources.items()} == {
+            d: row.tolist() for d, row in two.graph.time_sources.items()
+        }
+    assert_said(mtpp_dsl.load("def roofline(v, d) = 1 ms + flop(v) / (3 TFLOP/s)\n" + COSTS))
+    costs = Costs.create([0, 0, 1], flop=[1e12, 2e9, 3.0], read=1e6, write=0, dtypes=["bf16", "fp32", "fp8"])
+    graph = Graph.create(["a", "b"], [(0, 1)], costs=costs, size_unit="B")
+    rest = (
+        COSTS[COSTS.index("device gpu") :].replace("time a, b, c on cpu", "time a, b on cpu").replace(" in decode", "")
+    )
+    assert_said(mtpp_dsl.read(rest).problem(graph=graph))

@@ -216,12 +216,23 @@ class Builder(Items, Rules):
             over: of a family, what its indices run over: ``{"i": range(4)}``. Options may then be text that speaks of
                 them: ``memory="(1 + i) * 1 GiB"``.
             options: ``type``, ``memory``, ``reserve``, ``speed``, ``io``, ``unsupported``, ``group``, ``fixed``,
-                ``overhead``, ``price``, ``power``.
+                ``overhead``, ``price``, ``power``, ``peak``, ``bandwidth``, ``efficiency``. A ``type`` that is a string
+                is a name; :meth:`type` returns what stands for a declared type and its options.
         """
-        texts = ("type", "unsupported", "switch", *(("group",) if isinstance(options.get("group"), str) else ()))
-        said = option_list(options, texts=texts, words=("io", "duplex"))
-        self._statement(f"device {checked_name(name)}{family(count, over)}{said}")
+        self._statement(f"device {checked_name(name)}{family(count, over)}{_of_device(options)}")
         return self
+
+    @says
+    def type(self, name: str, **options: Any) -> Expression:
+        """Declare a type of devices, and return what stands for it in ``device(…, type=…)``; the options are theirs.
+
+        >>> builder = Builder()
+        >>> a100 = builder.type("a100", memory="80 GB", peak={"bf16": "312 TFLOP/s"}, bandwidth="2 TB/s")
+        >>> builder.device("gpu", count=2, type=a100)
+        Builder(3 statements)
+        """
+        self._head.append(Said(f"type {checked_name(name)}{_of_device(options)}", self._call))
+        return constant(name)
 
     @says
     def interconnect(self, kind: str, **options: Any) -> Self:
@@ -376,6 +387,12 @@ class Builder(Items, Rules):
 
 def _file(path: str | os.PathLike[str], format_name: str | None) -> str:
     return quoted(str(os.fspath(path))) + option_list({"format": format_name}, words=("format",))
+
+
+def _of_device(options: Mapping[str, Any]) -> str:
+    """Return the options of a device, or of a type of devices."""
+    texts = ("type", "unsupported", "switch", *(("group",) if isinstance(options.get("group"), str) else ()))
+    return option_list(options, texts=texts, words=("io", "duplex"))
 
 
 def _within(domain: object) -> str:

@@ -49,11 +49,13 @@ class Items:
             count: of the members ``name[0]``, ``name[1]`` and so on.
             over: of a family, what its indices run over: ``{"i": range(4), "j": range(2)}``. Options may then be text
                 that speaks of them: ``work="(1 + i) * 1 ms"``.
-            options: ``work``, ``params``, ``output``, ``memory``, ``kind``, ``label``, ``color``, ``part``.
+            options: ``work``, ``params``, ``output``, ``memory``, ``kind``, ``label``, ``color``, ``part``,
+                ``flop``, ``read``, ``write``, ``dtype``, ``weight_type``.
         """
         members = family(count, over)
         called = checked_name(name) if members else quoted(name)
-        self._item(f"node {called}{members}{option_list(options, texts=('kind', 'label'), words=('part',))}")
+        said = option_list(options, texts=("kind", "label", "dtype", "weight_type"), words=("part",))
+        self._item(f"node {called}{members}{said}")
         return self
 
     @says

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Any
 
+from mtpp_dsl.builder.of_costs import cost_options
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.written import option_list, percent, quantity, quoted
 from mtpp_dsl.problem.graph import Graph
@@ -44,7 +45,8 @@ def items_of(graph: Graph) -> Iterator[str]:
         options |= {"color": int(graph.colors[v])} if graph.colors[v] >= 0 else {}
         options |= _deviation(graph, v)
         options |= {"part": "backward"} if graph.backward[v] else {}
-        yield f"node {quoted(name)}{option_list(options, texts=('kind', 'label', 'part'))}"
+        options |= cost_options(graph, v)
+        yield f"node {quoted(name)}{option_list(options, texts=('kind', 'label', 'part', 'dtype', 'weight_type'))}"
     for e, (u, v) in enumerate(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)):
         own = graph.sizes[e] != graph.output[u]
         options = {"size": quantity(float(graph.sizes[e]), graph.size_unit)} if own else {}

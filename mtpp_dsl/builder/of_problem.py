@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mtpp_dsl import constraints as c
+from mtpp_dsl.builder.of_costs import figures, modelled, with_costs
 from mtpp_dsl.builder.of_rows import objective_text, row_texts
 from mtpp_dsl.builder.of_tree import hung, split_options, switches
 from mtpp_dsl.errors import UsageError
@@ -107,6 +108,7 @@ def _device(problem: Problem, device: Device) -> str:
             options[what] = quantity(amount, unit)
     if isinstance(problem.interconnect, Tree):
         options |= hung(problem, problem.interconnect, problem.device_index[device.name])
+    options |= figures(device)
     return option_list(options, texts=("type", "unsupported", "group", "switch"), words=("io", "duplex"))
 
 
@@ -192,34 +194,40 @@ def _transfers(problem: Problem) -> Iterator[str]:
 
 
 def _times(problem: Problem) -> Iterator[str]:
-    """Yield the times that do not follow from work and speed, those of equal devices together."""
+    """Yield the times that do not follow from work and speed, or from costs, those of equal devices together."""
+    costs = with_costs(problem.graph)
     if problem.phases:
         for phase in problem.phases:
-            yield from _times_alone(problem.phase(phase), f" in {phase}")
+            yield from _times_alone(problem.phase(phase), f" in {phase}", costs)
         return
-    yield from _times_alone(problem, "")
+    yield from _times_alone(problem, "", costs)
 
 
-def _times_alone(problem: Problem, phase: str) -> Iterator[str]:
-    """Yield the times of one phase, or of a problem without phases."""
+def _times_alone(problem: Problem, phase: str, costs: Bools) -> Iterator[str]:
+    """Yield the times of one phase, or of a problem without phases; *costs*: [n] the nodes whose costs are said."""
     graph = problem.graph
-    columns: dict[bytes, list[int]] = {}
+    odd = [_odd(problem, d, costs) for d in range(problem.k)]
+    by_law = [modelled(graph, device, costs) for device in problem.devices]
+    columns: dict[tuple[bytes, bytes], list[int]] = {}
     for d in range(problem.k):
-        columns.setdefault(np.where(_odd(problem, d), problem.time[:, d], np.nan).tobytes(), []).append(d)
-    whole = (graph.work == 0) & (np.array([_odd(problem, d) for d in range(problem.k)]).any(axis=0))
+        said = np.where(odd[d], problem.time[:, d], np.nan).tobytes()
+        columns.setdefault((said, by_law[d].tobytes()), []).append(d)
+    whole = (graph.work == 0) & np.array(odd).any(axis=0)
     for devices in columns.values():
         where = named(problem.devices[d].name for d in devices)
-        supported = np.array([kind not in problem.devices[devices[0]].unsupported for kind in graph.kinds], np.bool_)
-        for v in np.flatnonzero(_odd(problem, devices[0]) | (whole & supported)).tolist():
-            time = quantity(float(problem.time[v, devices[0]]), problem.time_unit)
+        d = devices[0]
+        supported = np.array([kind not in problem.devices[d].unsupported for kind in graph.kinds], np.bool_)
+        for v in np.flatnonzero(odd[d] | (whole & supported & ~by_law[d])).tolist():
+            time = quantity(float(problem.time[v, d]), problem.time_unit)
             yield f"time {quoted(graph.names[v])} on {where}{phase} = {time}"
 
 
-def _odd(problem: Problem, d: int) -> Bools:
-    """Return [n] whether the time of each node on a device is none that its work, or its kind, says."""
+def _odd(problem: Problem, d: int, costs: Bools) -> Bools:
+    """Return [n] whether the time of each node on a device is none that its work, its kind or its costs say."""
     device, graph = problem.devices[d], problem.graph
     supported = np.array([kind not in device.unsupported for kind in graph.kinds], np.bool_)
-    odd: Bools = (problem.time[:, d] != graph.work / device.speed) & supported
+    usual = (problem.time[:, d] == graph.work / device.speed) & ~(costs & (graph.work == 0))
+    odd: Bools = ~usual & ~modelled(graph, device, costs) & supported
     return odd
 
 

@@ -46,12 +46,10 @@ def model_times(tables: TimeTables, statements: Sequence[tree.Statement]) -> Non
     tables.law = law.text
     graph = tables.graph
     known: dict[object, float] = {}
-    complained: set[str] = set()
+    seen: set[Device] = set()
     for phase in [(each.name, each.graph) for each in graph.phases] or [("", graph)]:
-        for complaint in _in_phase(law, tables, *phase, statements, known):
-            if complaint.message not in complained:
-                complained.add(complaint.message)
-                tables.findings.add(complaint)
+        for complaint in _in_phase(law, tables, *phase, statements, known, seen):
+            tables.findings.add(complaint)
 
 
 def _in_phase(
@@ -61,8 +59,12 @@ def _in_phase(
     graph: Graph,
     statements: Sequence[tree.Statement],
     known: dict[object, float],
+    seen: set[Device],
 ) -> Iterator[Diagnostic]:
-    """Give *tables* the times of one phase, "" where there are none, and yield what is wrong."""
+    """Give *tables* the times of one phase, "" where there are none, and yield what is wrong.
+
+    *seen* are the devices, without their names, of which something was found wrong: one complaint each is enough.
+    """
     place = _graph_place(statements)
     try:
         costs = settled_costs(graph)
@@ -73,7 +75,6 @@ def _in_phase(
         return
     wanted = {d: _wanted(tables, d, phase, graph, costs) for d in range(len(tables.devices))}
     uncounted = np.isnan(costs.flop)
-    seen: set[Device] = set()
     for d, nodes in wanted.items():
         device = tables.devices[d]
         alike = replace(device, name="")
