@@ -130,3 +130,24 @@ def onnx(
 
     prepare(output)
     return finish(from_onnx(model, sizes_of(size)), output, quiet=quiet)
+
+
+@command
+def gguf(
+    model: Annotated[Path, typer.Argument(metavar="MODEL.gguf", help="A GGUF file, or the first of a split model.")],
+    output: Output,
+    phase: Annotated[str, typer.Option(metavar="NAMES", help="prefill, decode, or both.")] = "prefill,decode",
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Sequences at a time, where a spec gives none.")] = 1,
+    seq: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens of each, where a spec gives none.")] = 2048,
+    quiet: Quiet = False,
+) -> int:
+    """Import a GGUF file of llama.cpp: its layers, from the header and the table of tensors alone.
+
+    Both phases are written unless you name one: prefill runs all tokens of the sequences at once, decode one more token
+    of each with its cache of keys and values.
+    """
+    from mtpp_dsl.cli.imported import finish, prepare
+    from mtpp_dsl.importers.gguf.importer import from_gguf
+
+    prepare(output)
+    return finish(from_gguf(model, tuple(phase.split(",")), batch, seq), output, quiet=quiet)
