@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from mtpp_dsl.builder import Builder
     from mtpp_dsl.checks.verification import verify
     from mtpp_dsl.contracts import Limits, Progress
+    from mtpp_dsl.drivers.export import export
     from mtpp_dsl.drivers.front import front
+    from mtpp_dsl.drivers.validate import validate
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
     from mtpp_dsl.language.analysis import Analysis
@@ -61,6 +63,7 @@ _HOME = {
     "Spec": "language.lower",
     "analyse": "api",
     "evaluate": "plans.evaluation",
+    "export": "drivers.export",
     "front": "drivers.front",
     "graph_from_networkx": "formats.networkx_graphs",
     "load": "api",
@@ -68,6 +71,7 @@ _HOME = {
     "solve": "api",
     "solve_async": "running",
     "start": "running",
+    "validate": "drivers.validate",
     "verify": "checks.verification",
 }
 
@@ -90,6 +94,7 @@ __all__ = [
     "Spec",
     "analyse",
     "evaluate",
+    "export",
     "front",
     "graph_from_networkx",
     "load",
@@ -97,6 +102,7 @@ __all__ = [
     "solve",
     "solve_async",
     "start",
+    "validate",
     "verify",
 ]
 

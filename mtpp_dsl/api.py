@@ -167,6 +167,7 @@ def solve(
     write_model: Path | str | None = None,
     progress: Progress | None = None,
     checkpoint: Path | str | None = None,
+    target: str | None = None,
 ) -> Result:
     """Find a plan and a bound, and check both independently.
 
@@ -186,6 +187,7 @@ def solve(
         write_model: where to write the MIP, as .lp or .mps.
         progress: to watch and to stop the search.
         checkpoint: where to keep the best answer so far, as JSON, whenever it has become better.
+        target: the runtime that the plan is for: its limits are constraints, and what they cost is in the result.
 
     Returns:
         A result whose plan, if any, has passed :func:`mtpp_dsl.checks.verification.verify`.
@@ -201,6 +203,23 @@ def solve(
     threads, seed = None if threads is None else whole("threads", threads, 1), whole("seed", seed, 0)
     check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
+    if target is not None:
+        problem = late("mtpp_dsl.answers.again:under_target")(problem, target)
+    if problem.target is not None:
+        return _under_target(
+            problem,
+            chosen,
+            solver=solver,
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            start=start,
+            solver_options=solver_options,
+            write_model=write_model,
+            progress=progress,
+            checkpoint=checkpoint,
+        )
     if problem.later:
         if write_model is not None:
             raise UsageError("each of several objectives has a model of its own: leave all but one out to write it")
@@ -259,6 +278,12 @@ def solve(
             error.evidence = _evidence(problem, result)
             raise
         return keep(_honest(replace(finished, time={**result.time, "total": monotonic() - began}), gap))
+
+
+def _under_target(*arguments: Any, **options: Any) -> Result:
+    """Return the result of a problem that is for a runtime, with what its limits cost."""
+    found: Result = late("mtpp_dsl.drivers.target_cost:solve_under")(*arguments, **options)
+    return found
 
 
 def _several(*arguments: Any) -> Any:

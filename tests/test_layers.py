@@ -43,7 +43,7 @@ CORE = {  # what a part of the core may import beside itself
     "checkpoint": DATA | {"checks", "contracts", "report"},
     "testing": DATA | {"checks", "contracts", "formats", "generators", "plugins", "registry"},
     "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},
-    "drivers": DATA | {"api", "checkpoint", "contracts", "plugins"},
+    "drivers": DATA | {"answers", "api", "checkpoint", "checks", "contracts", "plugins", "registry"},
     "algebra": DATA | {"language"},
     "builder": DATA | {"algebra", "formats", "language"},
     "running": DATA | {"api", "checks", "contracts"},

@@ -78,11 +78,11 @@ def read_again(answer_path: str | os.PathLike[str], spec: Path | None = None, *,
 
 
 def under_target(problem: Problem, name: str) -> Problem:
-    """Return *problem* under the limits of the target *name*; as it is where these are among its own.
+    """Return *problem* under the limits of the target *name*, and not those of another.
 
     Raises:
         PluginError: there is no such target.
-        UsageError: the problem has another target, or is about what the runtime cannot do.
+        UsageError: the problem is about what the runtime cannot do.
     """
     target: Target = registry.load(registry.TARGETS, name)()
     return targeted(problem, target.name, target.restrict)

@@ -10,6 +10,7 @@ from mtpp_dsl.checks.pipeline_check import iteration_times
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
+from mtpp_dsl.plans.target_cost import TargetCost
 from mtpp_dsl.problem import Objective, Problem
 
 __all__ = ["CLOSE", "NOT_CHECKED", "cost_of_value", "false_claims", "false_source", "near"]
@@ -43,6 +44,7 @@ NOT_CHECKED = {
     "termination": "except that it fits the status",
     "log": "except that it is in order and contradicts neither plan nor bound",
     "spec.path": "",
+    "target.free": "except that it contradicts neither plan nor bound",
 }
 """The fields of an answer that do not follow from a spec, and how far they are checked all the same."""
 
@@ -84,6 +86,26 @@ def false_claims(
     yield from _log(problem, data, cost, bound, size)
     yield from _penalties(problem, data, plan)
     yield from _iteration(problem, data, plan)
+    yield from _target(objective, data, cost, bound)
+
+
+def _target(objective: Objective, data: Mapping[str, Any], cost: float | None, bound: float | None) -> Iterator[str]:
+    """Yield what an answer says of the cost of its target's limits that does not follow from its other figures."""
+    said = data.get("target")
+    if said is None:
+        return
+    free_cost, free_bound = (
+        None if said["free"][name] is None else cost_of_value(objective, said["free"][name])
+        for name in ("value", "bound")
+    )
+    if free_cost is not None and cost is not None and free_cost > cost + CLOSE * abs(cost):
+        yield "target.free.value: a plan for the target is one without its limits, and is better than this"
+    if free_bound is not None and free_cost is not None and free_bound > free_cost + CLOSE * abs(free_cost):
+        yield "target.free.bound: the answer says that no plan beats it, and has one that does"
+    found = TargetCost.between(said["name"], (cost, bound), (free_cost, free_bound))
+    for name, share in (("cost", found.share), ("at_least", found.least), ("at_most", found.most)):
+        if (said[name] is None) != (share is None) or (share is not None and not near(said[name], share, EXACT)):
+            yield f"target.{name}: {said[name]!r} in the answer; its values and bounds give {share!r}"
 
 
 def _iteration(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:

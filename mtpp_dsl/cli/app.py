@@ -52,6 +52,13 @@ def complete_solver(incomplete: str) -> list[str]:
     return [name for group in (BACKENDS, ENGINES) for name in available(group) if name.startswith(incomplete)]
 
 
+def complete_target(incomplete: str) -> list[str]:
+    """Return the targets that begin as what has been typed."""
+    from mtpp_dsl.registry import TARGETS, available
+
+    return [name for name in available(TARGETS) if name.startswith(incomplete)]
+
+
 @app.callback(invoke_without_command=True)
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
@@ -114,6 +121,16 @@ def solve(
     module_method: Annotated[
         str | None, typer.Option(metavar="NAME", help="milp-split: method that solves the modules.", show_default=False)
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="TARGET",
+            help="Keep to what this runtime can express; mtpp targets lists them.",
+            show_default=False,
+            autocompletion=complete_target,
+        ),
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="Write the answer as JSON; - is stdout.", show_default=False)
     ] = None,
@@ -172,6 +189,7 @@ def solve(
             channels=channels,
             module_time_limit=module_time_limit,
             module_method=module_method,
+            target=target,
             json=json,
             checkpoint=checkpoint,
             write_model=write_model,
@@ -236,6 +254,85 @@ def verify(
     from mtpp_dsl.cli.verify import verify_plan
 
     return verify_plan(spec, plan, define, include, seconds(time_limit), quiet=quiet, scenario=scenario)
+
+
+@command
+def export(
+    answer: Annotated[Path, typer.Argument(metavar="ANSWER.json", help="An answer with a plan.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="TARGET", help="A form or a runtime; mtpp targets lists them.", autocompletion=complete_target
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE|DIR", help="Where to.", show_default=False)
+    ] = None,
+    spec: Annotated[
+        Path | None, typer.Option(metavar="SPEC", help="Where the spec of the answer is now.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="The model's file, or module:callable, for files with its parts.", show_default=False
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> int:
+    """Write the plan of an answer as the file, or the launch line, of a runtime; without -o, to stdout.
+
+    The spec and the data files that the answer names are read again, and must not have changed.
+
+    Exit codes: 0 written · 2 the answer has no plan or its spec has changed, the runtime cannot run the plan, or the
+    call is wrong.
+    """
+    from mtpp_dsl.cli.export import export_plan
+
+    return export_plan(answer, to, output, spec, model, quiet=quiet)
+
+
+@command
+def validate(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file or a folder, or the text itself.", show_default=False)
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="TARGET", help="Its form, or its runtime; mtpp targets lists them.", show_default=False
+        ),
+    ],
+    spec: Annotated[Path, typer.Option(metavar="SPEC", help="The spec of the model and the devices.")],
+    define: Define = [],  # noqa: B006
+    scenario: Scenario = None,
+    include: Include = [],  # noqa: B006
+    time_limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Look for the best plan for this time, or none.")
+    ] = "20s",
+    method: Annotated[str, typer.Option(help="Method that looks for it.", autocompletion=complete_method)] = "auto",
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")] = 0,
+    quiet: Quiet = False,
+) -> int:
+    """Check a split that somebody else wrote: every layer once, order, memory, and how far it is from the best.
+
+    Stages are on the devices of the spec, in their order. The best plan is that for the same runtime.
+
+    Exit codes: 0 the split is sound, however slow · 2 the file is not of that form, or the call is wrong · 7 a layer is
+    lost, doubled or swapped, a count is wrong, or a constraint is broken, such as a memory.
+    """
+    from mtpp_dsl.cli.arguments import read_problem, seconds
+    from mtpp_dsl.cli.validate import validate_split
+
+    problem = read_problem(spec, define, include, scenario=scenario)
+    return validate_split(file, form, problem, seconds(time_limit), method, seed, quiet=quiet)
+
+
+@command
+def targets(quiet: Names = False) -> int:
+    """List the runtimes and forms that --for, --to and --format take, built in and from plug-ins."""
+    from mtpp_dsl.cli.listing import list_targets
+
+    return list_targets(quiet=quiet)
 
 
 @command

@@ -1,4 +1,4 @@
-"""``mtpp methods`` and ``mtpp solvers``."""
+"""``mtpp methods``, ``mtpp solvers`` and ``mtpp targets``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mtpp_dsl.contracts import GIVES, Backend, Engine, Installed, Method
 from mtpp_dsl.errors import PluginError
 from mtpp_dsl.report.columns import Row, table
 
-__all__ = ["list_methods", "list_solvers", "print_table"]
+__all__ = ["list_methods", "list_solvers", "list_targets", "print_table"]
 
 OBJECTIVES = ("bottleneck", "makespan", "batch", "linear", "iteration")
 """What a method is for, by the objectives of its scopes; a sum of bottlenecks goes with the bottleneck."""
@@ -91,3 +91,14 @@ def list_solvers(*, quiet: bool = False) -> int:
         rows.append((name, installed, "; ".join(part for part in (note, solves, supports) if part)))
     shown = [row for row in rows if row[1] not in ("no", "broken")] if quiet else rows
     return print_table(("solver", "installed", "notes"), shown, quiet=quiet)
+
+
+def list_targets(*, quiet: bool = False) -> int:
+    """Print every target with what it is, or where *quiet* their names; broken plug-ins as such."""
+    rows: list[tuple[str, ...]] = []
+    for name in registry.available(registry.TARGETS):
+        try:
+            rows.append((name, registry.load(registry.TARGETS, name).summary))
+        except PluginError as error:
+            rows.append((name, f"broken: {error}"))
+    return print_table(("target", "what it is"), rows, quiet=quiet)

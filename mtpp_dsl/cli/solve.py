@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 
+from mtpp_dsl.answers.again import under_target
 from mtpp_dsl.api import find_method, solve
 from mtpp_dsl.base.files import read_json
 from mtpp_dsl.base.writing import check_writable, write_text
@@ -57,6 +58,7 @@ class SolveCall:
     channels: int | None
     module_time_limit: str | None
     module_method: str | None
+    target: str | None
     json: Path | None
     checkpoint: Path | None
     write_model: Path | None
@@ -80,6 +82,8 @@ def solve_and_report(call: SolveCall) -> int:
             check_writable(path)
     began = monotonic()
     problem = read_problem(call.spec, call.define, call.include, scenario=call.scenario)
+    if call.target is not None:
+        problem = under_target(problem, call.target)
     read = monotonic() - began
     method = _method(call)
     _check_schedule(call, problem, method)

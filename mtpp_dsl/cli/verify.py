@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from mtpp_dsl.answers.again import recorded_params
+from mtpp_dsl.answers.again import recorded_params, under_target
 from mtpp_dsl.answers.claims import NOT_CHECKED
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.base.files import read_json
@@ -46,6 +46,8 @@ def verify_plan(
     recorded = {} if answer is None else recorded_params(answer["spec"], spec)
     said = None if answer is None else answer["spec"].get("scenario")
     problem = read_problem(spec, define, include, recorded, said if scenario is None else scenario)
+    if answer is not None and answer.get("target") is not None:
+        problem = under_target(problem, answer["target"]["name"])
     found = examine(problem, data, answer, spec, define, Limits(time=time_limit))
     if found.broken or found.wrong:
         head = f"{plan_file}: not a plan for {spec}" if found.broken else f"{plan_file}: it contradicts {spec}"

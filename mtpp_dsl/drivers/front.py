@@ -66,7 +66,7 @@ def front(
         UsageError: there are no such objectives, or no row can speak of one of them.
         Refused: the method cannot optimise one of them under a row on the other.
     """
-    pair = with_objectives(problem, objectives)
+    pair = with_objectives(replace(problem, target=None), objectives)
     points, seed = whole("points", points, 2), whole("seed", seed, 0)
     threads = None if threads is None else whole("threads", threads, 1)
     limit = seconds_of("time_limit", time_limit)

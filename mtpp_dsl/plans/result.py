@@ -17,6 +17,7 @@ from mtpp_dsl.base.units import format_gap, format_quantity, format_value
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.target_cost import TargetCost
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.objective import Objective
 
@@ -151,6 +152,7 @@ class Result(Picklable):
             the result is that of the first, and its plan is optimal if all of them are proved.
         verified: True once the independent check has passed.
         notes: what the user should be told about this run.
+        target: what the limits of the runtime cost that the problem is for; None where it is for none.
         problem: what was asked; None in what a method returns by itself, and the methods of this class that need it
             then refuse.
     """
@@ -169,6 +171,7 @@ class Result(Picklable):
     verified: bool = False
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
+    target: TargetCost | None = None
 
     @property
     def cost(self) -> float | None:

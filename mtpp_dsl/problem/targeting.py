@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.shown import Short
 from mtpp_dsl.constraints import Constraint
-from mtpp_dsl.errors import PluginError, UsageError
+from mtpp_dsl.errors import PluginError
 
 if TYPE_CHECKING:
     from mtpp_dsl.problem.problem import Problem
@@ -36,14 +36,13 @@ class Targeted(Short, Picklable):
 def targeted(problem: Problem, name: str, restrict: Callable[[Problem], Problem]) -> Problem:
     """Return *problem* under the limits of the target *name*, which is to add constraints and change nothing else.
 
+    A problem that is for another runtime is for this one instead.
+
     Raises:
-        UsageError: the problem is for another runtime already, or *restrict* says what this one cannot do.
+        UsageError: *restrict* says what the runtime cannot do.
         PluginError: *restrict* took a constraint away, or changed something else.
     """
-    if problem.target is not None:
-        if problem.target.name == name:
-            return problem
-        raise UsageError(f"the problem is for {problem.target.name} already; it has one target")
+    problem = free_of(problem)
     found = restrict(problem)
     same = all(
         getattr(found, one.name) is getattr(problem, one.name) for one in fields(problem) if one.name not in ADDED

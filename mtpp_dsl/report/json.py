@@ -31,7 +31,7 @@ def _first_version(rule: dict[str, Any]) -> dict[str, Any]:
     """Return schema 1: this one without what version 2 has added."""
     properties = rule["properties"]
     properties["schema"] = {"const": 1}
-    del properties["iteration"], properties["channels"]
+    del properties["iteration"], properties["channels"], properties["target"]
     for added in ("objectives", "penalties"):
         del properties[added]
         rule["required"].remove(added)
@@ -84,6 +84,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "plan": None if result.plan is None else result.plan.to_json(problem),
         "devices": _devices(problem, result),
         **_channels(problem, result),
+        **_target(problem, result),
         "verified": result.verified,
         "notes": list(result.notes),
         "spec": {
@@ -153,6 +154,23 @@ def _channels(problem: Problem, result: Result) -> dict[str, Any]:
         return {}
     loads = zip(problem.network.channels, result.evaluation.channels.tolist(), strict=False)
     return {"channels": [{"name": name, "load": float(load)} for name, load in loads if load > 0]}
+
+
+def _target(problem: Problem, result: Result) -> dict[str, Any]:
+    """Return what the limits of the target cost, by the name of the field; {} where there is no target."""
+    target = result.target
+    if target is None:
+        return {}
+    value, bound = (None if x is None else _finite(problem.objective.value(x)) for x in (target.cost, target.bound))
+    return {
+        "target": {
+            "name": target.name,
+            "free": {"value": value, "bound": bound},
+            "cost": target.share,
+            "at_least": target.least,
+            "at_most": target.most,
+        }
+    }
 
 
 def _penalties(problem: Problem, result: Result) -> list[dict[str, Any]]:

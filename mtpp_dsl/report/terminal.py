@@ -15,6 +15,7 @@ from mtpp_dsl.report.gantt import critical_path, gantt
 from mtpp_dsl.report.loads import loads, memory
 from mtpp_dsl.report.reached import headed, paid, reached
 from mtpp_dsl.report.routes import routes
+from mtpp_dsl.report.target import limits_cost
 
 __all__ = ["summary"]
 
@@ -98,6 +99,8 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
     elif result.infeasibility is None:
         missing = [name for name, part in (("plan", result.plan), ("bound", result.bound)) if part is None]
         found.append(("ended", Text(f"{_ENDED[result.termination]}, without a {' or a '.join(missing)}")))
+    if result.target is not None:
+        found.append(("target", limits_cost(problem, result.target, result)))
     if result.plan is not None:
         hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
         verified = f"{hard} and every load, independently" if result.verified else "no"

@@ -1,0 +1,126 @@
+"""``mtpp validate``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from rich.text import Text
+
+from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.cli.progress import Watcher
+from mtpp_dsl.cli.screen import say, screen_width, show
+from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.contracts import Progress, UnsoundSplit
+from mtpp_dsl.drivers.validate import Validation, validate
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.report.columns import facts, wrapped
+from mtpp_dsl.report.loads import loads
+
+__all__ = ["source_of", "validate_split"]
+
+_TEXT = re.compile(r"[\d\s,./]+|.*[=\[{|\n\"'].*", re.DOTALL)
+"""What is a split itself where there is no file of that name."""
+MAX_SHOWN = 10
+
+
+def validate_split(
+    file: str, form: str, problem: Problem, limit: float | None, method: str, seed: int, *, quiet: bool = False
+) -> int:
+    """Check a split and say how good it is; return the exit code. Where *quiet*, say nothing of a sound one."""
+    watcher = Watcher(problem, limit=limit, quiet=quiet, verbose=False)
+    progress = Progress(watcher)
+    try:
+        source = source_of(file)
+        with listener.searching(progress.stop):
+            with watcher.shown():
+                found = validate(source, form, problem, time_limit=limit, method=method, seed=seed, progress=progress)
+            listener.found()
+    except UnsoundSplit as error:
+        say(f"{_called(file)} is no split of {problem.origin.path} for {form}: {error}", stderr=True)
+        return error.exit_code
+    if not (quiet and found.sound):
+        _print(found, file, form)
+    if listener.stopped_by is not None:
+        return listener.exit_code(listener.stopped_by)
+    return 0 if found.sound else UnsoundSplit.exit_code
+
+
+def source_of(file: str) -> Path | str:
+    """Return the path of a file, or the text that was given itself; ``-`` is what stdin has.
+
+    Raises:
+        UsageError: there is no such file, and it is no text of a split.
+    """
+    if file == "-":
+        return sys.stdin.read()
+    try:
+        if Path(file).exists():
+            return Path(file)
+    except (OSError, ValueError):  # too long for a name, or with a zero in it
+        pass
+    if _TEXT.fullmatch(file) is None:
+        raise UsageError(f"there is no file {file}")
+    return file
+
+
+def _called(file: str) -> str:
+    return file if len(file) <= 60 and "\n" not in file else "the text given"
+
+
+def _print(found: Validation, file: str, form: str) -> None:
+    problem, width = found.problem, screen_width()
+    unit = problem.objective.unit(problem.time_unit)
+
+    def shown(cost: float | None) -> str:
+        return "none" if cost is None else format_quantity(problem.objective.value(cost), unit)
+
+    head = f"{_called(file)}: a split of {problem.origin.path or 'the problem'} for {form}; every layer is there once"
+    best, bound = found.best, found.best.bound
+    pairs = [("yours", Text(f"{problem.objective.shown} {shown(found.evaluation.cost)}", "bold"))]
+    if best.infeasibility is not None:
+        pairs.append(("best", Text(f"no plan exists: {best.infeasibility.reason}")))
+    else:
+        word = "below" if problem.objective.sense == "minimize" else "above"
+        limit = "no bound was proved" if bound is None else f"no plan is {word} {shown(bound.cost)}"
+        pairs.append(("best", Text(f"{shown(best.cost)} by mtpp; {limit}")))
+    lines = [*wrapped(Text(head), width, hanging=2), Text(), *loads(problem, found.plan, found.evaluation, width)]
+    lines += [Text(), *facts(pairs, width), *wrapped(Text(_verdict(found), "bold"), width)]
+    for note in found.notes:
+        lines += wrapped(Text(f"note: {note}"), width)
+    for violation in found.broken[:MAX_SHOWN]:
+        lines += wrapped(Text(str(violation)), width, 2, 4)
+    if len(found.broken) > MAX_SHOWN:
+        lines.append(Text(f"  … and {len(found.broken) - MAX_SHOWN} more"))
+    show(lines)
+
+
+def _verdict(found: Validation) -> str:
+    """Return in a sentence how good the split is, and what is wrong with it."""
+    least, most = found.ratios
+    parts = []
+    if found.ratio is not None and (found.ratio <= 1 + 1e-6 or (found.sound and found.ratio < 1.000001)):
+        parts.append("is as fast as the best possible")
+    elif found.ratio is not None:
+        parts.append(f"is {_times(found.ratio)} times the best possible")
+    elif least is not None and most is not None:
+        parts.append(
+            f"is {_times(least)} times the best plan found, and at most {_times(most)} times the best possible"
+        )
+    elif most is not None:
+        parts.append(f"is at most {_times(most)} times the best possible")
+    elif least is not None:
+        parts.append(f"is {_times(least)} times the best plan found")
+    if found.over:
+        names = ", ".join(found.problem.devices[d].name for d in found.over)
+        parts.append(f"runs out of memory on {names}")
+    other = [violation for violation in found.broken if not violation.constraint.startswith("memory")]
+    if other:
+        parts.append(f"breaks {len(other)} {'constraint' if len(other) == 1 else 'constraints'}")
+    return f"yours {', and '.join(parts)}" if parts else "yours is sound"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g}" if ratio < 100 else f"{ratio:,.0f}"

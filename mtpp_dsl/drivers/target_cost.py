@@ -1,0 +1,68 @@
+"""One call of ``solve`` for a problem that is for a runtime: under its limits, and then without them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import monotonic
+from typing import Any
+
+from mtpp_dsl.api import solve
+from mtpp_dsl.contracts import Method, Progress
+from mtpp_dsl.drivers.stage import Stage
+from mtpp_dsl.errors import Refused, SolverError
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.target_cost import TargetCost
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.targeting import free_of
+
+__all__ = ["solve_under"]
+
+SHARE = 0.75
+"""Of the time limit, what the search under the limits of a target takes at most: the rest says what they cost."""
+LEAST_SECONDS = 0.05
+"""With less time left nothing is searched without the limits."""
+
+
+def solve_under(
+    problem: Problem, method: Method, *, time_limit: float | None, progress: Progress | None, **options: Any
+) -> Result:
+    """Solve under the limits of the problem's target, and then without them in what is left of the time.
+
+    The second search starts from the first one's plan, and its results are in ``target`` of the result alone.
+
+    Args:
+        problem: with a target.
+        method: for both.
+        time_limit: seconds of both together.
+        progress: of the first; the second stops when this one is asked to.
+        options: the other arguments of :func:`mtpp_dsl.api.solve`.
+    """
+    assert problem.target is not None
+    began, progress = monotonic(), progress or Progress()
+    own = None if time_limit is None else time_limit * SHARE
+    result = solve(replace(problem, target=None), method, time_limit=own, progress=progress, **options)
+    left = None if time_limit is None else time_limit - (monotonic() - began)
+    free = None if progress.stopped else _free(problem, method, result, left, progress, options)
+    under = (result.cost, None if result.bound is None else result.bound.cost)
+    without = (None, None) if free is None else (free.cost, None if free.bound is None else free.bound.cost)
+    notes = result.notes
+    if free is None:
+        notes = (*notes, f"what the limits of {problem.target.name} cost is not known: there was no time left")
+    time = {**result.time, "total": monotonic() - began}
+    target = TargetCost.between(problem.target.name, under, without)
+    return replace(result, target=target, notes=notes, time=time).of(problem)
+
+
+def _free(
+    problem: Problem, method: Method, result: Result, left: float | None, progress: Progress, options: dict[str, Any]
+) -> Result | None:
+    """Return the result without the limits; None where there is no time for it, or the method does not take it."""
+    if left is not None and left < LEAST_SECONDS:
+        return None
+    asked = free_of(problem).asking(problem.objective)
+    own = {name: value for name, value in options.items() if name not in ("start", "write_model", "checkpoint")}
+    inner = Stage(progress, asked.objective, f"without the limits of {problem.target.name}" if problem.target else "")
+    try:
+        return solve(asked, method, time_limit=left, start=result.plan, progress=inner, **own)
+    except (Refused, SolverError):
+        return None

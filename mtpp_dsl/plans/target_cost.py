@@ -1,0 +1,62 @@
+"""What the limits of a runtime cost: the best plan and bound under them against those without them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mtpp_dsl.base.shown import Short
+
+__all__ = ["TargetCost"]
+
+SAME = 1e-6
+"""The solvers' tolerance: two shares no further apart are one."""
+
+
+@dataclass(frozen=True, repr=False)
+class TargetCost(Short):
+    """What the limits of a target cost.
+
+    Attributes:
+        name: of the target.
+        cost: the least cost that was found without its limits; None where there was no time to look, or no plan.
+        bound: no plan has a lower cost without its limits; None where none was proved.
+        least, most: the limits cost at least, and at most, this share of the least cost without them; None where that
+            is not known.
+    """
+
+    name: str
+    cost: float | None = None
+    bound: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+    @classmethod
+    def between(
+        cls, name: str, under: tuple[float | None, float | None], free: tuple[float | None, float | None]
+    ) -> TargetCost:
+        """Return what is known where *under* its limits, and *free* of them, these costs and bounds are.
+
+        >>> found = TargetCost.between("vllm", (11.0, 11.0), (10.0, 10.0))
+        >>> found.share
+        0.1
+        >>> found = TargetCost.between("vllm", (11.0, 10.5), (10.0, 8.0))
+        >>> found.share, found.least, found.most
+        (None, 0.05, 0.375)
+        """
+        cost, bound = under
+        free_cost, free_bound = free
+        least = None if bound is None or free_cost is None else _share(bound, free_cost)
+        most = None if cost is None or free_bound is None else _share(cost, free_bound)
+        return cls(name, free_cost, free_bound, least, most)
+
+    @property
+    def share(self) -> float | None:
+        """What the limits cost as a share of the least cost without them; None where that is not settled."""
+        if self.least is None or self.most is None or self.most - self.least > SAME:
+            return None
+        return self.most if self.most > SAME else 0.0
+
+
+def _share(cost: float, free: float) -> float | None:
+    """Return by which share *cost* is above *free*, 0 at least; None where *free* is nothing to be a share of."""
+    return round(max(cost / free - 1.0, 0.0), 12) if free > 0 else None

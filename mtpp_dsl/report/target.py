@@ -1,0 +1,35 @@
+"""What the limits of a runtime cost, for people."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from mtpp_dsl.base.units import format_gap, format_quantity
+from mtpp_dsl.plans.result import Result
+from mtpp_dsl.plans.target_cost import TargetCost
+from mtpp_dsl.problem import Problem
+
+__all__ = ["limits_cost"]
+
+
+def limits_cost(problem: Problem, target: TargetCost, result: Result) -> Text:
+    """Return in a sentence what the limits of the target cost against the optimum without them, or what is known."""
+    objective, unit = problem.objective, problem.objective.unit(problem.time_unit)
+    word = "below" if objective.sense == "minimize" else "above"
+    value, bound = (
+        None if cost is None else format_quantity(objective.value(cost), unit) for cost in (target.cost, target.bound)
+    )
+    if target.share is not None:
+        what = f"cost {format_gap(target.share)}" if target.share else "cost nothing"
+        return Text(f"the limits of {target.name} {what} against the free optimum ({value})")
+    known = []
+    if target.least:
+        known.append(f"at least {format_gap(target.least)}")
+    if target.most is not None:
+        known.append(f"at most {format_gap(target.most)}")
+    found = f"the best plan found without them has {value}" if value is not None else "no plan was found without them"
+    proved = f", and none is {word} {bound}" if bound is not None else ""
+    if result.infeasibility is not None:
+        return Text(f"{target.name} can run no plan; {found}{proved}")
+    cost = f"cost {' and '.join(known)}" if known else "cost an unknown share"
+    return Text(f"the limits of {target.name} {cost}: {found}{proved}")
