@@ -1,11 +1,14 @@
-"""Prove the bottleneck of each instance of planners that people use, and compare with the plans of these planners.
+"""Prove the bottleneck of each instance of planners that people use, and compare with their rules and plans.
 
 Each instance is written as a spec with tables (``tests/planners.py``) and solved by the command line in a process of
-its own: the time is that of the whole command. Plans of planners are valued by the same definition, with transfers that
-take the time of both devices, and with transfers beside work; those that use a device twice break ``acyclic`` and are
-left out.
+its own: the time is that of the whole command. Two tables come of it: one of instances, and one of planners, by rules
+written again (``benchmarks/rules``) and by stored plans of other programs. Plans are valued by the same definition,
+with transfers that take the time of both devices, and with transfers beside work; those that use a device twice break
+``acyclic`` and count as none.
 
-Usage: .venv/bin/python benchmarks/planners.py ../shared/data [part of a name]
+Usage: .venv/bin/python benchmarks/planners.py ../shared/data [part of a name] [--docs]
+
+With ``--docs`` the tables of docs/planners.md are written anew.
 """
 
 from __future__ import annotations
@@ -18,68 +21,74 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from subprocess import run
 from tempfile import TemporaryDirectory
-from time import monotonic, process_time
+from time import process_time
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import mtpp_dsl
-from tests.planners import bottleneck, instances, peers, write_spec
+from benchmarks.rules.comparison import is_pipeline, tallies, value
+from benchmarks.rules.tables import instance_line, instance_table, put_into, rule_table
+from tests.planners import instances, peers, write_spec
 
 TIME = 60
+OTHERS = ("mlx-lm", "exo", "parallax-dp", "pipeedge-types", "saga-mt")
+"""Stored plans of planners whose rule is not written again."""
 
 
 def main() -> None:
-    """Print a line for each instance, and the median and the worst."""
-    data, part = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
-    print(
-        "| instance | nodes | bottleneck (ms) | overlapped (ms) | best planner | CPU (s) | command (s) | again (ms) |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    spent, used = [], []
-    for name, instance in instances(data).items():
-        if part in name:
-            with TemporaryDirectory() as folder:
-                wall, cpu = _row(name, instance, data, Path(folder))
-            spent.append(wall)
-            used.append(cpu)
-    print(
-        f"\nmedian {median(spent):.2f} s, worst {max(spent):.2f} s; of CPU time {median(used):.2f} s, {max(used):.2f} s"
-    )
+    """Print a line for each instance, then the table of planners; with ``--docs`` put both into the page."""
+    words = [word for word in sys.argv[1:] if word != "--docs"]
+    data, part = Path(words[0]), words[1] if len(words) > 1 else ""
+    chosen = {name: instance for name, instance in instances(data).items() if part in name}
+    found: dict[str, dict[str, Any]] = {}
+    print(instance_table([]))
+    for name, instance in chosen.items():
+        with TemporaryDirectory() as folder:
+            found[name] = _solved(name, instance, data, Path(folder))
+        print(instance_line(name, found[name]), flush=True)
+    spent = [one["cpu"] for one in found.values()]
+    print(f"\nCPU time of the command: median {median(spent):.2f} s, worst {max(spent):.2f} s\n")
+    optima = {name: (one["cost"], one["overlapped"]) for name, one in found.items() if one["cost"] is not None}
+    rules = rule_table(tallies(data, chosen, optima, OTHERS), len(optima))
+    print(rules)
+    if "--docs" in sys.argv:
+        lines = [instance_line(name, one) for name, one in found.items()]
+        put_into(
+            Path(__file__).resolve().parent.parent / "docs" / "planners.md",
+            {"instances": instance_table(lines), "planners": rules},
+        )
 
 
-def _row(name: str, instance: Mapping[str, Any], data: Path, folder: Path) -> tuple[float, float]:
-    """Solve one instance, print its line, and return the seconds of the command, and of its processes."""
+def _solved(name: str, instance: Mapping[str, Any], data: Path, folder: Path) -> dict[str, Any]:
+    """Solve one instance both ways, and return its line of the table as figures."""
     spec = write_spec(instance, folder)
-    began, before = monotonic(), getrusage(RUSAGE_CHILDREN)
+    before = getrusage(RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "mtpp_dsl", "solve", str(spec), "--json", "-", "--time-limit", f"{TIME}s"]
     done = run(command, capture_output=True, text=True, check=False)
-    wall, after = monotonic() - began, getrusage(RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    after = getrusage(RUSAGE_CHILDREN)
     answer = json.loads(done.stdout)
     problem = mtpp_dsl.load(spec)
-    again = _again(problem)
+    line: dict[str, Any] = {
+        "nodes": problem.graph.n,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "again": _again(problem),
+        "cost": None,
+        "overlapped": None,
+    }
     full = mtpp_dsl.solve(mtpp_dsl.load(write_spec(instance, folder, overlap=True)), time_limit=TIME)
     if answer["status"] == "infeasible":
         assert full.status == "infeasible"
-        print(f"| {name} | {problem.graph.n} | infeasible | infeasible | - | {cpu:.2f} | {wall:.2f} | {again:.0f} |")
-        return wall, cpu
+        return line
     assert answer["status"] == full.status == "optimal", (name, answer["status"], full.status)
     found = mtpp_dsl.solve(problem, time_limit=TIME)
-    assert found.cost is not None
-    assert full.cost is not None
-    others = {who: device for who, device in peers(data, name).items() if _in_order(instance, device)}
-    valued = sorted((bottleneck(instance, device), who) for who, device in others.items())
-    beside = sorted((bottleneck(instance, device, overlap=True), who) for who, device in others.items())
-    assert valued[0][0] >= found.cost * (1 - 1e-9), (name, valued[0])
-    assert beside[0][0] >= full.cost * (1 - 1e-9), (name, beside[0])
-    best = f"{valued[0][1]}: {valued[0][0] / found.cost:.3f}; overlapped {beside[0][1]}: {beside[0][0] / full.cost:.3f}"
-    print(
-        f"| {name} | {problem.graph.n} | {found.cost * 1e3:.4g} | {full.cost * 1e3:.4g} | {best} "
-        f"| {cpu:.2f} | {wall:.2f} | {again:.0f} |",
-        flush=True,
-    )
-    return wall, cpu
+    line |= {"cost": found.cost, "bound": found.bound, "overlapped": full.cost}
+    others = {who: device for who, device in peers(data, name).items() if is_pipeline(instance, device)}
+    for what, overlap in (("cost", False), ("overlapped", True)):
+        best, who = min((value(instance, device, overlap=overlap), who) for who, device in others.items())
+        assert best >= line[what] * (1 - 1e-9), (name, what, who, best)
+        line[f"best {what}"] = best / line[what], who
+    return line
 
 
 def _again(problem: mtpp_dsl.Problem) -> float:
@@ -88,21 +97,6 @@ def _again(problem: mtpp_dsl.Problem) -> float:
     began = process_time()
     mtpp_dsl.solve(problem, time_limit=TIME)
     return (process_time() - began) * 1e3
-
-
-def _in_order(instance: Mapping[str, Any], device: list[int]) -> bool:
-    """Return whether the devices of a plan can be put in an order that all edges follow."""
-    after: dict[int, set[int]] = {}
-    for u, v in instance["model"]["edges"]:
-        if device[u] != device[v]:
-            after.setdefault(device[u], set()).add(device[v])
-    left = set(device)
-    while left:
-        ends = {d for d in left if not after.get(d, set()) & left}
-        if not ends:
-            return False
-        left -= ends
-    return True
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from mtpp_dsl.library.entries import Entry, entries, near
 __all__ = ["list_library"]
 
 _PEAK = re.compile(r"(\w+): ([0-9.]+) TFLOP/s")
-_FOLDERS = ("devices/", "links/")
+_FOLDERS = ("devices/", "efficiency/", "links/")
 
 
 def list_library(name: str | None, *, quiet: bool = False) -> int:
@@ -70,7 +70,7 @@ def _option(entry: Entry, option: str) -> str:
 def _value(entry: Entry) -> str:
     """Return what a definition says, without the entries of a map."""
     value = entry.text.partition(" = ")[2].partition("  #")[0]
-    return "a map from types" if value.startswith("{") else value
+    return "a map" if value.startswith("{") else value
 
 
 def _remedy(found: Sequence[Entry]) -> str:
