@@ -7,6 +7,7 @@
     ├── UsageError          (ValueError)    the call is wrong: an option, a file, a plan
     │   ├── ConstraintError                 a constraint cannot be meant; carries its place
     │   ├── DeviceError                     a device cannot be meant; carries its name
+    │   ├── OptionError                     an option cannot be meant; carries its name
     │   └── Refused                         this method cannot honour this problem; says which can
     ├── PluginError         (LookupError)   a plug-in is unknown, ambiguous or broken
     ├── SolverError         (RuntimeError)  a solver is missing or failed
@@ -27,6 +28,7 @@ __all__ = [
     "ConstraintError",
     "DeviceError",
     "MtppError",
+    "OptionError",
     "PluginError",
     "Refused",
     "SolverError",
@@ -92,6 +94,22 @@ class DeviceError(UsageError):
 
     def __reduce__(self) -> tuple[type[DeviceError], tuple[str, str]]:
         return type(self), (str(self), self.device)
+
+
+class OptionError(UsageError):
+    """An option of a call, or of a statement, that cannot be meant.
+
+    Attributes:
+        option: its name.
+        unknown: whether there is none of that name; else its value is wrong.
+    """
+
+    def __init__(self, message: str, option: str, unknown: bool = False) -> None:
+        super().__init__(message)
+        self.option, self.unknown = option, unknown
+
+    def __reduce__(self) -> tuple[type[OptionError], tuple[str, str, bool]]:
+        return type(self), (str(self), self.option, self.unknown)
 
 
 class PluginError(MtppError, LookupError):

@@ -110,6 +110,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     FORMATS: {
         "msr": "mtpp_dsl.formats.msr:Msr",
         "moirai": "mtpp_dsl.formats.moirai:Moirai",
+        "model": "mtpp_dsl.formats.models:ModelJson",
     },
     GENERATORS: {
         "chain": "mtpp_dsl.generators.basic:chain",

@@ -26,6 +26,7 @@ __all__ = [
     "open_regular",
     "parse_json",
     "read_bytes",
+    "read_head",
     "read_json",
     "read_text",
 ]
@@ -93,6 +94,18 @@ def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES, name: s
         raise UsageError(f"{name} is larger than {_size(most)}, the most that is read of such a file")
     note_digest(path, lambda: hashlib.sha256(data).hexdigest())
     return data
+
+
+def read_head(path: str | os.PathLike[str], most: int = 4096) -> bytes:
+    """Return the first bytes of a regular file; none where it cannot be read. No hash of it is noted.
+
+    Nothing is waited for: see :func:`read_bytes`.
+    """
+    try:
+        with open_regular(path, os.fspath(path)) as file:
+            return file.read(most)
+    except (OSError, UsageError):
+        return b""
 
 
 def note_digest(path: str | os.PathLike[str], digest: Callable[[], str]) -> None:

@@ -339,9 +339,13 @@ class Generator(Protocol):
 class Format(Protocol):
     """A file format of graphs.
 
+    It may have more: ``write(workload, path)`` if it goes both ways; ``claims(path)``, which says of a file whether it
+    names this format, so that no other is tried. One that holds a model rather than a graph derives from
+    :class:`mtpp_dsl.formats.models.ModelFormat`.
+
     Attributes:
         name: as in ``(format = msr)``.
-        suffixes: of file names, for ``mtpp convert``.
+        suffixes: of file names: which format is meant where none is named.
     """
 
     name: str

@@ -1,62 +1,50 @@
 """File formats of graphs, and reading a file in one of them.
 
-A format is a class with ``name``, ``suffixes`` and ``read`` (:class:`mtpp_dsl.contracts.Format`),
-found through the registry. Formats import problems, contracts and the registry.
+A format is a class with ``name``, ``suffixes`` and ``read`` (:class:`mtpp_dsl.contracts.Format`), found through the
+registry; one that holds a model derives from :class:`mtpp_dsl.formats.models.ModelFormat`. Formats import problems,
+models, contracts and the registry.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl import registry
-from mtpp_dsl.base.pickling import Picklable
-from mtpp_dsl.base.shown import Short
-from mtpp_dsl.contracts import Format
-from mtpp_dsl.errors import PluginError, UsageError, did_you_mean
-from mtpp_dsl.problem import Device, Interconnect
-from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.errors import OptionError, PluginError, UsageError, did_you_mean
+from mtpp_dsl.formats.workload import Workload
 
-__all__ = ["Workload", "read"]
+if TYPE_CHECKING:
+    from mtpp_dsl.model import Model
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Workload(Short, Picklable):
-    """What a file holds: a graph, and devices where it has them.
-
-    Attributes:
-        graph: the graph.
-        devices: in the file's order; empty if it has none.
-        interconnect: what joins the devices; None if the file does not say.
-        warnings: what the user should be told about this file.
-    """
-
-    graph: Graph
-    devices: tuple[Device, ...] = ()
-    interconnect: Interconnect | None = None
-    warnings: tuple[str, ...] = ()
+__all__ = ["Workload", "format_of", "read", "read_model"]
 
 
-def read(path: Path | str, format_name: str | None = None) -> Workload:
+def read(path: Path | str, format_name: str | None = None, options: Mapping[str, Any] | None = None) -> Workload:
     """Read *path* in the format of that name; without a name, in the only format that can read it.
+
+    Args:
+        path: of the file.
+        format_name: of the format.
+        options: of a model: ``group_by``, ``phase``, ``weight_type``, ``ties``, and the values of its symbols.
 
     Raises:
         UsageError: the file is missing, broken or not in the format (names the file and the
             field), or more than one format could be meant (names them).
+        OptionError: an option that cannot be meant, or that files of this format do not take.
         PluginError: there is no such format.
     """
     path = Path(path)
     _check_exists(path)
-    if format_name is not None:
-        return _read_as(path, format_name)
-    names = _by_suffix(path)
+    names = [format_name] if format_name is not None else _by_suffix(path)
     if len(names) == 1:
-        return _read_as(path, names[0])
+        return _read_as(path, names[0], options or {})
     found: dict[str, Workload] = {}
     refused: dict[str, str] = {}
     for name in names:
         try:
-            found[name] = _read_as(path, name)
+            found[name] = _read_as(path, name, options or {})
         except UsageError as error:
             refused[name] = str(error)
     if len(found) == 1:
@@ -67,8 +55,35 @@ def read(path: Path | str, format_name: str | None = None) -> Workload:
     raise UsageError(f"{path} is in none of the formats {', '.join(refused)}:{reasons}")
 
 
-def _read_as(path: Path, name: str) -> Workload:
-    reader: Format = registry.load(registry.FORMATS, name)()
+def read_model(path: Path | str, format_name: str | None = None) -> Model | None:
+    """Read the model that *path* holds; None if it is of a format whose files hold graphs. See :func:`read`."""
+    from mtpp_dsl.formats.models import ModelFormat
+
+    path = Path(path)
+    _check_exists(path)
+    names = [format_name] if format_name is not None else _by_suffix(path)
+    reader = registry.load(registry.FORMATS, names[0])() if len(names) == 1 else None
+    return reader.read_model(path) if isinstance(reader, ModelFormat) else None
+
+
+def format_of(path: Path | str) -> str | None:
+    """Return the name of the only format that files named as *path* are of; None where there are several.
+
+    Raises:
+        UsageError: there is none.
+    """
+    names = _by_suffix(Path(path))
+    return names[0] if len(names) == 1 else None
+
+
+def _read_as(path: Path, name: str, options: Mapping[str, Any]) -> Workload:
+    reader = registry.load(registry.FORMATS, name)()
+    if hasattr(reader, "read_model"):
+        from mtpp_dsl.formats.models import workload_of
+
+        return workload_of(reader.read_model(path), path, options)
+    for option in options:
+        raise OptionError(f"files of format {name} have no option {option!r}; those of models do", option, unknown=True)
     workload = reader.read(path)
     if not isinstance(workload, Workload):
         raise PluginError(f"format {name!r} returned a {type(workload).__name__}, not a Workload")
@@ -76,6 +91,7 @@ def _read_as(path: Path, name: str) -> Workload:
 
 
 def _by_suffix(path: Path) -> list[str]:
+    """Return the formats that a file may be of by its name: the one alone that the file itself says that it is of."""
     names = list(registry.available(registry.FORMATS))
     fitting = [name for name in names if path.suffix.lower() in registry.load(registry.FORMATS, name).suffixes]
     if not fitting:
@@ -83,6 +99,11 @@ def _by_suffix(path: Path) -> list[str]:
             f"no format has files named *{path.suffix or path.name} ({path}); say which with (format = …), "
             f"one of {', '.join(names)}"
         )
+    if len(fitting) > 1 and path.is_file():
+        readers = {name: registry.load(registry.FORMATS, name)() for name in fitting}
+        claimed = [name for name, reader in readers.items() if hasattr(reader, "claims") and reader.claims(path)]
+        rest = [name for name in fitting if not hasattr(readers[name], "claims")]
+        return claimed if len(claimed) == 1 else rest or fitting
     return fitting
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mtpp_dsl import formats, generators
 from mtpp_dsl.base.exact import plain_number
 from mtpp_dsl.base.files import note_hash
 from mtpp_dsl.base.spec_limits import check_graph
-from mtpp_dsl.errors import MtppError, did_you_mean
+from mtpp_dsl.errors import MtppError, OptionError, did_you_mean
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.expressions import evaluate
@@ -18,6 +19,7 @@ from mtpp_dsl.language.graph_items import GraphItems
 from mtpp_dsl.language.options import Options
 from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.language.values import Quantity, describe
+from mtpp_dsl.model.choices import OPTIONS
 from mtpp_dsl.problem.graph import Graph
 
 __all__ = ["lower_graph", "read_file", "resolve_path"]
@@ -48,16 +50,44 @@ def read_file(path: tree.Path, options: tuple[tree.Option, ...], folder: Path, s
     """Read a workload from a file, for ``graph from`` and ``import``."""
     from mtpp_dsl import registry
 
-    given = Options(options, ("format",), "a file", scope)
+    given = Options(options, ("format", *(option.name.text for option in options)), "a file", scope)
     name = given.word("format", list(registry.available(registry.FORMATS)))
     where = resolve_path(path, folder, scope)
     try:
-        found = formats.read(where, name)
+        found = formats.read(where, name, _of_model(given))
         note_hash(where)  # the format of a plug-in may have read it by other means
         check_graph(found.graph.n, found.graph.m, str(path.value))
-        return found
+        return found if path.is_name else _from(found, str(path.value))
+    except OptionError as error:
+        if error.option not in given:
+            raise Complaint(str(error), path.span, code="MTPP-E701") from None
+        if error.unknown:
+            raise Complaint(str(error), given.options[error.option].name.span, code="MTPP-E105") from None
+        code = "MTPP-E110" if error.option in OPTIONS else "MTPP-E214"
+        raise Complaint(str(error), given.span(error.option), code=code) from None
     except MtppError as error:
         raise Complaint(str(error), path.span, code="MTPP-E701") from None
+
+
+def _of_model(given: Options) -> dict[str, object]:
+    """Return the options that files of models take, all but the format: words, and whole numbers for symbols."""
+    found: dict[str, object] = {}
+    for name in given.options:
+        if name in OPTIONS:
+            found[name] = given.word(name, OPTIONS[name]) if OPTIONS[name] else given.label(name)
+        elif name != "format":
+            found[name] = given.whole(name)
+    return found
+
+
+def _from(found: Workload, path: str) -> Workload:
+    """Return a workload whose graph says that its model was read from *path*, as the spec gives it."""
+    graph = found.graph
+    if graph.origin is None:
+        return found
+    origin = replace(graph.origin, path=path)
+    phases = tuple(replace(phase, graph=replace(phase.graph, origin=origin)) for phase in graph.phases)
+    return replace(found, graph=replace(graph, origin=origin, phases=phases))
 
 
 def resolve_path(path: tree.Path, folder: Path, scope: Scope) -> Path:

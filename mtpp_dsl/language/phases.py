@@ -110,10 +110,21 @@ def per_phase(options: Options, name: str, dimensions: Sequence[Dimension]) -> d
 def in_phases(graph: Graph, scope: Scope, span: Span | None) -> Graph:
     """Return *graph* with the phases of the spec, all of which it is the same in, unless it has phases already.
 
+    Where a file brought a graph with phases, the spec may say how often each runs; it need not name them.
+
     Raises:
-        Complaint: it cannot have any.
+        Complaint: it cannot have any, or it has others.
     """
-    if not scope.phases or graph.phases or not graph.n:
+    own = {phase.name: phase for phase in graph.phases}
+    if own and not scope.phases:
+        scope.phases.update({name: phase.weight for name, phase in own.items()})
+    if own and set(own) != set(scope.phases):
+        raise Complaint(
+            f"the graph has the phases {', '.join(own)}, and the spec {', '.join(scope.phases)}", span, code="MTPP-E303"
+        )
+    if own and any(own[name].weight != weight for name, weight in scope.phases.items()):
+        return phased_graph({name: phase.graph for name, phase in own.items()}, scope.phases)
+    if not scope.phases or own or not graph.n:
         return graph
     alone = replace(graph, batch_times={})
     try:

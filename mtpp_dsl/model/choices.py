@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.errors import OptionError, UsageError, did_you_mean
 from mtpp_dsl.model.grouping import GROUP_BY
-from mtpp_dsl.model.kinds import bits_of
+from mtpp_dsl.model.kinds import TYPES, bits_of
 from mtpp_dsl.model.model import Model
 
 __all__ = ["OPTIONS", "TIES", "Choices", "choices", "stored_bytes", "symbols_for"]
@@ -41,21 +41,31 @@ class Choices:
 
 
 def choices(
-    model: Model, group_by: str, phase: str | None, weight_type: str | None, ties: str, symbols: Mapping[str, Any]
+    model: Model,
+    group_by: str | None,
+    phase: str | None,
+    weight_type: str | None,
+    ties: str,
+    symbols: Mapping[str, Any],
 ) -> Choices:
     """Check what is chosen of *model*.
 
     Raises:
-        UsageError: a word that is none of those there are, an unknown symbol, one without a value, or a value for which
-            the model was not exported.
+        OptionError: a word that is none of those there are; and see :func:`symbols_for`.
     """
+    if group_by is None:
+        group_by = "operator" if all(operator.layer is None for operator in model.operators) else "layer"
+    if group_by not in GROUP_BY:
+        hint = did_you_mean(group_by, GROUP_BY)
+        raise OptionError(f"group_by is operator, module or layer, not {group_by!r}{hint}", "group_by")
     if ties not in TIES:
-        raise UsageError(f"ties is colocate or copy, not {ties!r}{did_you_mean(ties, TIES)}")
+        raise OptionError(f"ties is colocate or copy, not {ties!r}{did_you_mean(ties, TIES)}", "ties")
     if phase is not None and phase not in model.phases:
         known = f"it has {', '.join(model.phases)}" if model.phases else "it has none"
-        raise UsageError(f"the model has no phase {phase!r}: {known}{did_you_mean(phase, model.phases)}")
-    if weight_type is not None:
-        bits_of(weight_type)
+        raise OptionError(f"the model has no phase {phase!r}: {known}{did_you_mean(phase, model.phases)}", "phase")
+    if weight_type is not None and weight_type not in TYPES:
+        hint = did_you_mean(weight_type, TYPES)
+        raise OptionError(f"there is no type of numbers {weight_type!r}{hint}", "weight_type")
     phases = model.phases if phase is None else (phase,)
     return Choices(group_by, phases, weight_type, ties, symbols_for(model, symbols))
 
@@ -64,24 +74,26 @@ def symbols_for(model: Model, given: Mapping[str, Any]) -> dict[str, int]:
     """Return the values of all symbols of a model: those *given*, else their defaults.
 
     Raises:
-        UsageError: a name that is no symbol of the model, a value that is no whole number or outside of the range for
+        OptionError: a name that is no symbol of the model, a value that is no whole number or outside of the range for
             which the model was exported, or a symbol without a value.
     """
     for name in given:
         if name not in model.symbols:
             known = f"its symbols are {', '.join(model.symbols)}" if model.symbols else "it has no symbols"
             hint = did_you_mean(name, [*model.symbols, *OPTIONS])
-            raise UsageError(f"the model has no symbol or option {name!r}{hint}; {known}")
+            raise OptionError(f"the model has no symbol or option {name!r}: {known}{hint}", name, unknown=True)
     found = {}
     for name, symbol in model.symbols.items():
         value = given.get(name, symbol.default)
         if value is None:
-            raise UsageError(f"the model leaves {name!r} open: say {name} = …")
+            raise OptionError(f"the model leaves {name!r} open: say {name} = …", name)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise UsageError(f"{name} is {value!r}; it must be a whole number")
+            raise OptionError(f"{name} is {value!r}; it must be a whole number", name)
         if value < symbol.least or (symbol.most is not None and value > symbol.most):
             most = "" if symbol.most is None else f" to {symbol.most}"
-            raise UsageError(f"{name} is {value}; the model was exported for {symbol.least}{most or ' and more'}")
+            raise OptionError(
+                f"{name} is {value}; the model was exported for {symbol.least}{most or ' and more'}", name
+            )
         found[name] = value
     return found
 

@@ -33,7 +33,7 @@ class ModelGraph:
 def graph_of(
     model: Model,
     *,
-    group_by: str = "layer",
+    group_by: str | None = None,
     phase: str | None = None,
     weight_type: str | None = None,
     ties: str = "colocate",
@@ -56,7 +56,8 @@ def graph_of(
 
     Args:
         model: the model.
-        group_by: "operator", "module" or "layer"; see :func:`mtpp_dsl.model.grouping.group`.
+        group_by: "operator", "module" or "layer", see :func:`mtpp_dsl.model.grouping.group`; None: by layer, or by
+            operator where no operator is of a layer.
         phase: the one that counts; None: all of them, as phases of the graph.
         weight_type: how weights of products and convolutions are stored, such as "int4"; None: as they are.
         ties: "colocate": nodes that read one weight are on one device, and it is counted once. "copy": each of these

@@ -107,8 +107,8 @@ def test_what_training_keeps() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"bacth": 2}, "the model has no symbol or option 'bacth'; did you mean 'batch'; its symbols are batch, seq"),
-        ({"groupby": "layer"}, "no symbol or option 'groupby'; did you mean 'group_by'?"),
+        ({"bacth": 2}, "the model has no symbol or option 'bacth': its symbols are batch, seq; did you mean 'batch'?"),
+        ({"groupby": "layer"}, "its symbols are batch, seq; did you mean 'group_by'?"),
         ({"batch": 0}, "batch is 0; the model was exported for 1 to 1024"),
         ({"batch": 1.5}, "batch is 1.5; it must be a whole number"),
         ({"phase": "decode"}, "the model has no phase 'decode': it has none"),
@@ -119,7 +119,7 @@ def test_what_training_keeps() -> None:
 def test_refused(options: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as caught:
         llama(1).graph(**options)
-    assert said.replace("?", "") in str(caught.value).replace("?", "")
+    assert said in str(caught.value)
 
 
 def test_what_cannot_be_counted_and_sizes_below_zero() -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from mtpp_dsl import registry, testing
+from mtpp_dsl.model.json import text_of
 from mtpp_dsl.registry import BACKENDS, FORMATS, FORMULATIONS, GENERATORS, METHODS
 from tests.formats.test_formats import MOIRAI, MSR
+from tests.small_models import llama
 
-SAMPLES = {"msr": MSR, "moirai": MOIRAI}
+SAMPLES = {"msr": MSR, "moirai": MOIRAI, "model": json.loads(text_of(llama(1)))}
 
 
 def names(group: str) -> list[str]:

@@ -1,0 +1,92 @@
+"""``graph from "model.json" (batch = 8, …)``: options, symbols and phases of models in specs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.constraints import Colocate
+from mtpp_dsl.errors import SpecError
+from mtpp_dsl.model.json import write
+from mtpp_dsl.problem import Problem
+from tests.small_models import gpt, llama
+
+REST = """
+device gpu[2]
+time v on d = 1 ms for v in nodes for d in devices
+interconnect shared (bandwidth = 8 GiB/s)
+minimize bottleneck
+"""
+
+
+def read(folder: Path, options: str, more: str = "") -> Problem:
+    spec = folder / "spec.mtpp"
+    spec.write_text(f'{more}\ngraph from "m.json" ({options})\n{REST}')
+    return mtpp_dsl.load(spec)
+
+
+def test_options_and_symbols(tmp_path: Path) -> None:
+    write(gpt(2), tmp_path / "m.json")
+    graph = read(tmp_path, "group_by = layer, batch = b, seq = 2 * b, ties = copy", "param b = 4").graph
+    assert "transformer.h[1]" in graph.names
+    assert graph.output[0] == 2 * 64 * 4 * 8
+    assert graph.origin is not None
+    assert (graph.origin.path, graph.origin.group_by) == ("m.json", "layer")
+    assert dict(graph.origin.options) == {"ties": "copy"}
+    assert read(tmp_path, "group_by = g", 'param g = "module"').graph.origin.group_by == "module"  # type: ignore[union-attr]
+    small = read(tmp_path, "weight_type = int4, format = model").graph
+    assert small.origin is not None
+    assert small.origin.options["weight_type"] == "int4"
+
+
+def test_tied_weights_are_a_constraint(tmp_path: Path) -> None:
+    write(gpt(2), tmp_path / "m.json")
+    problem = read(tmp_path, "batch = 1")
+    assert next(iter(problem.of(Colocate))).nodes == (0, problem.graph.n - 1)
+    assert "constraint colocate" in problem.to_spec()
+
+
+def test_phases_come_with_the_file(tmp_path: Path) -> None:
+    model = llama(1)
+    first = replace(model.operators[0], flop={"prefill": 3, "decode": 1})
+    write(replace(model, phases=("prefill", "decode"), operators=(first, *model.operators[1:])), tmp_path / "m.json")
+    assert read(tmp_path, "seq = 8").phases == ("prefill", "decode")
+    weighted = read(tmp_path, "seq = 8", "phase decode (weight = 64), prefill").graph
+    assert [(phase.name, phase.weight) for phase in weighted.phases] == [("prefill", 1.0), ("decode", 64.0)]
+    assert not read(tmp_path, "phase = decode").phases
+    with pytest.raises(SpecError, match="the graph has the phases prefill, decode, and the spec prefil"):
+        read(tmp_path, "seq = 8", "phase prefil")
+
+
+@pytest.mark.parametrize(
+    ("options", "place", "code", "said"),
+    [
+        ("bacth = 2", "spec.mtpp:2:22-26", "E105", "no symbol or option 'bacth': its symbols are batch, seq; did you"),
+        ("batch = 0", "spec.mtpp:2:30", "E214", "batch is 0; the model was exported for 1 to 1024"),
+        ("batch = 1.5", "spec.mtpp:2:30-32", "E211", "batch must be a whole number"),
+        ("group_by = layr", "spec.mtpp:2:33-36", "E110", "did you mean 'layer'?"),
+        ("phase = decode", "spec.mtpp:2:30-35", "E110", "the model has no phase 'decode': it has none"),
+        ("weight_type = int44", "spec.mtpp:2:36-40", "E110", "did you mean 'int4'?"),
+        ("batch = 2, format = msr", "spec.mtpp:2:22-26", "E105", "files of format msr have no option 'batch'"),
+    ],
+)
+def test_refused(options: str, place: str, code: str, said: str, tmp_path: Path) -> None:
+    write(llama(1), tmp_path / "m.json")
+    with pytest.raises(SpecError) as caught:
+        read(tmp_path, options)
+    text = str(caught.value)
+    assert f"{place}: error[MTPP-{code}]" in text
+    assert said in text
+
+
+def test_a_broken_model_is_no_file_of_other_formats(tmp_path: Path) -> None:
+    write(llama(1), tmp_path / "m.json")
+    text = (tmp_path / "m.json").read_text().replace('"kind": "norm"', '"kind": "nrm"', 1)
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(SpecError) as caught:
+        read(tmp_path, "batch = 1")
+    assert "has the kind 'nrm', which is unknown; did you mean 'norm'?" in str(caught.value)
+    assert "msr" not in str(caught.value)
