@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mtpp_dsl.drivers.validate import validate
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
+    from mtpp_dsl.importers.hf import from_hf
+    from mtpp_dsl.importers.torch_model import from_torch
     from mtpp_dsl.language.analysis import Analysis
     from mtpp_dsl.language.lower import Spec
     from mtpp_dsl.plans.evaluation import Evaluation, evaluate
@@ -64,6 +66,8 @@ _HOME = {
     "analyse": "api",
     "evaluate": "plans.evaluation",
     "export": "drivers.export",
+    "from_hf": "importers.hf",
+    "from_torch": "importers.torch_model",
     "front": "drivers.front",
     "graph_from_networkx": "formats.networkx_graphs",
     "load": "api",
@@ -95,6 +99,8 @@ __all__ = [
     "analyse",
     "evaluate",
     "export",
+    "from_hf",
+    "from_torch",
     "front",
     "graph_from_networkx",
     "load",

@@ -47,7 +47,7 @@ CORE = {  # what a part of the core may import beside itself
     "algebra": DATA | {"language"},
     "builder": DATA | {"algebra", "formats", "language"},
     "running": DATA | {"api", "checks", "contracts"},
-    "": DATA | {"api", "builder", "checks", "contracts", "drivers", "formats", "language", "running"},
+    "": DATA | {"api", "builder", "checks", "contracts", "drivers", "formats", "importers", "language", "running"},
     "cli": DATA
     | {
         "",

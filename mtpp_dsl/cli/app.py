@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mtpp_dsl.cli.commands import commands_of
-from mtpp_dsl.cli.importing import import_app
+from mtpp_dsl.cli.import_torch import import_app
 
 __all__ = ["app"]
 
