@@ -34,7 +34,7 @@ from mtpp_dsl.problem.copying import check_copies
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.devices import Device
 from mtpp_dsl.problem.graph import Bools, Floats, Graph, Ints, frozen
-from mtpp_dsl.problem.in_order import check_order
+from mtpp_dsl.problem.in_order import check_order, ordered_devices
 from mtpp_dsl.problem.interconnects import Host, Interconnect, Links, Shared, Tree
 from mtpp_dsl.problem.network import Network, network_of
 from mtpp_dsl.problem.networked import check_network, check_tree
@@ -290,13 +290,14 @@ class Problem(Picklable):
 
     @property
     def acyclic(self) -> bool:
-        """Whether the quotient graph must be acyclic (in the forward part, at least)."""
-        return any(True for _ in self.of(Acyclic))
+        """Whether the quotient graph must be acyclic, in the forward part at least; an order of all devices says so."""
+        return ordered_devices(self.constraints, self.k)
 
     @property
     def groups_free(self) -> bool:
         """Whether data may enter a group of devices more than once, though the quotient graph must be acyclic."""
-        return self.hierarchical and any(rule.groups == "free" for rule in self.of(Acyclic))
+        rules = list(self.of(Acyclic))
+        return self.hierarchical and self.acyclic and (not rules or any(rule.groups == "free" for rule in rules))
 
     @property
     def contiguous(self) -> bool:

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Linear, Memory, Shard, StageMemory
+from mtpp_dsl.constraints import (
+    Acyclic,
+    BreakSymmetry,
+    Colocate,
+    Contiguous,
+    InOrder,
+    Linear,
+    Memory,
+    Shard,
+    StageMemory,
+)
 from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
 from mtpp_dsl.contracts.scopes import outside
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.methods.bounds import Anchor, Count, Node, Simple
 from mtpp_dsl.solvers.methods.rows_checked import rows_checked
-from mtpp_dsl.solvers.methods.shared_scopes import BUDGETS, CHAINS, NETWORKS, PHASES, PRICED, SLICES, STAGES, checking
+from mtpp_dsl.solvers.methods.shared_scopes import (
+    BUDGETS,
+    CHAINS,
+    NETWORKS,
+    PHASES,
+    PRICED,
+    SLICES,
+    STAGES,
+    checking,
+    in_line,
+)
 
 __all__ = ["Branching", "Ideals", "SliceGraph", "unmerged"]
 
@@ -76,6 +96,7 @@ class Ideals(Scoped, MethodBase):
         replace(PHASES, interconnects=("links", "tree")),
         PRICED,
         BUDGETS,
+        *map(in_line, (checking(STAGES), PHASES, PRICED, BUDGETS)),
     )
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
@@ -85,8 +106,11 @@ class Ideals(Scoped, MethodBase):
         """Return why the devices are of too many kinds, or replicas could not be told apart, or None."""
         from mtpp_dsl.solvers.partition.ideals.phases_run import unfit_for_labels
         from mtpp_dsl.solvers.partition.ideals.priced import refusal, unfit_for_budgets
-        from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unsupported
+        from mtpp_dsl.solvers.partition.ideals.unsupported import too_large, unfit_for_line, unsupported
 
+        reason = unfit_for_line(problem) if any(problem.of(InOrder)) else None
+        if reason is not None:
+            return reason
         if problem.phased:
             return unfit_for_labels(problem) or (None if problem.networked else unsupported(problem))
         if problem.objective.is_linear and problem.networked:
@@ -99,7 +123,7 @@ class Ideals(Scoped, MethodBase):
 
     def keeps_all(self, problem: Problem) -> bool:
         """Return whether the rows of *problem* are budgets, which the search itself keeps; others are only checked."""
-        if outside(self.name, (BUDGETS,), problem) is not None:
+        if outside(self.name, (BUDGETS, in_line(BUDGETS)), problem) is not None:
             return False
         from mtpp_dsl.solvers.partition.ideals.priced import limit_of, unfit_for_budgets
 
@@ -138,7 +162,7 @@ class Ideals(Scoped, MethodBase):
             return PhasesRun(problem, limits, progress, self.most_bytes, self.patience, parts).result()
         if problem.objective.is_linear:
             return PricedRun(problem, limits, progress, self.most_bytes, self.patience).result()
-        if of_stages(problem):
+        if of_stages(problem) or any(problem.of(InOrder)):
             return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
         if problem.networked:
             return NetworkRun(problem, limits, progress, self.most_bytes, self.patience).result()

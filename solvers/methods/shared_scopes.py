@@ -14,6 +14,7 @@ from mtpp_dsl.constraints import (
     ExclusiveLinks,
     Finish,
     Forbid,
+    InOrder,
     Largest,
     Latency,
     Linear,
@@ -58,6 +59,7 @@ __all__ = [
     "TIMED_WEIGHTED",
     "WEIGHTED",
     "checking",
+    "in_line",
 ]
 
 CHANNELS = ("shared", "host")
@@ -188,6 +190,12 @@ TIMED_WEIGHTED = replace(
     ONE_SAMPLE, objectives=("timed linear",), constraints=(*ONE_SAMPLE.constraints, Linear), decisions=None, soft=True
 )
 """Weighted sums of decisions over schedules."""
+
+
+def in_line(scope: Scope) -> Scope:
+    """Return *scope* for problems whose stages are in the order of devices, which implies ``acyclic``."""
+    apart = tuple(kind for kind in scope.constraints if kind not in (Replicate, Shard))
+    return replace(scope, constraints=(*apart, InOrder), needs=(InOrder,), backward=False)
 
 
 def checking(scope: Scope) -> Scope:

@@ -81,21 +81,24 @@ class StageCosts(NamedTuple):
 
 
 class ShapeStates(NamedTuple):
-    """What has been used, in mixed radix, and what each shape adds; componentwise smaller states come first.
+    """What has been used, and where a stage on each shape leads; componentwise smaller states come first.
 
     Attributes:
-        used: [states, counters] devices of each type, and last the stages, if they are counted apart.
-        stride: [counters] what one more adds to the number of the state.
+        used: [states, counters] devices of each type, and last the stages, if they are counted apart. Of two chains of
+            one ideal, the one that has used no more of anything may be followed by all that may follow the other.
+        stride: [counters] a state with some of a counter is no better than the one so much before it; 0 for none.
         after: [states] how many stages stand for the state: the j of a stage that comes to it.
-        step: [shapes] what a stage on the shape adds to the number of the state.
+        to: [states, shapes] the state after a stage on the shape, where that is open.
         open: [states, shapes] whether there is enough left for the shape.
+        final: [states] whether a chain may end.
     """
 
     used: Ints
     stride: Ints
     after: Ints
-    step: Ints
+    to: Ints
     open: Bools
+    final: Bools
 
 
 class Aggregate(NamedTuple):
@@ -194,4 +197,5 @@ def shape_states(counts: Ints, take: Ints, *, stages: int = 0) -> ShapeStates:
     used, stride = mixed_radix(counts)
     after = used[:, -1] if stages else used.sum(axis=1)
     fits: Bools = np.asarray((used[:, None, :] + take[None, :, :] <= counts).all(axis=2), np.bool_)
-    return ShapeStates(used, stride, np.ascontiguousarray(after), take @ stride, fits)
+    to = np.where(fits, np.arange(len(used))[:, None] + (take @ stride)[None, :], 0)
+    return ShapeStates(used, stride, np.ascontiguousarray(after), to, fits, np.ones(len(used), np.bool_))

@@ -250,8 +250,11 @@ def _sweep_stages(
                             total += aggregate.weight[c] * (new[c] + outside.rest[j, c])
                         if not good or total >= aggregate.goal:
                             continue
-                        state = s + states.step[a]
-                        if j < last:
+                        state = states.to[s, a]
+                        if j == last:
+                            if not states.final[state]:
+                                continue
+                        else:
                             for p in range(prices):
                                 need = outside.left[j, p] - outside.slack[p]
                                 need += outside.cheapest[state, p] * outside.cut[j]

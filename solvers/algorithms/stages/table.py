@@ -119,8 +119,12 @@ class StageTable:
     @property
     def counts_stages(self) -> bool:
         """Whether the number of stages matters and is not that of the devices used."""
-        varies = bool((np.diff(self.kept, axis=1) != 0).any() or (np.diff(self.enter, axis=1) != 0).any())
-        return varies and any(shape.devices > 1 for shape in self.shapes)
+        return self.keeps_by_place and any(shape.devices > 1 for shape in self.shapes)
+
+    @property
+    def keeps_by_place(self) -> bool:
+        """Whether what a stage keeps depends on how many stages come after it."""
+        return bool((np.diff(self.kept, axis=1) != 0).any() or (np.diff(self.enter, axis=1) != 0).any())
 
     @property
     def allowed(self) -> Bools:

@@ -11,17 +11,19 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.costs import ShapeStates
+from mtpp_dsl.solvers.algorithms.stages.line import states_of_table
 from mtpp_dsl.solvers.algorithms.stages.robust import with_deviations
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
@@ -36,7 +38,7 @@ from mtpp_dsl.solvers.partition.ideals.priced import (
     priced_types,
     within_budgets,
 )
-from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch, states_of_table
+from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch
 
 __all__ = ["BudgetRun", "BudgetTable"]
 
@@ -86,7 +88,7 @@ class BudgetTable:
         table = with_deviations(table, problem)
         budgets: list[tuple[int, float]] = []
         for one in found:
-            table, rows = _with_budget(table, one, first)
+            table, rows = _with_budget(table, one, first, counted=line_of(problem) is None)
             budgets = [(p + (rows[0][0] <= p), most) for p, most in budgets] if rows else budgets
             budgets += rows
         members = tuple(
@@ -94,10 +96,9 @@ class BudgetTable:
             for group in devices.members
         )
         table = replace(table, types=replace(table.types, members=members))
-        states = states_of_table(table)
-        fine = within_budgets(problem, devices, states.used)
-        after = np.minimum(np.arange(len(fine))[:, None] + states.step[None, :], len(fine) - 1)
-        states = states._replace(open=states.open & fine[after])
+        states = states_of_table(table, problem)
+        if line_of(problem) is None:
+            states = states._replace(open=states.open & within_budgets(problem, devices, states.used)[states.to])
         return cls(table, states, tuple(budgets), devices.members)
 
     def plan(self, problem: Problem, steps: Sequence[StageStep]) -> Plan:
@@ -116,13 +117,22 @@ def _affordable(budget: Budget, device: int) -> int:
     return int(max(0.0, budget.most) / price * (1 + TOLERANCE)) if price > 0 else MANY
 
 
-def _with_budget(table: StageTable, budget: Budget, first: Sequence[int]) -> tuple[StageTable, list[tuple[int, float]]]:
-    """Return the table with a row for what *budget* counts, and that row with its limit; none if devices count."""
+def _with_budget(
+    table: StageTable, budget: Budget, first: Sequence[int], *, counted: bool
+) -> tuple[StageTable, list[tuple[int, float]]]:
+    """Return the table with a row for what *budget* counts, and that row with its limit; none if devices count.
+
+    Args:
+        table: of stages.
+        budget: what is limited.
+        first: a device of each type.
+        counted: whether states tell which devices are used.
+    """
     sums, most = budget.sums, budget.most
     if sums.load.any():
         unit = float(sums.load.max())  # so that no row is above the load itself
         return table.with_prices(sums.load[first] / unit), [(table.loads, most / unit)]
-    if not sums.on.any():
+    if counted and not sums.on.any():
         return table, []
     kinds = [first[shape.kind] for shape in table.shapes]
     return table.with_sum(places_of(sums, table.supernodes, kinds), sums.used[kinds]), [(len(table.time), most)]
@@ -196,6 +206,7 @@ class BudgetRun(IdealsSearch):
     def _searching(self, *, proves: bool) -> StageSearch:
         return StageSearch(
             self._budgets.table,
+            self._budgets.states,
             microbatches=1,
             bottleneck=True,
             parts=False,
@@ -207,7 +218,6 @@ class BudgetRun(IdealsSearch):
             say=self._progress.say,
             pause=self._pause,
             budgets=self._budgets.budgets,
-            within=self._budgets.states,
         )
 
     def _found(self, steps: Sequence[StageStep]) -> float:
@@ -220,7 +230,7 @@ class BudgetRun(IdealsSearch):
             self._raise(lower, DETAIL)
 
     def _none_fits(self) -> Infeasibility:
-        kinds = (Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust)
+        kinds = (Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust)
         clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
         return Infeasibility("no chain of ideals keeps the budgets; all were tried", clash)
 

@@ -19,7 +19,8 @@ from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_o
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.stages.build import stage_table
-from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, shape_states
+from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate
+from mtpp_dsl.solvers.algorithms.stages.line import staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep, sweep_stages
 from mtpp_dsl.solvers.algorithms.stages.table import LoadRow, StageTable
@@ -28,7 +29,6 @@ from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.pieces import pieces
 from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded
 from mtpp_dsl.solvers.runtime.phase_bounds import PhaseBounds
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["PhasesRun", "unfit_for_labels"]
 
@@ -95,7 +95,7 @@ class PhasesRun(IdealsSearch):
     ) -> None:
         super().__init__(problem, limits, progress, patience)
         self._most_bytes, self._methods = most_bytes, parts
-        self._types = as_verified(device_types(problem), problem)
+        self._types = as_verified(staged_types(problem), problem)
         self._parts = self._asked()
         self._phases = list(dict.fromkeys(decision.phase for decision in self._parts))
 
@@ -151,7 +151,7 @@ class PhasesRun(IdealsSearch):
         self._raise(self._cost(least), SIMPLE)
         if self._closed:
             return
-        states = len(shape_states(table.types.counts, table.take).used)
+        states = len(states_of_table(table, self._original).used)
         lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
         self._along(supernodes, 1)
         if lattice is not None and lattice.size * states * LABEL_BYTES <= self._most_bytes / 2 and not self._closed:
@@ -299,7 +299,7 @@ class PhasesRun(IdealsSearch):
                 ceiling[i] = int(caps[i] / float(units[p])) + 2
         components = [(p, isinstance(part, Latency)) for part, p in zip(self._parts, rows, strict=True)]
         aggregate = Aggregate.create(len(costs.time), components, limit=limit, ceiling=ceiling)
-        states = shape_states(table.types.counts, table.take)
+        states = states_of_table(table, self._original)
         outside = outside_of(lattice, table, costs, states, aggregate, self._progress.say)
         swept = sweep_stages(
             lattice, costs, states, aggregate, outside, self._progress.say, self._pause, self._most_bytes

@@ -10,17 +10,19 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Floats
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, chain, lattice_of, measure
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
 from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates
+from mtpp_dsl.solvers.algorithms.stages.line import states_of_table
 from mtpp_dsl.solvers.algorithms.stages.outside import outside_of
 from mtpp_dsl.solvers.algorithms.stages.robust import with_deviations
 from mtpp_dsl.solvers.algorithms.stages.sweep import Stages, StageStep, sweep_stages
@@ -34,7 +36,6 @@ from mtpp_dsl.solvers.partition.ideals.priced import (
     sums_of,
     within_budgets,
 )
-from mtpp_dsl.solvers.partition.ideals.stage_search import states_of_table
 
 __all__ = ["PricedRun"]
 
@@ -106,7 +107,7 @@ class PricedRun(IdealsSearch):
                 return
             self._pause()
             self._trim()
-        states = len(states_of_table(self._table).used)
+        states = len(states_of_table(self._table, self._original).used)
         crowded = lattice is None or lattice.size * states * LIST_BYTES > self._most_bytes / 2
         if lattice is None or crowded or not self._search(lattice, proves=True):
             self._incumbent.note(CROWDED.format(n=supernodes.n, room=self._most_bytes / 1e6))
@@ -136,10 +137,11 @@ class PricedRun(IdealsSearch):
 
     def _states(self) -> ShapeStates:
         """Return the states, those beyond a budget closed."""
-        states = states_of_table(self._table)
+        states = states_of_table(self._table, self._original)
+        if line_of(self._original) is not None:  # states do not tell which devices are used, and rows are refused
+            return states
         fine = within_budgets(self._original, self._devices, states.used)
-        after = np.minimum(np.arange(len(fine))[:, None] + states.step[None, :], len(fine) - 1)
-        return states._replace(open=states.open & fine[after])
+        return states._replace(open=states.open & fine[states.to])
 
     def _search(self, lattice: Lattice, *, proves: bool) -> bool:
         """Raise a target until a sweep finds a chain below it, or nothing is left; return False without room."""
@@ -226,7 +228,7 @@ class PricedRun(IdealsSearch):
         return float(time + cost + self._table.stream.sum(axis=1).max(initial=0.0)) * (1 + 1e-6) or 1.0
 
     def _none_fits(self) -> Infeasibility:
-        kinds = (Acyclic, Colocate, Forbid, Linear, Memory, Pin, Robust)
+        kinds = (Acyclic, Colocate, Forbid, InOrder, Linear, Memory, Pin, Robust)
         clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
         return Infeasibility("no chain of ideals keeps the limits; all were tried", clash)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice
-from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates, StageCosts, shape_states
+from mtpp_dsl.solvers.algorithms.stages.costs import Aggregate, ShapeStates, StageCosts
 from mtpp_dsl.solvers.algorithms.stages.outside import first_bounds, outside_of
 from mtpp_dsl.solvers.algorithms.stages.sweep import Stages, StageStep, sweep_stages
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 
-__all__ = ["Crowded", "StageSearch", "states_of_table"]
+__all__ = ["Crowded", "StageSearch"]
 
 FIRST_STEP = 0.005
 """The first target is above the bound by this share; the next by twice that, and so on."""
@@ -27,18 +27,13 @@ class Crowded(Exception):
     """The labels of a sweep took too much memory."""
 
 
-def states_of_table(table: StageTable) -> ShapeStates:
-    """Return the states of the devices of a table, with the stages counted apart where their number matters."""
-    stages = int(table.types.counts.sum()) if table.counts_stages else 0
-    return shape_states(table.types.counts, table.take, stages=stages)
-
-
 @dataclass
 class StageSearch:
     """Finds and proves the best chain of stages of a table.
 
     Attributes:
         table: of stages; its first row is the load, and with *parts* the next two are the passes.
+        states: of its devices.
         microbatches: M of an iteration, ``(M - 1) max + sum``; 1 and *bottleneck* for the largest load alone.
         bottleneck: whether the cost is the largest load.
         parts: whether the largest load of an iteration is the sum of the largest of both passes.
@@ -49,10 +44,10 @@ class StageSearch:
         closed: whether the search may end.
         say, pause: as everywhere.
         budgets: rows of the table of which a chain has a limited sum, and the limits; for the largest load alone.
-        within: the states of devices, where not all are open.
     """
 
     table: StageTable
+    states: ShapeStates
     microbatches: int
     bottleneck: bool
     parts: bool
@@ -64,10 +59,8 @@ class StageSearch:
     say: Callable[[str], None]
     pause: Callable[[], None]
     budgets: Sequence[tuple[int, float]] = ()
-    within: ShapeStates | None = None
 
     def __post_init__(self) -> None:
-        self.states = self.within or states_of_table(self.table)
         self.largest, self.total = first_bounds(self.table)
 
     @property

@@ -10,25 +10,26 @@ import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
 from mtpp_dsl.checks.verification import TOLERANCE
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin, StageMemory
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin, StageMemory
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import OrderedSupernodes, TrainingOrder, ordered_supernodes
 from mtpp_dsl.solvers.algorithms.slicing.orders import kahn, orders
 from mtpp_dsl.solvers.algorithms.stages.build import load_rows, stage_table
+from mtpp_dsl.solvers.algorithms.stages.line import staged_types, states_of_table
 from mtpp_dsl.solvers.algorithms.stages.sweep import StageStep
 from mtpp_dsl.solvers.algorithms.stages.table import StageTable
 from mtpp_dsl.solvers.partition.ideals.flat_run import APART, UNASKED, Run, as_verified
 from mtpp_dsl.solvers.partition.ideals.ideals_search import IdealsSearch
 from mtpp_dsl.solvers.partition.ideals.pieces import pieces
-from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch, states_of_table
+from mtpp_dsl.solvers.partition.ideals.stage_search import Crowded, StageSearch
 from mtpp_dsl.solvers.runtime.reduced import Aside
-from mtpp_dsl.views.device_types import device_types
 
 __all__ = ["StageSlices", "StagesRun", "reversed_order"]
 
@@ -84,7 +85,9 @@ class StagesRun(IdealsSearch):
     ) -> None:
         super().__init__(problem, limits, progress, patience)
         self._slices, self._most_bytes = slices, most_bytes
-        self._devices = as_verified(device_types(problem), problem)
+        self._devices = as_verified(staged_types(problem), problem)
+        line = line_of(problem)
+        self._absorbs = line is None or not line.filled  # nodes may move to where others are
         self._parts = problem.objective.quantity == "separate iteration"
         self._table: StageTable | None = None
         self._cut: set[bytes] = set()  # orders that were cut into stages
@@ -106,13 +109,13 @@ class StagesRun(IdealsSearch):
     def _search(self, mode: TrainingOrder, *, proves: bool) -> None:
         """Search one mode of the problem."""
         problem = self._original
-        supernodes = reversed_order(ordered_supernodes(problem, self._devices, mode))
+        supernodes = reversed_order(ordered_supernodes(problem, self._devices, mode, absorb=self._absorbs))
         search = self._searching(self._tabled(supernodes), proves=proves)
         if proves and np.isfinite(search.first_bound):
             self._raise(search.first_bound, SIMPLE)
         if self._closed:
             return
-        states = len(states_of_table(search.table).used)
+        states = len(search.states.used)
         lattice = lattice_of(supernodes, self._most_bytes / 2, self._progress.say, self._pause)
         crowded = lattice is None or lattice.size * states * LIST_BYTES > self._most_bytes / 2
         if crowded or (lattice is not None and lattice.size > MANY_IDEALS):
@@ -146,7 +149,8 @@ class StagesRun(IdealsSearch):
         if any(problem.shard):
             return
         assert isinstance(link, (Shared, Host))
-        kept = [c for c in problem.constraints if not isinstance(c, StageMemory)]
+        kept = [c for c in problem.constraints if not isinstance(c, (InOrder, StageMemory))]
+        kept += [Acyclic()] if line_of(problem) is not None else []
         relaxed = replace(problem.asking(Objective("bottleneck"), kept), interconnect=replace(link, overflow=False))
         limits = self._limits.within(WITHOUT_SHARE * self._limits.remaining, start=None)
         found = Run(relaxed, limits, Aside(self._progress), self._slices, self._most_bytes).result()
@@ -160,7 +164,7 @@ class StagesRun(IdealsSearch):
         self._pause()
 
     def _none_fits(self) -> Infeasibility:
-        kinds = (Acyclic, Colocate, Forbid, Memory, Pin, StageMemory)
+        kinds = (Acyclic, Colocate, Forbid, InOrder, Memory, Pin, StageMemory)
         clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
         return Infeasibility("no chain of stages fits on the devices; all were tried", clash)
 
@@ -172,6 +176,7 @@ class StagesRun(IdealsSearch):
         objective = self._original.objective
         return StageSearch(
             table,
+            states_of_table(table, self._original, backwards=True),
             microbatches=objective.microbatches or 1,
             bottleneck=not objective.is_iteration,
             parts=self._parts,
@@ -274,7 +279,7 @@ class StageSlices(StagesRun):
 
     def _go(self) -> None:
         mode: TrainingOrder = "parallel" if self._original.graph.backward.any() else "forward"
-        supernodes = reversed_order(ordered_supernodes(self._original, self._devices, mode))
+        supernodes = reversed_order(ordered_supernodes(self._original, self._devices, mode, absorb=self._absorbs))
         self._along(supernodes, islice(orders(*supernodes.as_graph(), self._limits.seed), self._count))
         self._improve(supernodes)
 

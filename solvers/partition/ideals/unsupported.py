@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mtpp_dsl.constraints import Replicate, Shard
+from mtpp_dsl.constraints import InOrder, Replicate, Shard
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.stages.build import of_stages, shapes_of
 from mtpp_dsl.solvers.partition.ideals.levels import one_level, unlike
 from mtpp_dsl.views.device_types import device_types, too_many_states
 
-__all__ = ["too_large", "unsupported"]
+__all__ = ["too_large", "unfit_for_line", "unsupported"]
 
 MAX_STAGE_STATES = 20_000
 """How many ways to have used devices, in how many stages, are gone through."""
@@ -26,8 +27,19 @@ def too_large(problem: Problem) -> str | None:
     return f"there are {problem.k} devices; on links and trees, ideals goes through the sets of at most {MAX_DEVICES}"
 
 
+def unfit_for_line(problem: Problem) -> str | None:
+    """Return why stages in the order of devices are none of all devices, or not of one row of them, or None."""
+    if line_of(problem) is None:
+        orders = list(problem.of(InOrder))
+        one = "one order" if len(orders) > 1 else "an order"
+        return f"ideals takes {one} of all devices, and constraint {orders[0]} leaves some out, or there are several"
+    return None
+
+
 def unsupported(problem: Problem, name: str = "ideals") -> str | None:
     """Return why there are too many device types, or other ones than replicas may have, or None."""
+    if line_of(problem) is not None:
+        return None
     if of_stages(problem):
         return told_apart(problem, name) or _unfit_for_stages(problem, name)
     flat = one_level(problem) if problem.hierarchical else problem

@@ -123,7 +123,7 @@ class Case:
                         continue
                     pairs = zip(value, aggregate.row, aggregate.adds, strict=True)
                     new = tuple(v + rows[p] if adds else max(v, rows[p]) for v, p, adds in pairs)
-                    yield from go(more, int(state + states.step[a]), new)
+                    yield from go(more, int(states.to[state, a]), new)
 
         for state, value in go(frozenset(), 0, tuple(aggregate.begin.tolist())):
             if all(v < most for v, most in zip(value, aggregate.ceiling.tolist(), strict=True)):
@@ -181,7 +181,7 @@ def _swept(case: Case, aggregate: Aggregate, states: ShapeStates) -> set[tuple[i
             assert rows is not None
             pairs = zip(value, aggregate.row, aggregate.adds, strict=True)
             value = tuple(v + rows[p] if adds else max(v, rows[p]) for v, p, adds in pairs)
-            state += int(states.step[a])
+            state = int(states.to[state, a])
         assert (state, value) == (swept.states[label], tuple(swept.values[label].tolist()))
     return found
 
