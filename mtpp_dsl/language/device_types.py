@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mtpp_dsl.base.units import NONE
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.declaring import check_word
-from mtpp_dsl.language.expressions import Locals
+from mtpp_dsl.language.expressions import Locals, truth
 from mtpp_dsl.language.scope import Complaint, Scope
+from mtpp_dsl.language.selecting import select
+from mtpp_dsl.language.values import Quantity
+from mtpp_dsl.language.values import Sequence as Values
 from mtpp_dsl.text.source import Span
 
 __all__ = ["declare_type", "type_of", "with_type"]
@@ -38,10 +42,13 @@ def declare_type(statement: tree.TypeStatement, scope: Scope) -> None:
 def type_of(options: Sequence[tree.Option], scope: Scope, local: Locals) -> str | None:
     """Return the name of the declared type that options name by a bare word; None where they name none.
 
+    ``if i < 2 then a100_80gb else l40s`` and ``[a100_80gb, l40s][i]`` name the one that they come to.
+
     Raises:
         Complaint: there are declared types, or one of that name in the library, and this is none of the declared.
     """
     given = next((option.value for option in options if option.name.text == "type"), None)
+    given = given and _chosen(given, scope, local)
     bare = isinstance(given, tree.Name) and not given.subscripts and not given.parts
     if not isinstance(given, tree.Name) or not bare or given.name in {*scope.params, *scope.lets, *local}:
         return None
@@ -52,6 +59,22 @@ def type_of(options: Sequence[tree.Option], scope: Scope, local: Locals) -> str 
     if scope.called(name):
         return None  # whatever it is, it is no string, which the option says
     raise _unknown(name, given.span, scope)
+
+
+def _chosen(value: tree.Expression, scope: Scope, local: Locals) -> tree.Expression:
+    """Return the branch of conditionals that counts, and the item of a list in brackets that a subscript takes."""
+    while True:
+        match value:
+            case tree.Conditional():
+                value = value.then if truth(value.condition, scope, local) else value.otherwise
+            case tree.Select(base=tree.ListOf(items=items), parts=(tree.Part(name=None, subscripts=(_,)),) as parts):
+                places = Values(tuple(Quantity(place, NONE) for place in range(len(items))))
+                found = select(places, parts, scope, local)
+                if not isinstance(found, Quantity):
+                    return value
+                value = items[int(found.value)]
+            case _:
+                return value
 
 
 def with_type(options: tuple[tree.Option, ...], scope: Scope, local: Locals) -> tuple[tree.Option, ...]:

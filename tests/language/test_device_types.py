@@ -51,9 +51,23 @@ def test_a_later_file_declares_a_type_anew() -> None:
     assert (problem.devices[0].memory, problem.devices[0].peak) == (3e9, {})
 
 
+@pytest.mark.parametrize("chosen", ["if i < 2 then big else if i < 3 then mid else low", "[big, big, mid, low][i]"])
+def test_devices_of_one_family_may_have_several_types(chosen: str) -> None:
+    types = "".join(f"type {name} (memory = {size} GB)\n" for name, size in (("big", 8), ("mid", 4), ("low", 2)))
+    problem = load(f"{types}device g[i in 0..3] (type = {chosen})")
+    assert [(device.type, device.memory) for device in problem.devices] == [
+        ("big", 8e9),
+        ("big", 8e9),
+        ("mid", 4e9),
+        ("low", 2e9),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("type x (memory = 1 GB)\ndevice g[i in 0..1] (type = [x][i])", "a list has no member 1"),
+        ("type x (memory = 1 GB)\ndevice g[i in 0..1] (type = [x, yx][i])", "there is no type 'yx'; did you mean 'x'"),
         ("device g (type = a100_80gb)", r'the library has it: include "devices/nvidia.mtpp"'),
         ("type bigg (memory = 1 GB)\ndevice g (type = big)", "there is no type 'big'; did you mean 'bigg'"),
         ("type x (memory = 1 GB)\ntype x (memory = 2 GB)\ndevice g (memory = 1 GB)", "type 'x' is already declared at"),
