@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.amount import choose
+
 try:
     import mtpp_dsl.grammars
     import mtpp_dsl.models
@@ -45,6 +47,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="usual",
         help="quick: one case of each fast test (make quick); all: the long ones too (make test-all)",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say how much is tested before tests are collected."""
+    choose(config.getoption("amount"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

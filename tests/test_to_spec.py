@@ -44,6 +44,7 @@ from mtpp_dsl.problem import Device, Host, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.costs import Costs
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.registry import BUILTIN, CONSTRAINTS, GENERATORS
+from tests.amount import part
 from tests.batch_problems import random_batches
 from tests.customs import Few, OfType, Remainders
 from tests.equal import differences
@@ -98,7 +99,7 @@ def test_generators(name: str) -> None:
 def test_random_specs(family: str, tmp_path: Path) -> None:
     """The random specs of the fuzzer are said."""
     read = 0
-    for seed in range(60):
+    for seed in range(part(60)):
         instance = make(family, seed)
         for name, text in {**instance.files, "spec.mtpp": instance.text}.items():
             (tmp_path / name).write_text(text, encoding="utf-8")
@@ -108,7 +109,7 @@ def test_random_specs(family: str, tmp_path: Path) -> None:
             continue
         read += 1
         assert_said(problem)
-    assert read > 30
+    assert read > part(30)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_random_specs(family: str, tmp_path: Path) -> None:
 )
 def test_random_problems(made: Callable[[int], Problem]) -> None:
     """Random problems that are made in Python, with tables of times, missing links and batches, are said."""
-    for seed in range(40):
+    for seed in range(part(40)):
         try:
             problem = made(seed)
         except MtppError:

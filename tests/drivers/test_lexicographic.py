@@ -19,6 +19,7 @@ from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
+from tests.amount import part
 from tests.weighted_problems import all_costs, lexicographic, random_problem
 
 
@@ -44,7 +45,7 @@ def test_best_plans_in_order(seed: int) -> None:
         assert found.verified
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(part(150, 5)))
 def test_optima_in_order(seed: int) -> None:
     """By the exact model every objective of the order is proved, and no bound is above the best plan."""
     problem = loosened(random_problem(seed, objectives=2 + seed % 2, soft=0.7), seed)

@@ -23,9 +23,13 @@ from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.annealing import Annealing
 from mtpp_dsl.views.symmetry import groups_alike, interchangeable, measured, numbered, ordered, rankings
+from tests.amount import stride
 from tests.batch_problems import random_batches
 from tests.oracle import plans
 from tests.strategies import link_problems, memory_problems
+
+EVERY = stride(4)
+"""Of so many plans one is tried."""
 
 
 @settings(max_examples=200, deadline=None)
@@ -166,7 +170,7 @@ def test_every_plan_can_be_ordered(name: str) -> None:
     for inside, by, scope in product((4.0, 1.0), ("tasks", "batches", "time"), ("within", "between", "both")):
         problem = pairs_of(1.0, BreakSymmetry(by=by, scope=scope), name=name, inside=inside)  # type: ignore[arg-type]
         rows = rankings(problem)
-        for plan in some_plans(inside)[:: 1 if rows else 50]:
+        for plan in some_plans(inside)[:: EVERY if rows else 50]:
             again = ordered(problem, plan)
             assert verify(problem, again) == []
             assert evaluate(problem, again).cost == evaluate(problem, plan).cost

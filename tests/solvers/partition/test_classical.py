@@ -41,6 +41,7 @@ from mtpp_dsl.solvers.partition.classical import linear
 from mtpp_dsl.solvers.partition.classical.along import depth_first
 from mtpp_dsl.solvers.partition.classical.branches import contract_branches
 from mtpp_dsl.views.device_types import device_types
+from tests.amount import part
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import random_problem
 from tests.strategies import memory_problems, plain_problems
@@ -62,7 +63,7 @@ def solve(method: str | Method, problem: Problem, **limits: object) -> Result:
 def test_plans_are_plans(name: str) -> None:
     """On mixtures of everything, inference and training: a plan that breaks nothing, or none with a reason."""
     found = 0
-    for seed in range(120):
+    for seed in range(part(120)):
         problem = random_problem(seed, training=seed % 2 == 1)
         result, best = solve(name, problem), optimum(problem)
         assert result.bound is None
@@ -75,7 +76,7 @@ def test_plans_are_plans(name: str) -> None:
             assert best is not None
             assert result.cost is not None
             assert result.cost >= best * (1 - 1e-9)
-    assert found > (20 if name == "single-device" else 60)
+    assert found > part(20 if name == "single-device" else 60)
 
 
 @pytest.mark.parametrize("name", SEARCHING)

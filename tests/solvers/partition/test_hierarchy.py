@@ -28,6 +28,7 @@ from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.solvers.partition.ideals import hierarchy_run as nested_run
 from mtpp_dsl.solvers.partition.ideals import two_levels
 from mtpp_dsl.solvers.partition.ideals.inside_group import INSIDE
+from tests.amount import part
 from tests.oracle import optimum, plans
 from tests.solvers.partition.test_ideals import check, solve
 from tests.strategies import mixed_graph
@@ -271,12 +272,12 @@ def test_many_ideals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nested_run, "FEW_IDEALS", 1)
     monkeypatch.setattr(two_levels, "FEW", 0)
     monkeypatch.setattr(two_levels, "UNLIMITED_IDEALS", 5)
-    problems = accepted(range(600, 660))
+    problems = accepted(range(600, 600 + part(60, 2)))
     statuses = Counter(check(problem) for problem in problems if optimum(problem) is not None)
-    assert statuses["optimal"] > 30
+    assert statuses["optimal"] > part(30, 2)
     monkeypatch.setattr(two_levels, "EFFORT", 0)
     left = 0
-    for problem in (*problems, *accepted(range(660, 720))):
+    for problem in (*problems, *accepted(range(660, 660 + part(60, 2)))):
         best, result = optimum(problem), solve(problem)
         left += nested_run.LONG in result.notes
         assert result.bound is None or best is None or result.bound.cost <= best * (1 + 1e-9)
