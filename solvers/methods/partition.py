@@ -96,7 +96,7 @@ class Ideals(Scoped, MethodBase):
         replace(PHASES, interconnects=("links", "tree")),
         PRICED,
         BUDGETS,
-        *map(in_line, (checking(STAGES), PHASES, PRICED, BUDGETS)),
+        *map(in_line, (checking(STAGES), checking(NETWORKS), PHASES, PRICED, BUDGETS)),
     )
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:
@@ -162,7 +162,7 @@ class Ideals(Scoped, MethodBase):
             return PhasesRun(problem, limits, progress, self.most_bytes, self.patience, parts).result()
         if problem.objective.is_linear:
             return PricedRun(problem, limits, progress, self.most_bytes, self.patience).result()
-        if of_stages(problem) or any(problem.of(InOrder)):
+        if of_stages(problem) or (any(problem.of(InOrder)) and not problem.networked):
             return StagesRun(problem, limits, progress, SliceGraph, self.most_bytes, self.patience).result()
         if problem.networked:
             return NetworkRun(problem, limits, progress, self.most_bytes, self.patience).result()

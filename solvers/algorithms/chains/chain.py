@@ -26,6 +26,7 @@ class Chain:
             j + 1, and what that one pays for it; ``inf`` where nothing leads there. The last row is not read.
         overlap: whether transfers run beside work.
         half: [devices] whether one that overlaps them sends and receives one after the other; None for no device.
+        in_line: whether data only ever go on to a later device, so that none can be used twice.
     """
 
     time: Floats
@@ -35,6 +36,7 @@ class Chain:
     received: Floats
     overlap: bool = False
     half: Bools | None = None
+    in_line: bool = False
 
     @property
     def n(self) -> int:
@@ -105,6 +107,8 @@ def typed(chain: Chain, *prices: Floats) -> Typed:
     transfer to or from any device.
     """
     k = chain.k
+    if chain.in_line:
+        return _one_of_each(chain)
     links = np.concatenate([chain.sent[:-1], chain.received[:-1]])
     members: list[list[int]] = []
     for d in range(k):
@@ -135,6 +139,21 @@ def typed(chain: Chain, *prices: Floats) -> Typed:
         sent=between(chain.sent),
         received=between(chain.received),
         halves=chain.halves[first],
+    )
+
+
+def _one_of_each(chain: Chain) -> Typed:
+    """Return a chain over devices in line, each a type: there is one state, as transfers alone tell what is left."""
+    return Typed(
+        members=tuple((d,) for d in range(chain.k)),
+        stride=np.zeros(chain.k, np.int64),
+        left=np.ones((1, chain.k), np.int64),
+        time=np.ascontiguousarray(chain.time),
+        memory=chain.memory,
+        room=chain.room,
+        sent=np.ascontiguousarray(chain.sent),
+        received=np.ascontiguousarray(chain.received),
+        halves=chain.halves,
     )
 
 

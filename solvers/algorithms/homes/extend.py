@@ -44,7 +44,7 @@ class Labels(NamedTuple):
         parent: [labels] the split without its last stage.
         device: [labels] that of the last stage.
         ideal: [labels] what is split.
-        used: [labels] bits of the used devices.
+        used: [labels] bits of the used devices, and of those that are passed where devices are in an order.
         load: [labels, devices] what each that has a live tensor is busy for so far; 0 for others.
         channel: [labels, channels] their loads.
         home: [labels, width] where each live tensor is.
@@ -168,6 +168,10 @@ def _extend(
                 if skip:
                     continue
                 new_used = used | (1 << d)
+                if loads.owed >= 0:  # in the order of the devices: none before this one is used any more
+                    new_used |= (1 << d) - 1
+                    if loads.owed & (1 << d) - 1 & ~used:
+                        continue
                 room.turn[0] += 1
                 turn = room.turn[0]
                 depth, logs = 0, 0
@@ -248,7 +252,7 @@ def _extend(
                         busy = work + got if loads.mode[d] == 0 else got
                         if busy > target:
                             fits = False
-                        if not fits:
+                        if not fits or (j == last and loads.owed > 0 and loads.owed & ~new_used):
                             back = True
                         elif j == last:
                             if labels.made[0] == most:

@@ -33,6 +33,7 @@ class Shipping:
         overlap: whether transfers run beside work.
         each: whether a tensor is sent to one reading device after the other.
         half: [devices] whether sending and receiving add up where they overlap work.
+        owed: where stages are in the order of the devices, the bits of those that have to have a supernode; else -1.
     """
 
     time: Floats
@@ -48,6 +49,7 @@ class Shipping:
     overlap: bool
     each: bool
     half: Bools
+    owed: int = -1
 
     @property
     def n(self) -> int:
@@ -62,7 +64,7 @@ class Shipping:
     def types(self) -> Ints:
         """Return [devices] the first device that each may be exchanged with: no load would change."""
         found = np.arange(self.k)
-        for d in range(self.k):
+        for d in range(self.k) if self.owed < 0 else ():
             found[d] = next((e for e in range(d) if found[e] == e and self._equal(d, e)), d)
         return found
 
@@ -107,6 +109,7 @@ class Loads(NamedTuple):
         kind: [devices] the first equal device.
         mode: [devices] 0: work, sending and receiving add up; 1: they overlap; 2: the last two add up.
         each: 1 if a tensor is sent to one reading device after the other, else 0.
+        owed: where stages are in the order of the devices, the bits of those that have to have a supernode; else -1.
         weight: [n, rows], and [devices, rows] ``price``: weights add up to the target times the prices at the most.
     """
 
@@ -126,6 +129,7 @@ class Loads(NamedTuple):
     kind: Ints
     mode: Ints
     each: int
+    owed: int
     weight: Floats
     price: Floats
 
@@ -166,6 +170,7 @@ def whole_loads(shipping: Shipping, top: float) -> tuple[Loads, float, int]:
             kind=shipping.types(),
             mode=np.where(shipping.half, 2, 1) if shipping.overlap else np.zeros(k, np.int64),
             each=int(shipping.each),
+            owed=shipping.owed,
             weight=weight,
             price=price,
         ),

@@ -8,15 +8,17 @@ from itertools import islice
 import numpy as np
 
 from mtpp_dsl.checks.infeasible import quick
-from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, Colocate, Forbid, InOrder, Memory, Pin
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.solvers.algorithms.chains.least_bottleneck import least_bottleneck
 from mtpp_dsl.solvers.algorithms.homes.home_search import Crowded, HomeSearch
+from mtpp_dsl.solvers.algorithms.homes.in_line import chain_in_line, shipping_in_line
 from mtpp_dsl.solvers.algorithms.homes.of_problem import chain_from, shipping_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import Lattice, lattice_of
 from mtpp_dsl.solvers.algorithms.ideals.lattice import chain as prefixes
@@ -73,6 +75,9 @@ class NetworkRun(IdealsSearch):
         super().__init__(problem, limits, progress, patience)
         self._most_bytes = most_bytes
         self._shipping, self._of = shipping_of(problem)
+        self._line = line_of(problem)
+        if self._line is not None:
+            self._shipping = shipping_in_line(self._shipping, self._line)
         self._proves = problem.acyclic
         self._lower = 0.0
         self._some = False  # whether any split was found, be it a plan or not
@@ -107,10 +112,13 @@ class NetworkRun(IdealsSearch):
     def _at_once(self) -> None:
         """Take splits along one order by their times alone, before code is compiled."""
         order = next(orders_of(self._shipping, self._limits.seed), None)
-        for line in lines_of(self._shipping, np.random.default_rng(self._limits.seed), LINES):
+        lines = lines_of(self._shipping, np.random.default_rng(self._limits.seed), 1 if self._line else LINES)
+        for line in lines:
             device = None if order is None or self._closed else linear_split(self._shipping, order, line.tolist())
             if device is not None:
+                some = self._some
                 self._take(device)
+                self._some = some  # a guess that is no plan proves nothing
 
     def _crowded(self) -> None:
         self._incumbent.note(MANY.format(most=MAX_IDEALS))
@@ -122,6 +130,7 @@ class NetworkRun(IdealsSearch):
         if found is None:
             return False
         chain, place = found
+        chain = chain if self._line is None else chain_in_line(chain, self._line)
         split = least_bottleneck(
             chain,
             upper=self._incumbent.cost,
@@ -182,6 +191,8 @@ class NetworkRun(IdealsSearch):
 
     def _take(self, device: Ints) -> float:
         """Keep the split if it is a plan; return what it costs, or ``inf``."""
+        if self._line is not None:
+            device = np.array(self._line.devices, np.int64)[device]
         plan = Plan.create(self._original, device[self._of])
         self._some = True
         return evaluate(self._original, plan).cost if self._incumbent.take(plan) else np.inf
@@ -193,6 +204,6 @@ class NetworkRun(IdealsSearch):
 
     def _found_none(self) -> None:
         if self._proves and self._incumbent.plan is None and not self._some:
-            kinds = (Acyclic, Colocate, Forbid, Memory, Pin)
+            kinds = (Acyclic, Colocate, Forbid, InOrder, Memory, Pin)
             clash = tuple(str(c) for c in self._original.constraints if isinstance(c, kinds))
             self._infeasibility = Infeasibility("no chain of ideals fits on the devices; all were tried", clash)

@@ -18,11 +18,13 @@ MAX_STAGE_STATES = 20_000
 """How many ways to have used devices, in how many stages, are gone through."""
 MAX_DEVICES = 16
 """Which devices are used is a number of so many bits."""
+MAX_BITS = 60
+"""Where devices are in an order, there are as many such numbers as devices."""
 
 
 def too_large(problem: Problem) -> str | None:
     """Return why there are too many devices on a network, or None."""
-    if problem.k <= MAX_DEVICES:
+    if problem.k <= MAX_DEVICES or (line_of(problem) is not None and problem.k <= MAX_BITS):
         return None
     return f"there are {problem.k} devices; on links and trees, ideals goes through the sets of at most {MAX_DEVICES}"
 
