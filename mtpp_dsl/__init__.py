@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.importers.torch_model import from_torch
     from mtpp_dsl.language.analysis import Analysis
     from mtpp_dsl.language.lower import Spec
+    from mtpp_dsl.language.lower_costs import with_times
     from mtpp_dsl.plans.evaluation import Evaluation, evaluate
     from mtpp_dsl.plans.plan import Plan
     from mtpp_dsl.plans.result import Bound, Result
@@ -77,6 +78,7 @@ _HOME = {
     "start": "running",
     "validate": "drivers.validate",
     "verify": "checks.verification",
+    "with_times": "language.lower_costs",
 }
 
 __all__ = [
@@ -110,6 +112,7 @@ __all__ = [
     "start",
     "validate",
     "verify",
+    "with_times",
 ]
 
 

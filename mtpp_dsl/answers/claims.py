@@ -87,6 +87,7 @@ def false_claims(
     yield from _penalties(problem, data, plan)
     yield from _iteration(problem, data, plan)
     yield from _target(objective, data, cost, bound)
+    yield from _times(problem, data)
 
 
 def _target(objective: Objective, data: Mapping[str, Any], cost: float | None, bound: float | None) -> Iterator[str]:
@@ -106,6 +107,24 @@ def _target(objective: Objective, data: Mapping[str, Any], cost: float | None, b
     for name, share in (("cost", found.share), ("at_least", found.least), ("at_most", found.most)):
         if (said[name] is None) != (share is None) or (share is not None and not near(said[name], share, EXACT)):
             yield f"target.{name}: {said[name]!r} in the answer; its values and bounds give {share!r}"
+
+
+def _times(problem: Problem, data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an answer says of where times are from that is not so; an older one says nothing."""
+    said = data.get("times")
+    if said is None:
+        return
+    found = {"given": 0, "modelled": 0, "measured": 0}
+    graphs = [phase.graph for phase in problem.graph.phases] or [problem.graph]
+    for d, device in enumerate(problem.devices):
+        rows = [graph.time_sources.get(device.name) for graph in graphs]
+        for v in range(problem.graph.n):
+            if problem.time[v, d] < inf:
+                numbers = {0 if row is None else int(row[v]) for row in rows}
+                found["modelled" if 1 in numbers else "measured" if 2 in numbers else "given"] += 1
+    for source, count in found.items():
+        if said[source] != count:
+            yield f"times.{source}: {said[source]} in the answer; the spec has {count}"
 
 
 def _iteration(problem: Problem, data: Mapping[str, Any], plan: Plan | None) -> Iterator[str]:

@@ -22,11 +22,14 @@ from mtpp_dsl.contracts import Method, method_traits, refusal
 from mtpp_dsl.drivers.lexicographic import stages
 from mtpp_dsl.errors import MtppError, SpecError
 from mtpp_dsl.language.analysis import Analysis
+from mtpp_dsl.language.law import package_law
 from mtpp_dsl.language.lower import analyse
 from mtpp_dsl.language.lower import read as read_spec
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.sources import counted_sources
 from mtpp_dsl.report.columns import facts
 from mtpp_dsl.report.names import fold_names
+from mtpp_dsl.report.times import said_sources, time_table
 
 __all__ = ["check_spec"]
 
@@ -84,9 +87,12 @@ def check_spec(
     others = [name for name in find_scenarios(spec, include) if name != problem.origin.scenario]
     facts_found = [*_facts(problem), *([("scenarios", ", ".join(others))] if others else []), *_findings(problem)]
     told = [(label, Text(text)) for label, text in facts_found]
+    told += [("law", Text(law)) for law in _law(problem) if verbose]
     told += [(label, Text(text)) for label, text in (_all_methods(problem) if verbose else _methods(problem))]
     say(f"{spec}: {_verdict(problem)}\n")
     show(facts(told, width))
+    lines = time_table(problem, width) if verbose else []
+    show([Text(line) for line in ["", *lines] if lines])
     return 0
 
 
@@ -112,10 +118,17 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
         ("constraints", listed or "none"),
         ("work", _work(problem)),
         ("memory", _memory(problem)),
+        ("times", said_sources(problem)),
         ("params", params),
         ("scenario", problem.origin.scenario or ""),
     ]
     return [(label, text) for label, text in found if text]
+
+
+def _law(problem: Problem) -> list[str]:
+    """Return the law that makes times of costs; [] where none is made so."""
+    text = problem.graph.law or package_law().span.text
+    return [" ".join(text.split())] if counted_sources(problem).get("modelled") else []
 
 
 def _groups(problem: Problem) -> str:

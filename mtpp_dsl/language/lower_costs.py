@@ -10,15 +10,17 @@ import numpy as np
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.costing import settled_costs
+from mtpp_dsl.language.declaring import UnitKeeper
+from mtpp_dsl.language.findings import Findings
 from mtpp_dsl.language.law import LAW, Law, law_of
 from mtpp_dsl.language.lower_times import TimeTables
-from mtpp_dsl.language.scope import Complaint
+from mtpp_dsl.language.scope import Complaint, Scope
 from mtpp_dsl.problem import Device
-from mtpp_dsl.problem.costs import Costs
+from mtpp_dsl.problem.costs import Costs, TimeSource
 from mtpp_dsl.problem.graph import Bools, Graph
 from mtpp_dsl.text.source import Diagnostic, Span
 
-__all__ = ["has_costs", "model_times"]
+__all__ = ["has_costs", "model_times", "with_times"]
 
 MAX_NAMED = 3
 """Nodes or operators that a message names."""
@@ -27,6 +29,31 @@ MAX_NAMED = 3
 def has_costs(graph: Graph) -> bool:
     """Return whether a graph says what any operator does."""
     return graph.costs is not None or any(phase.graph.costs is not None for phase in graph.phases)
+
+
+def with_times(graph: Graph, devices: Sequence[Device]) -> Graph:
+    """Return a graph with the times that the law of the package makes of its costs on devices.
+
+    Specs and builders do the same by themselves; this is for problems that are put together by
+    :meth:`mtpp_dsl.Problem.create`.
+
+    >>> from mtpp_dsl.problem import Device
+    >>> from mtpp_dsl.problem.costs import Costs
+    >>> costs = Costs.create([0], flop=[6e12], read=1e9, write=0.0, dtypes=["bf16"])
+    >>> gpu = Device("gpu", peak={"bf16": 3e14}, bandwidth=2e12)
+    >>> with_times(Graph.create(["a"], [], costs=costs, size_unit="B"), [gpu]).device_times["gpu"].tolist()
+    [0.02]
+
+    Raises:
+        SpecError: a device lacks a figure that the law asks for, or nobody can count what a node does.
+    """
+    scope, findings = Scope(), Findings()
+    scope.set_graph(graph)
+    scope.set_devices(tuple(devices))
+    tables = TimeTables(graph, scope, UnitKeeper("times"), findings)
+    model_times(tables, ())
+    findings.stop_if_wrong()
+    return tables.result()
 
 
 def model_times(tables: TimeTables, statements: Sequence[tree.Statement]) -> None:
@@ -89,7 +116,7 @@ def _in_phase(
         if nodes.any() and alike not in seen:
             try:
                 for _, row in law.times(tables.scope, costs, {d: nodes}, known):
-                    tables.put(d, phase, nodes, row, device_place(device, statements) or place)
+                    tables.put(d, phase, nodes, row, device_place(device, statements) or place, TimeSource.MODELLED)
             except Complaint as complaint:
                 seen.add(alike)
                 yield _placed(complaint, law, device, device_place(device, statements) or place)

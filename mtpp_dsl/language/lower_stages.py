@@ -30,6 +30,7 @@ from mtpp_dsl.language.lower_units import check_io, given_in_seconds, times_in_s
 from mtpp_dsl.language.old_plans import read_old_plan
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.phases import check_phase_names, declare_phases, in_phases
+from mtpp_dsl.language.profiles import times_from
 from mtpp_dsl.language.reader import bind_params
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.problem import Device, Interconnect, Links, Objective
@@ -303,7 +304,7 @@ class Stages:
             if isinstance(statement, tree.TimeStatement):
                 self.findings.attempt(tables.statement, statement)
             else:
-                self.findings.attempt(tables.file, statement, folder)
+                self.findings.attempt(times_from, tables, statement, folder)
         if not {"devices", "nodes", "options", "edges", "weights"} & self.scope.unsettled:
             if costs:
                 self.findings.attempt(model_times, tables, [statement for statement, _ in self.statements])

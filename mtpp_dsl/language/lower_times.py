@@ -140,17 +140,19 @@ class TimeTables:
         """Return [n] whether a statement or an option says what a node takes on a device in a phase."""
         return self.said.get((phase, d), np.zeros(self.graph.n, np.bool_))
 
-    def put(self, d: int, phase: str, nodes: Bools, times: Floats, place: Span | None) -> None:
-        """Note the [n] times that a law makes of the costs of some nodes on a device, declared at *place*, in a phase.
+    def put(self, d: int, phase: str, nodes: Bools, times: Floats, place: Span | None, source: TimeSource) -> None:
+        """Note the [n] times of some nodes on a device in a phase, in seconds; *place* is what messages point at.
 
         Raises:
             UsageError: there would be too many tables.
         """
         self.single(d, phase)[nodes] = times[nodes]
         self.said[phase, d][nodes] = True
-        self.sources[phase, d][nodes] = TimeSource.MODELLED
+        self.sources[phase, d][nodes] = source
         if np.isfinite(times[nodes]).any():
-            self.keeper.add(Quantity(1, TIME), f"what the law makes of costs on {self.devices[d].name}", place)
+            modelled = source == TimeSource.MODELLED
+            what = "what the law makes of costs" if modelled else "what was measured"
+            self.keeper.add(Quantity(1, TIME), f"{what} on {self.devices[d].name}", place)
 
     @property
     def phases(self) -> tuple[str, ...]:

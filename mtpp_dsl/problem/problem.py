@@ -44,6 +44,7 @@ from mtpp_dsl.problem.replication import check_groups, check_replicas
 from mtpp_dsl.problem.robustness import check_robust, deviations
 from mtpp_dsl.problem.several import settled_objectives
 from mtpp_dsl.problem.soundness import check_devices, check_links, check_magnitudes, check_members
+from mtpp_dsl.problem.sources import untimed
 from mtpp_dsl.problem.staging import check_shards, check_stages
 from mtpp_dsl.problem.targeting import Targeted
 from mtpp_dsl.problem.transfers import Transfers, transfers
@@ -155,7 +156,7 @@ class Problem(Picklable):
         notes = (*notes, *check_network(objectives, devices, interconnect, constraints))
         if objective.batch is not None:
             notes = (*notes, *check_batches(objective, devices, interconnect, constraints))
-        notes = (*notes, *unread(graph, devices, interconnect, objective, constraints))
+        notes = (*notes, *untimed(graph, devices), *unread(graph, devices, interconnect, objective, constraints))
         if time_unit is None:
             time_unit = "s" if graph.work_unit in ("s", "FLOP") else ""
         problem = cls(

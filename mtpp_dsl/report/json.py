@@ -14,6 +14,7 @@ from mtpp_dsl.plans.evaluation import Evaluation
 from mtpp_dsl.plans.pipeline import iteration_of
 from mtpp_dsl.plans.result import Bound, Reached, Result
 from mtpp_dsl.problem import Objective, Problem
+from mtpp_dsl.problem.sources import counted_sources
 from mtpp_dsl.text.visible import escaped
 
 __all__ = ["SCHEMA_VERSION", "dumps", "families", "result_to_json", "schema"]
@@ -85,6 +86,7 @@ def result_to_json(problem: Problem, result: Result) -> dict[str, Any]:
         "devices": _devices(problem, result),
         **_channels(problem, result),
         **_target(problem, result),
+        **_times(problem),
         "verified": result.verified,
         "notes": list(result.notes),
         "spec": {
@@ -146,6 +148,12 @@ def _iteration(problem: Problem, result: Result) -> dict[str, Any]:
     if result.plan is None or result.evaluation is None:
         return {"iteration": None}
     return {"iteration": asdict(iteration_of(problem, result.plan, result.evaluation))}
+
+
+def _times(problem: Problem) -> dict[str, Any]:
+    """Return how many times are from where, by the name of the field; {} where all are given."""
+    counted = counted_sources(problem)
+    return {"times": dict(counted)} if counted else {}
 
 
 def _channels(problem: Problem, result: Result) -> dict[str, Any]:

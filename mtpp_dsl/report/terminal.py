@@ -16,6 +16,7 @@ from mtpp_dsl.report.loads import loads, memory
 from mtpp_dsl.report.reached import headed, paid, reached
 from mtpp_dsl.report.routes import routes
 from mtpp_dsl.report.target import limits_cost
+from mtpp_dsl.report.times import said_sources
 
 __all__ = ["summary"]
 
@@ -105,6 +106,9 @@ def _facts(problem: Problem, result: Result, timeline: Timeline | None, *, whole
         hard = "every constraint without a penalty" if problem.soft_rows else "every constraint"
         verified = f"{hard} and every load, independently" if result.verified else "no"
         found.append(("verified", Text(verified)))
+    sources = said_sources(problem)
+    if result.plan is not None and sources:
+        found.append(("times", Text(sources)))
     solver = f" with {result.solver}" if result.solver else ""
     found.append(("method", Text(f"{result.method}{solver}, {_seconds(result.time.get('total', 0.0))}")))
     return [*found, *(("note", Text(note)) for note in result.notes)]

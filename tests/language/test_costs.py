@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mtpp_dsl
+from mtpp_dsl.cli.run import run
 from mtpp_dsl.errors import SpecError
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.costs import Costs, TimeSource
 from mtpp_dsl.problem.graph import Graph
+from mtpp_dsl.problem.sources import counted_sources
+from mtpp_dsl.report.json import schema
+from tests.small_models import gpt
 
 GPU = "peak = {bf16: 100 TFLOP/s, fp32: 10 TFLOP/s}, bandwidth = 1 TB/s"
 TAIL = "interconnect shared (bandwidth = 10 GB/s)\nminimize bottleneck\n"
@@ -181,3 +187,99 @@ def test_an_overhead_counts_once() -> None:
             f"graph {{ node a (flop = 1 GFLOP, dtype = bf16) }}\ndevice gpu ({GPU}, overhead = 1 us)\n"
             "interconnect links (bandwidth = 1 GB/s)\nmaximize throughput (batch = 4)\n"
         )
+
+
+PROFILE = """{"format": "mtpp-profile", "version": 1, "device": "cpu", "symbols": {"batch": 2, "seq": 4},
+ "operators": {"x": "s", "y": "t", "b": "t"}, "signatures": {"s": {"median": 0.002}, "t": {"median": 0.003}}}
+"""
+
+
+def profiled(tmp_path: Path, spec: str, graph: Graph | None = None) -> Problem:
+    (tmp_path / "p.json").write_text(PROFILE)
+    (tmp_path / "s.mtpp").write_text(spec)
+    return mtpp_dsl.read(tmp_path / "s.mtpp").problem(graph=graph)
+
+
+def test_a_node_is_measured_if_all_its_operators_are(tmp_path: Path) -> None:
+    """One that does nothing needs no measurement; what is not measured stays modelled, with a warning."""
+    flop, read = [1e9, 2e9, 0.0, 4e9, 5e9], [1.0, 1.0, 0.0, 1.0, 1.0]
+    costs = Costs.create([0, 0, 0, 1, 1], flop=flop, read=read, write=0, names=["x", "y", "view", "y", "z"])
+    graph = Graph.create(["a", "b"], [], costs=costs, size_unit="B")
+    figures = "peak = 1 TFLOP/s, bandwidth = 1 TB/s"
+    devices = f'device one (type = "cpu", {figures})\ndevice two ({figures})'
+    problem = profiled(tmp_path, f'{devices}\ntimes from "p.json"\n{TAIL}', graph)
+    assert problem.time.tolist() == [pytest.approx([5e-3, 3e-3]), pytest.approx([9e-3, 9e-3])]
+    assert "p.json has no time of 'z'" in problem.warnings[0]
+    assert counted_sources(problem) == {"modelled": 3, "measured": 1, "given": 0}
+    other = profiled(tmp_path, f'{devices}\ntimes from "p.json" (device = two)\n{TAIL}', graph)
+    assert other.time[0].tolist() == pytest.approx([3e-3, 5e-3])
+
+
+def test_a_profile_of_a_written_graph_names_its_nodes(tmp_path: Path) -> None:
+    text = spec("node a (work = 1 ms)\nnode b (work = 1 ms)", 'device one (type = "cpu")', 'times from "p.json"')
+    assert profiled(tmp_path, text).time.tolist() == [[1e-3], [3e-3]]
+    phased = spec("node b (work = 1 ms)", "device cpu", 'phase p, q\ntimes from "p.json" (phase = q)')
+    assert profiled(tmp_path, phased).phase("q").time.tolist() == [[3e-3]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (spec("node b (work = 1 ms)", "device gpu", 'times from "p.json"'), r"is of 'cpu', .*\(device = gpu\)"),
+        (spec("node c (work = 1 ms)", "device cpu", 'times from "p.json"'), "has times of no node .* such as 'c'"),
+        (spec("node b (work = 1 ms)", "device cpu", 'phase p, q\ntimes from "p.json"'), "is of one phase: .* p or q"),
+        (spec("node b (work = 1)", "device cpu", 'times from "p.json"'), "all times carry units, or none do"),
+        (
+            spec("node b (work = 1 ms)", "device cpu", 'times from "p.json" (unit = ms)'),
+            "profile has no option 'unit'",
+        ),
+    ],
+)
+def test_profiles_that_do_not_fit_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        profiled(tmp_path, text)
+
+
+def test_a_profile_of_other_sizes_is_refused(tmp_path: Path) -> None:
+    graph = gpt(1).graph(batch=2, seq=8)
+    with pytest.raises(SpecError, match="made with seq = 4, and the graph has seq = 8"):
+        profiled(tmp_path, f'device cpu (peak = 1 TFLOP/s, bandwidth = 1 TB/s)\ntimes from "p.json"\n{TAIL}', graph)
+
+
+def test_answers_say_where_times_are_from(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The report, the JSON answer, which is verified, and mtpp check, with the law and all times if asked."""
+    nodes = "node a[i in 0..3] (flop = 1 TFLOP, dtype = bf16)\nnode b (work = 3 ms)"
+    path = tmp_path / "s.mtpp"
+    path.write_text(spec(nodes, more="time a[0] on gpu[1] = inf"))
+    answer = tmp_path / "a.json"
+    assert run(["solve", str(path), "--json", str(answer)]) == 0
+    assert "7 modelled by the roofline, 2 given" in " ".join(capsys.readouterr().out.split())
+    data = json.loads(answer.read_text())
+    jsonschema.validate(data, schema())
+    assert data["times"] == {"modelled": 7, "measured": 0, "given": 2}
+    assert run(["verify", str(path), str(answer)]) == 0
+    data["times"]["modelled"] = 8
+    answer.write_text(json.dumps(data))
+    assert run(["verify", str(path), str(answer)]) == 7
+    assert "times.modelled: 8 in the answer; the spec has 7" in capsys.readouterr().out
+    assert run(["check", "-v", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "def roofline(v, d)" in shown
+    assert re.search(r"^a\[0\] +~10 ms +-$", shown, re.MULTILINE)
+    assert re.search(r"^a\[1\.\.3\] +~10 ms +~10 ms$", shown, re.MULTILINE)
+    assert re.search(r"^b +3 ms +3 ms$", shown, re.MULTILINE)
+
+
+def test_problems_put_together_in_python() -> None:
+    """Their times are made by a function; without it, there is a warning."""
+    graph = gpt(2).graph(batch=1, seq=16)
+    gpu = Device("gpu", type="x", peak={"": 1e12}, bandwidth=1e11)
+    bare = Problem.create(graph, [gpu], Shared(1e9))
+    assert any("no times were made of them on gpu" in said for said in bare.warnings)
+    problem = Problem.create(mtpp_dsl.with_times(graph, [gpu]), [gpu], Shared(1e9))
+    assert not any("no times were made" in said for said in problem.warnings)
+    again = mtpp_dsl.read(f"device gpu (peak = 1 TFLOP/s, bandwidth = 100 GB/s)\n{TAIL}").problem(graph=graph)
+    assert np.array_equal(problem.time, again.time)
+    assert (problem.time > 0).any()
+    with pytest.raises(SpecError, match="'gpu' has no peak"):
+        mtpp_dsl.with_times(graph, [Device("gpu")])

@@ -12,6 +12,11 @@ _MOIRAI = (
     ' "tasks": [{"id": 1, "times": [3], "memory": 1, "successors": []}]}\n'
 )
 
+_PROFILE = (
+    '{"format": "mtpp-profile", "version": 1, "device": "cpu", "operators": {"a": "x"},\n'
+    ' "signatures": {"x": {"op": "matmul", "median": 0.001}}}\n'
+)
+
 DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-E401",
@@ -121,5 +126,15 @@ DEVICES: tuple[Code, ...] = (
         "interconnect tree\nswitch rack\ndevice gpu (switch = rack, uplink = 1 GB/s)\n"
         "switch other\ndevice tpu (switch = other, uplink = 1 GB/s)",
         "Put both under one switch: (switch = rack), and switches (under = rack).",
+    ),
+    Code(
+        "MTPP-W408",
+        "A profile lacks some operators",
+        "A node is measured where the profile has all its operators; others keep the times that they have otherwise.",
+        "graph {\n  node a (flop = 1 GFLOP, read = 1 MB)\n  node b (work = 1 ms, flop = 1 GFLOP, read = 1 MB)\n}\n"
+        "device cpu (peak = 1 TFLOP/s, bandwidth = 50 GB/s)\ninterconnect shared (bandwidth = 1 GB/s)\n"
+        'times from "profile.json"',
+        "Measure the rest, or leave it to the law.",
+        files={"profile.json": _PROFILE},
     ),
 )

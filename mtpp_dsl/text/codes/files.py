@@ -107,6 +107,17 @@ FILES: tuple[Code, ...] = (
         files={"old.json": '{"assignment": {"other": "gpu[0]"}}\n'},
     ),
     Code(
+        "MTPP-E715",
+        "A profile is of something else",
+        "The profile has times of none of the graph's operators, or was made with other sizes than the graph has.",
+        'times from "profile.json"',
+        "Measure the model of this graph, at its sizes: mtpp profile.",
+        files={
+            "profile.json": '{"format": "mtpp-profile", "version": 1, "device": "accelerator", '
+            '"operators": {"other": "x"}, "signatures": {"x": {"op": "matmul", "median": 0.001}}}\n'
+        },
+    ),
+    Code(
         "MTPP-W701",
         "An earlier plan is not one of this problem",
         "It has other nodes or other devices than the spec; what moved(v) is then, the message says.",
