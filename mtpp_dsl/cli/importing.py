@@ -133,6 +133,25 @@ def onnx(
 
 
 @command
+def pt2(
+    model: Annotated[Path, typer.Argument(metavar="MODEL.pt2", help="What torch.export.save wrote.")],
+    output: Output,
+    size: Sizes = [],  # noqa: B006
+    quiet: Quiet = False,
+) -> int:
+    """Import an archive of torch.export: its operators, from its JSON alone.
+
+    Torch is not needed. Weights and pickles in the archive are not opened, and nothing is run. Sizes that may vary stay
+    symbols; torch calls them s0, s1 and so on: --size s0=batch gives one another name.
+    """
+    from mtpp_dsl.cli.imported import finish, prepare, sizes_of
+    from mtpp_dsl.importers.pt2.importer import from_pt2
+
+    prepare(output)
+    return finish(from_pt2(model, sizes_of(size)), output, quiet=quiet)
+
+
+@command
 def gguf(
     model: Annotated[Path, typer.Argument(metavar="MODEL.gguf", help="A GGUF file, or the first of a split model.")],
     output: Output,
