@@ -111,6 +111,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "msr": "mtpp_dsl.formats.msr:Msr",
         "moirai": "mtpp_dsl.formats.moirai:Moirai",
         "model": "mtpp_dsl.formats.models:ModelJson",
+        "onnx": "mtpp_dsl.importers.onnx.format:Onnx",
+        "pt2": "mtpp_dsl.importers.pt2.format:Pt2",
+        "gguf": "mtpp_dsl.importers.gguf.format:Gguf",
     },
     GENERATORS: {
         "chain": "mtpp_dsl.generators.basic:chain",

@@ -61,6 +61,7 @@ class _Import:
         self.readers: dict[str, list[int]] = {}
         self.again: set[str] = set()
         self.unknown: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
 
     def model(self) -> Model:
@@ -142,8 +143,12 @@ class _Import:
         return all(name in self.again for name in tensors)
 
     def _plain_name(self, node: Any) -> str:
-        called = node.name or next(filter(None, node.output), "") or node.op_type
-        return self.names.unique(language_name(called[:200].strip("/"), node.op_type))
+        """Return a name for an operator without a module: its own in the file, or its type and a number."""
+        if node.name.strip("/"):
+            return self.names.unique(language_name(node.name[:200].strip("/"), node.op_type))
+        word = language_name(node.op_type[:100].replace(".", "_") or "operator")
+        self.counts[word] += 1
+        return self.names.unique(f"{word}[{self.counts[word] - 1}]")
 
     def _weight(self, found: Constant, reader: str) -> int:
         """Return the number of the weight of a constant; small ones have one for each reader."""
