@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
 import mtpp_dsl
 from mtpp_dsl.api import find_method, method_names
-from mtpp_dsl.checks.verification import verify
+from mtpp_dsl.checks.verification import cost_of, verify
+from mtpp_dsl.constraints import InOrder, Memory
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from tests.oracle import optimum
 from tests.order_problems import KINDS, ordered_problem
 
@@ -71,3 +78,64 @@ def test_no_bound_is_above_the_optimum(kind: str) -> None:
                 assert found.status != "infeasible"
                 assert found.bound is None or found.bound.cost <= best * (1 + 1e-6) + 1e-9, (name, kind, seed)
     assert bounds > 0 or kind in ("stages", "iteration", "price", "phases", "network")
+
+
+def llama_70b(phase: str) -> Problem:
+    """Return Llama-3-70B on two A100-80, an L40S and an RTX 4090 in this order, without links, none empty.
+
+    Times by a roofline with 60 % of the peak and 80 % of the bandwidth; prefill of 2,048 tokens, or decoding of 32
+    sequences of 2,048 tokens, whose cache is kept; 92 % of each memory.
+    """
+    hidden, cache, inner, words, tokens, batch = 8192, 1024, 28672, 128256, 2048, 32
+    layer, head = 2 * (2 * hidden**2 + 2 * hidden * cache + 3 * hidden * inner), 2 * hidden * words
+    devices = [("a100[0]", 312e12, 2.039e12, 80), ("a100[1]", 312e12, 2.039e12, 80)]
+    devices += [("l40s", 362e12, 0.864e12, 48), ("rtx_4090", 165e12, 1.008e12, 24)]
+    if phase == "prefill":
+        work, read = tokens * layer + 2 * tokens**2 * hidden, layer + 20 * tokens * hidden
+        last = (2 * hidden * words, head)
+    else:
+        work, read = batch * layer + 2 * batch * tokens * hidden, layer + 4 * batch * tokens * cache
+        last = (2 * batch * hidden * words, head)
+
+    def seconds(peak: float, bandwidth: float) -> list[float]:
+        def time(flop: float, size: float) -> float:
+            return max(flop / (0.6 * peak), size / (0.8 * bandwidth))
+
+        return [0.0, *[time(work, read)] * 80, time(*last)]
+
+    kept = 4 * batch * tokens * cache
+    names = ["embed", *(f"layer[{i}]" for i in range(80)), "head"]
+    graph = Graph.create(
+        names,
+        [(v, v + 1) for v in range(81)],
+        memory=[head, *[layer + kept] * 80, head],
+        device_times={name: seconds(peak, bandwidth) for name, peak, bandwidth, _ in devices},
+        work_unit="s",
+        size_unit="B",
+    )
+    machines = [Device(name, memory=0.92 * 2**30 * size) for name, _, _, size in devices]
+    return Problem.create(graph, machines, Shared(1e12), constraints=[InOrder(empty="never"), Memory()])
+
+
+@pytest.mark.parametrize(
+    ("phase", "best", "ratios"),
+    [
+        ("prefill", [23, 24, 23, 10], {(20, 20, 20, 20): 1.58, (27, 28, 17, 8): 1.17}),
+        ("decode", [29, 29, 12, 10], {(20, 20, 20, 20): 1.63, (27, 28, 17, 8): 1.38}),
+    ],
+)
+def test_llama_70b_on_unequal_devices(phase: str, best: list[int], ratios: dict[tuple[int, ...], float]) -> None:
+    """Prefill and decoding want different splits, as trying all of them has shown; the rules of today cost more."""
+    problem = llama_70b(phase)
+    found = mtpp_dsl.solve(problem, "auto")
+    assert found.status == "optimal"
+    assert found.cost == pytest.approx({"prefill": 0.458130, "decode": 0.0351959}[phase], rel=1e-5)
+
+    def split(layers: Sequence[int]) -> Plan:
+        return Plan.create(problem, np.repeat(range(4), np.add(layers, [1, 0, 0, 1])))
+
+    assert not verify(problem, split(best))
+    assert cost_of(problem, split(best)) == pytest.approx(found.cost)
+    for layers, ratio in ratios.items():
+        assert cost_of(problem, split(layers)) / found.cost == pytest.approx(ratio, abs=0.006)
+    assert "rtx_4090 needs" in str(verify(problem, split([20] * 4)))
