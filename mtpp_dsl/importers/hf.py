@@ -10,6 +10,7 @@ from typing import Any
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.importers.hf_config import configuration, read_configuration, transformers
 from mtpp_dsl.importers.hf_steps import ATTENTION, as_step, register_attention
+from mtpp_dsl.importers.joined import joined
 from mtpp_dsl.importers.torch_assemble import Kept
 from mtpp_dsl.importers.torch_export import cause
 from mtpp_dsl.importers.torch_inputs import TYPES, Given
@@ -77,8 +78,10 @@ def from_hf(
             raise UsageError(f"there is no phase {name!r}{did_you_mean(name, PHASES)}; there are {', '.join(PHASES)}")
     asked = Asked(batch, seq, dtype, layers, flops)
     said, digest = _said(config)
-    models = [_of_phase(said, name, asked, digest) for name in names]
-    return models[0]
+    if len(set(names)) < len(names):
+        raise UsageError(f"the phases {', '.join(names)} name one twice")
+    models = {name: _of_phase(said, name, asked, digest) for name in names}
+    return joined(models) if len(models) > 1 else models[names[0]]
 
 
 def _said(config: Any) -> tuple[Mapping[str, Any], str]:
