@@ -82,7 +82,7 @@ def _solved(name: str, instance: Mapping[str, Any], data: Path, folder: Path) ->
         return line
     assert answer["status"] == full.status == "optimal", (name, answer["status"], full.status)
     found = mtpp_dsl.solve(problem, time_limit=TIME)
-    line |= {"cost": found.cost, "bound": found.bound, "overlapped": full.cost}
+    line |= {"cost": found.cost, "bound": found.bound.cost, "overlapped": full.cost}
     others = {who: device for who, device in peers(data, name).items() if is_pipeline(instance, device)}
     for what, overlap in (("cost", False), ("overlapped", True)):
         best, who = min((value(instance, device, overlap=overlap), who) for who, device in others.items())

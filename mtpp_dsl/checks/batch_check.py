@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import inf, isnan
 
+from mtpp_dsl.checks.amounts import needs
 from mtpp_dsl.checks.schedule_check import SLACK, overlaps, travel
 from mtpp_dsl.constraints import BatchSizes, Colocate, Constraint, Forbid, Memory, Pin, PinChunks, Repeat, Separate
 from mtpp_dsl.plans.plan import Plan
@@ -150,4 +151,4 @@ def _memory(problem: Problem, where: list[list[int]], constraint: Memory, tolera
     for d in range(problem.k) if constraint.devices is None else constraint.devices:
         spec = problem.devices[d]
         if spec.memory is not None and used[d] > spec.room * (1 + tolerance):
-            yield f"{spec.name} needs {used[d]:.6g} of {spec.memory:.6g}"
+            yield needs(problem, d, used[d], spec.memory)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mtpp_dsl.checks.amounts import needs
 from mtpp_dsl.checks.replica_counts import exchange, spans
 from mtpp_dsl.constraints import Memory, StageMemory
 from mtpp_dsl.plans.plan import Plan
@@ -93,7 +94,7 @@ def broken_memory(problem: Problem, plan: Plan, rule: Memory, tolerance: float) 
         for d in _members(plan, lead):
             spec = problem.devices[d]
             if (rule.devices is None or d in rule.devices) and used > spec.room * (1 + tolerance):
-                yield f"{spec.name} needs {used:.6g} of {spec.room:.6g}"
+                yield needs(problem, d, used, spec.room)
 
 
 def broken_order(problem: Problem, plan: Plan) -> Iterator[str]:
@@ -132,7 +133,7 @@ def broken_stages(problem: Problem, plan: Plan, tolerance: float) -> Iterator[tu
             used, kept = held[d]
             if used > spec.room * (1 + tolerance):
                 microbatches = f"{kept} microbatch{'es' if kept != 1 else ''}"
-                yield str(rule), f"{spec.name} needs {used:.6g} of {spec.room:.6g} to keep {microbatches}"
+                yield str(rule), f"{needs(problem, d, used, spec.room)} to keep {microbatches}"
 
 
 def held_memory(problem: Problem, plan: Plan) -> dict[int, tuple[float, int]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from mtpp_dsl.checks.amounts import needs
 from mtpp_dsl.checks.batch_check import broken_batches
 from mtpp_dsl.checks.lateness import lateness
 from mtpp_dsl.checks.linear_values import Values, broken_row, payments
@@ -492,8 +493,8 @@ def _memory(problem: Problem, device: list[int], constraint: Memory) -> Iterator
             continue
         used = sum(float(problem.graph.memory[v]) for v in range(problem.graph.n) if device[v] == d)
         if used > spec.room * (1 + TOLERANCE):
-            reserved = f", {spec.reserve:.6g} of them reserved" if spec.reserve else ""
-            yield f"{spec.name} needs {used:.6g} of {spec.memory:.6g}{reserved}"
+            reserved = f", {problem.size(spec.reserve)} of them reserved" if spec.reserve else ""
+            yield f"{needs(problem, d, used, spec.memory)}{reserved}"
 
 
 def _colocate(problem: Problem, device: list[int], constraint: Colocate) -> Iterator[str]:
