@@ -248,5 +248,5 @@ def counted(number: int, what: str) -> str:
     >>> counted(1, "edge"), counted(1200, "batch")
     ('1 edge', '1,200 batches')
     """
-    plural = "es" if what.endswith("ch") else "s"
+    plural = "es" if what.endswith(("ch", "ss")) else "s"
     return f"{number:,} {what}{plural if number != 1 else ''}"

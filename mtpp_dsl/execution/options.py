@@ -1,0 +1,40 @@
+"""How a split is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mtpp_dsl.execution.timing import Clock
+
+__all__ = ["RunOptions"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a split is run.
+
+    Attributes:
+        processes: "1": one process does everything; "stages": each stage has one.
+        microbatches: how many inputs.
+        repeats: how often, after a run that warms up.
+        seed: of weights and inputs.
+        threads: of each process.
+        clock: see :data:`mtpp_dsl.execution.timing.CLOCKS`.
+        symbols: sizes in place of those of the plan.
+        inputs: arrays in place of random ones, by the name of the input; each of one microbatch.
+        optimise: let onnxruntime fuse operators.
+        time_limit: seconds; None for none.
+    """
+
+    processes: Literal["1", "stages"] = "1"
+    microbatches: int = 2
+    repeats: int = 5
+    seed: int = 0
+    threads: int = 1
+    clock: Clock = "wall"
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    optimise: bool = False
+    time_limit: float | None = None

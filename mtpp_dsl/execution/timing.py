@@ -1,0 +1,36 @@
+"""Times of repeated runs: by the clock on the wall, or by what the processor spent on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter, thread_time
+from typing import Literal
+
+__all__ = ["CLOCKS", "Clock", "Spread", "spread"]
+
+Clock = Literal["wall", "cpu"]
+CLOCKS: dict[Clock, Callable[[], float]] = {"wall": perf_counter, "cpu": thread_time}
+"""``cpu`` counts what the calling thread spent: other programs do not matter, and neither do further threads."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The median of some times in s, and the times that a quarter of them are below and above."""
+
+    median: float
+    low: float
+    high: float
+    runs: int
+
+
+def spread(times: Sequence[float]) -> Spread:
+    """Return median and quartiles of one time or more.
+
+    >>> spread([3.0, 1.0, 2.0, 10.0])
+    Spread(median=2.5, low=1.0, high=3.0, runs=4)
+    """
+    ordered = sorted(times)
+    quarter = (len(ordered) - 1) // 4
+    return Spread(median(ordered), ordered[quarter], ordered[len(ordered) - 1 - quarter], len(ordered))
