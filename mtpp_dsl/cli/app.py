@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mtpp_dsl.cli.commands import commands_of
+from mtpp_dsl.cli.execution import profile, run
 from mtpp_dsl.cli.import_torch import import_app
 
 __all__ = ["app"]
@@ -378,3 +379,7 @@ def devices(
     from mtpp_dsl.cli.library import list_library
 
     return list_library(name, quiet=quiet)
+
+
+command(run)
+command(profile)

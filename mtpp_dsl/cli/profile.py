@@ -1,0 +1,126 @@
+"""``mtpp profile``: times of a model's operators, measured here, or read from a trace or a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtpp_dsl.base.amounts import seconds
+from mtpp_dsl.base.units import counted, format_quantity
+from mtpp_dsl.base.writing import check_writable, write_text
+from mtpp_dsl.cli.execute import CLOCKS, one_of, sizes_of
+from mtpp_dsl.cli.screen import say
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.execution.machine import machine_facts
+from mtpp_dsl.model import Model
+from mtpp_dsl.model.json import read as read_json_model
+from mtpp_dsl.model.profile import Profile, text_of
+from mtpp_dsl.profiling.journal import Journal
+from mtpp_dsl.profiling.measuring import Effort
+from mtpp_dsl.profiling.session import profile_of_jobs
+from mtpp_dsl.profiling.tables import profile_of_table
+from mtpp_dsl.profiling.traces import profile_of_trace
+
+__all__ = ["profile_model"]
+
+MAX_SHOWN = 60
+
+
+def profile_model(
+    code: str | None,
+    *,
+    model: Path | None,
+    output: Path,
+    trace: Path | None,
+    table: Path | None,
+    device: str,
+    type_name: str | None,
+    sizes: Sequence[str],
+    threads: int,
+    clock: str,
+    effort: str,
+    quiet: bool,
+) -> int:
+    """Write the profile of a model, and return the exit code."""
+    one_of("--clock", clock, CLOCKS)
+    ways = [name for name, given in (("SOURCE", code), ("--trace", trace), ("--csv", table)) if given is not None]
+    if len(ways) != 1:
+        raise UsageError(
+            "say where times come from: a SOURCE to run, --trace FILE or --csv FILE, and one of them alone"
+        )
+    check_writable(output)
+    found = _model(code, model)
+    label = type_name or device
+    if trace is not None:
+        return _written(profile_of_trace(trace, found, label), None, output, quiet=quiet)
+    if table is not None:
+        return _written(profile_of_table(table, found, label), None, output, quiet=quiet)
+    assert code is not None
+    chosen = Effort(seconds=seconds(effort) or 0.1, clock="cpu" if clock == "cpu" else "wall")
+    if chosen.clock == "cpu" and (threads > 1 or device != "cpu"):
+        raise UsageError("--clock cpu counts what one thread spends: it is for --threads 1 --device cpu")
+    symbols = _symbols(found, sizes)
+    if code.endswith(".onnx"):
+        from mtpp_dsl.profiling.onnx_profile import onnx_jobs
+
+        if device != "cpu":
+            raise UsageError("--device cuda is for models of torch; ONNX files are measured on the CPU")
+        jobs = onnx_jobs(Path(code), found, symbols, chosen, threads)
+        facts = machine_facts(threads, chosen.clock, ("onnx", "onnxruntime"))
+    else:
+        from mtpp_dsl.profiling.torch_profile import check_device, torch_jobs
+
+        called = check_device(device)
+        jobs = torch_jobs(code, found, symbols, device, chosen, threads)
+        facts = machine_facts(threads, chosen.clock, ("torch",), called)
+    facts["seconds"] = chosen.seconds
+    tell = _silent if quiet or not sys.stderr.isatty() else _tell
+    journal_path = output.with_name(f"{output.name}.part")
+    profile, journal = profile_of_jobs(jobs, found, label, symbols, facts, journal_path, tell)
+    return _written(profile, journal, output, quiet=quiet)
+
+
+def _model(code: str | None, path: Path | None) -> Model:
+    """Return the model whose operators are meant: of a file, or for an ONNX file that file itself."""
+    if path is not None and path.suffix != ".onnx":
+        return read_json_model(path)
+    onnx = path or (Path(code) if code is not None and code.endswith(".onnx") else None)
+    if onnx is None:
+        raise UsageError("say with --model which model it is: mtpp import torch … -o model.json makes one")
+    from mtpp_dsl.importers.onnx.importer import from_onnx
+
+    return from_onnx(onnx)
+
+
+def _symbols(model: Model, sizes: Sequence[str]) -> dict[str, int]:
+    given = sizes_of(sizes)
+    unknown = [name for name in given if name not in model.symbols]
+    if unknown:
+        raise UsageError(f"--size {unknown[0]}: the model has the sizes {', '.join(model.symbols) or 'of no name'}")
+    found = {name: given.get(name, symbol.default) for name, symbol in model.symbols.items()}
+    missing = [name for name, size in found.items() if size is None]
+    if missing:
+        raise UsageError(f"say what {missing[0]} is: --size {missing[0]}=8")
+    return {name: size for name, size in found.items() if size is not None}
+
+
+def _written(profile: Profile, journal: Journal | None, output: Path, *, quiet: bool) -> int:
+    write_text(output, text_of(profile))
+    if journal is not None:
+        journal.close()
+    if not quiet:
+        total = sum(timing.median for timing in profile.times.values())
+        say(
+            f"{output}: {counted(len(profile.operators), 'operator')}, "
+            f"{counted(len(profile.signatures), 'signature')}, {format_quantity(total, 's')} in all on {profile.device}"
+        )
+    return 0
+
+
+def _silent(done: int, count: int, key: str) -> None:
+    """Say nothing."""
+
+
+def _tell(done: int, count: int, key: str) -> None:
+    say(f"{done + 1}/{count} {key[:MAX_SHOWN]}", stderr=True)
