@@ -11,6 +11,7 @@ from mtpp_dsl.base.files import read_bytes
 from mtpp_dsl.base.writing import write_bytes
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.analysis import Analysis
+from mtpp_dsl.library.entries import FOLDER
 from mtpp_dsl.text.edits import apart, edited, edited_bytes
 from mtpp_dsl.text.source import Diagnostic, Edit, Fix, Source
 
@@ -75,7 +76,9 @@ def _step(
 
 
 def _may_be_made(fix: Fix) -> bool:
-    return fix.safe and all(edit.span.source.path is not None for edit in fix.edits)
+    """Return whether a fix is safe, and changes nothing but files of the user's: those of the library are not."""
+    paths = [edit.span.source.path for edit in fix.edits]
+    return fix.safe and all(path is not None and not path.resolve().is_relative_to(FOLDER) for path in paths)
 
 
 def _changed(texts: Texts, edits: Iterable[Edit]) -> Texts:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtpp_dsl.base.exact import from_float
 from mtpp_dsl.base.units import COMPUTE, NONE, RATE, SIZE, TIME, WORK, Dimension
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.language.arithmetic import Mismatch
 from mtpp_dsl.language.decisions import device_of, node_of
 from mtpp_dsl.language.scope import Scope
@@ -160,10 +160,9 @@ def _peak(scope: Scope, device: Value, dtype: Value) -> Value:
             f"device {machine.name!r} has peaks by type of numbers ({known}), and {who} does not say in which it "
             "computes: give it (dtype = …)"
         )
-    hint = did_you_mean(wanted, machine.peak)
     raise Mismatch(
-        f"device {machine.name!r} has no peak for {wanted}{by}; it has peaks for {known}{hint}: give it one, "
-        f"as in (peak = {{{wanted}: 20 TFLOP/s, …}})"
+        f"device {machine.name!r} has no peak for {wanted}{by}; it has peaks for {known}: give it one, as "
+        f"in (peak = {{{wanted}: 20 TFLOP/s, …}})"
     )
 
 

@@ -10,7 +10,9 @@ __all__ = ["word_hint"]
 
 _MEANT: dict[str, dict[str, str]] = {
     "a node": {
-        "work": "time cost duration latency runtime compute flops flop",
+        "work": "time cost duration latency runtime compute",
+        "flop": "flops tflop gflop operations",
+        "dtype": "precision datatype",
         "params": "weight weights parameters",
         "output": "size bytes activation activations out tensor",
         "memory": "mem",
@@ -19,7 +21,10 @@ _MEANT: dict[str, dict[str, str]] = {
     },
     "a device": {
         "memory": "mem ram vram capacity",
-        "speed": "flops tflops throughput compute rate",
+        "speed": "throughput compute rate",
+        "peak": "flops tflops flop",
+        "bandwidth": "bw hbm memory_bandwidth",
+        "efficiency": "mfu utilization utilisation",
         "type": "kind",
     },
     "an edge": {"size": "output bytes cost weight tensor"},

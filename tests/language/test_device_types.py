@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 import mtpp_dsl
+from mtpp_dsl.cli.mending import _may_be_made
 from mtpp_dsl.errors import SpecError
+from mtpp_dsl.library.entries import FOLDER
+from mtpp_dsl.text.source import Fix, Source, Span
 
 TAIL = "graph { node a (work = 1 ms, params = 1 MB) }\ninterconnect shared (bandwidth = 1 GB/s)\nminimize bottleneck\n"
 
@@ -82,3 +86,9 @@ def test_messages(text: str, message: str) -> None:
         load(text)
     assert re.search(message, str(caught.value)), caught.value
     assert len(caught.value.diagnostics) == 1
+
+
+def test_no_fix_changes_the_library(tmp_path: Path) -> None:
+    for folder, may in ((tmp_path, True), (FOLDER / "devices", False)):
+        source = Source("x", "devcie gpu\n", None, folder / "nvidia.mtpp")
+        assert _may_be_made(Fix.replace(Span(source, 0, 6), "device")) == may
