@@ -283,6 +283,12 @@ class Builder(Items, Rules):
     # objectives
 
     @says
+    def target(self, name: str) -> Self:
+        """Make the plan one that a runtime can run, such as ``"vllm"``: its limits are constraints."""
+        self._statement(f"target {quoted(name)}")
+        return self
+
+    @says
     def minimize(self, objective: str | Expression, *, label: str | None = None, **options: Any) -> Self:
         """Minimise ``bottleneck``, ``makespan``, ``latency``, or any linear expression; several are lexicographic.
 

@@ -19,6 +19,7 @@ from mtpp_dsl.language.written import named, option_list, percent, quantity, quo
 from mtpp_dsl.problem import Device, Host, Links, Problem, Tree
 from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
+from mtpp_dsl.problem.targeting import free_of
 from mtpp_dsl.problem.transfers import transfers
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def _objectives(problem: Problem) -> Iterator[str]:
 
 def _constraints(problem: Problem) -> Iterator[str]:
     """Yield the constraints in their order; rows of one label that follow each other are one statement."""
-    for is_row, group in groupby(problem.constraints, key=lambda each: isinstance(each, c.Linear)):
+    for is_row, group in groupby(free_of(problem).constraints, key=lambda each: isinstance(each, c.Linear)):
         if is_row:
             yield from row_texts(problem, [each for each in group if isinstance(each, c.Linear)])
         else:
@@ -365,4 +366,21 @@ def _custom(problem: Problem, rule: CustomConstraint) -> str:
     return f"{rule.keyword}{members}{_on(problem, said.devices)}{option_list(options, texts=texts)}"
 
 
-_PARTS = (_phases, _devices, _interconnect, switches, _transfers, _times, _batch_times, _objectives, _constraints)
+def _target(problem: Problem) -> Iterator[str]:
+    """Yield the runtime that the problem is for; its constraints are not said."""
+    if problem.target is not None:
+        yield f"target {quoted(problem.target.name)}"
+
+
+_PARTS = (
+    _phases,
+    _devices,
+    _interconnect,
+    switches,
+    _transfers,
+    _times,
+    _batch_times,
+    _objectives,
+    _constraints,
+    _target,
+)

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.checks.verification import Violation
 from mtpp_dsl.cli.progress import Watcher
 from mtpp_dsl.cli.screen import say, screen_width, show
 from mtpp_dsl.cli.signals import listener
@@ -90,11 +91,17 @@ def _print(found: Validation, file: str, form: str) -> None:
     lines += [Text(), *facts(pairs, width), *wrapped(Text(_verdict(found), "bold"), width)]
     for note in found.notes:
         lines += wrapped(Text(f"note: {note}"), width)
-    for violation in found.broken[:MAX_SHOWN]:
+    other = _beside_memory(found)
+    for violation in other[:MAX_SHOWN]:
         lines += wrapped(Text(str(violation)), width, 2, 4)
-    if len(found.broken) > MAX_SHOWN:
-        lines.append(Text(f"  … and {len(found.broken) - MAX_SHOWN} more"))
+    if len(other) > MAX_SHOWN:
+        lines.append(Text(f"  … and {len(other) - MAX_SHOWN} more"))
     show(lines)
+
+
+def _beside_memory(found: Validation) -> list[Violation]:
+    """Return the constraints that are broken, apart from memories whose devices are named."""
+    return [violation for violation in found.broken if not (found.over and violation.constraint.startswith("memory"))]
 
 
 def _verdict(found: Validation) -> str:
@@ -116,7 +123,7 @@ def _verdict(found: Validation) -> str:
     if found.over:
         names = ", ".join(found.problem.devices[d].name for d in found.over)
         parts.append(f"runs out of memory on {names}")
-    other = [violation for violation in found.broken if not violation.constraint.startswith("memory")]
+    other = _beside_memory(found)
     if other:
         parts.append(f"breaks {len(other)} {'constraint' if len(other) == 1 else 'constraints'}")
     return f"yours {', and '.join(parts)}" if parts else "yours is sound"

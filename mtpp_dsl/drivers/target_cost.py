@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Any
 
 from mtpp_dsl.api import solve
+from mtpp_dsl.constraints import InOrder
 from mtpp_dsl.contracts import Method, Progress
 from mtpp_dsl.drivers.stage import Stage
 from mtpp_dsl.errors import Refused, SolverError
@@ -48,9 +49,25 @@ def solve_under(
     notes = result.notes
     if free is None:
         notes = (*notes, f"what the limits of {problem.target.name} cost is not known: there was no time left")
+    better = _other_order(problem, result, free)
+    notes = (*notes, better) if better else notes
     time = {**result.time, "total": monotonic() - began}
     target = TargetCost.between(problem.target.name, under, without)
     return replace(result, target=target, notes=notes, time=time).of(problem)
+
+
+def _other_order(problem: Problem, result: Result, free: Result | None) -> str:
+    """Return that another order of the devices may be better, where the limits ask for that in which they stand."""
+    ordered = any(isinstance(rule, InOrder) for rule in problem.constraints)
+    if free is None or free.plan is None or free.plan.order is None or not ordered:
+        return ""
+    if result.cost is not None and free.cost is not None and free.cost >= result.cost:
+        return ""
+    used = [d for d in free.plan.order if d in free.plan.assignment]
+    if used == sorted(used):
+        return ""
+    names = ", ".join(problem.devices[d].name for d in used)
+    return f"without these limits the devices come in the order {names}: declared so, the runtime may reach that"
 
 
 def _free(

@@ -201,6 +201,13 @@ class TreeBuilder(RuleBuilder):
             span=Span(self.source, start, stop), name=self.word(children[0]), options=options_of(children)
         )
 
+    def target(self, start: int, stop: int, children: list[Any]) -> tree.TargetStatement:
+        """Build a ``target`` statement."""
+        said = children[0]
+        text = unquote(said.text) if said.text.startswith('"') else said.text
+        name = tree.Word(span=self.token_span(said), text=text)
+        return tree.TargetStatement(span=Span(self.source, start, stop), name=name)
+
     def interconnect(self, start: int, stop: int, children: list[Any]) -> tree.InterconnectStatement:
         """Build an ``interconnect`` statement."""
         return tree.InterconnectStatement(

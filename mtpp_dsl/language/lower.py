@@ -28,6 +28,7 @@ from mtpp_dsl.language.lower_stages import Stages
 from mtpp_dsl.language.origin import origin_of
 from mtpp_dsl.language.partial import Broken
 from mtpp_dsl.language.reader import Read, read_source, read_statements
+from mtpp_dsl.language.targets import under_target
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
@@ -281,6 +282,11 @@ class Lowering(Stages):
             self.findings.add(Diagnostic(str(error), place, code="MTPP-E511"))
             return None
         further = problem.warnings[len(self.warnings) :]
+        last = self.last(self.of(tree.TargetStatement), "the target")
+        limited = problem if last is None else self.findings.attempt(under_target, problem, last[0])
+        if limited is None or self.findings.failed:
+            return None
+        problem = limited
         self.warnings += [Diagnostic(said, self.place_in(said), "warning", code="MTPP-W501") for said in further]
         return problem
 
@@ -295,7 +301,11 @@ class Lowering(Stages):
             *hidden_names(statements, self.scope),
             *idle_names(statements, self.source),
             *(() if self.replaced is not None else idle_work(self.graph, statements)),
-            *idle_memory(self.graph, self.devices, self.joined, self.constraints, statements, memory),
+            *(
+                idle_memory(self.graph, self.devices, self.joined, self.constraints, statements, memory)
+                if not self.of(tree.TargetStatement)
+                else ()
+            ),
             *self.placed(free_streams(self.devices, self.joined, self.constraints), tree.InterconnectStatement),
             *self.placed(
                 idle_batches(self.objective, self.devices, self.first_batch, self.graph), tree.DeviceStatement

@@ -22,6 +22,7 @@ _OFTEN_NAMES = (
     "times",
     "device",
     "type",
+    "target",
     "graph",
     "link",
     "import",

@@ -32,6 +32,7 @@ STATEMENTS = (
     "minimize",
     "maximize",
     "constraint",
+    "target",
     "scenario",
 )
 """Words that begin a statement."""

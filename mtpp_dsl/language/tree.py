@@ -64,6 +64,7 @@ __all__ = [
     "SetWhere",
     "Statement",
     "SwitchStatement",
+    "TargetStatement",
     "Text",
     "TimeStatement",
     "TimesFile",
@@ -497,6 +498,13 @@ class TypeStatement(Statement):
 
     name: Word
     options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetStatement(Statement):
+    """``target vllm``, or ``target "llama-cpp"``: the runtime whose limits are constraints."""
+
+    name: Word
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,8 @@ class TargetCost(Short):
         bound: no plan has a lower cost without its limits; None where none was proved.
         least, most: the limits cost at least, and at most, this share of the least cost without them; None where that
             is not known.
+        share: what they cost as a share of the least cost without them, where the two are as close as the solvers'
+            tolerances; else None.
     """
 
     name: str
@@ -29,6 +31,7 @@ class TargetCost(Short):
     bound: float | None = None
     least: float | None = None
     most: float | None = None
+    share: float | None = None
 
     @classmethod
     def between(
@@ -47,14 +50,9 @@ class TargetCost(Short):
         free_cost, free_bound = free
         least = None if bound is None or free_cost is None else _share(bound, free_cost)
         most = None if cost is None or free_bound is None else _share(cost, free_bound)
-        return cls(name, free_cost, free_bound, least, most)
-
-    @property
-    def share(self) -> float | None:
-        """What the limits cost as a share of the least cost without them; None where that is not settled."""
-        if self.least is None or self.most is None or self.most - self.least > SAME:
-            return None
-        return self.most if self.most > SAME else 0.0
+        settled = least is not None and most is not None and most - least <= SAME
+        share = _share(cost, free_cost) if settled and cost is not None and free_cost is not None else None
+        return cls(name, free_cost, free_bound, least, most, 0.0 if share is not None and share <= SAME else share)
 
 
 def _share(cost: float, free: float) -> float | None:

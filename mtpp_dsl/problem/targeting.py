@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.shown import Short
-from mtpp_dsl.constraints import Constraint
+from mtpp_dsl.constraints import Constraint, Memory
 from mtpp_dsl.errors import PluginError
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Targeted", "free_of", "targeted"]
 
+UNUSED_MEMORY = "[MTPP-W401]"
+"""The code of the warning that no constraint uses a memory."""
 ADDED = ("constraints", "warnings")
 """What targets may add to."""
 
@@ -49,7 +51,10 @@ def targeted(problem: Problem, name: str, restrict: Callable[[Problem], Problem]
     )
     if not same or found.constraints[: len(problem.constraints)] != problem.constraints:
         raise PluginError(f"target {name!r} changes more of a problem than that it adds constraints")
-    return replace(found, target=Targeted(name, problem.constraints))
+    warnings = found.warnings
+    if any(isinstance(rule, Memory) for rule in found.constraints[len(problem.constraints) :]):
+        warnings = tuple(each for each in warnings if UNUSED_MEMORY not in each)  # it is used now
+    return replace(found, warnings=warnings, target=Targeted(name, problem.constraints))
 
 
 def free_of(problem: Problem) -> Problem:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from mtpp_dsl.base.units import counted
 from mtpp_dsl.contracts import Files, Split, Stamp, text_of
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
@@ -109,7 +110,7 @@ def _listed(counts: Sequence[int]) -> str:
 
 def _ranks(problem: Problem, counts: Sequence[int]) -> list[str]:
     """Return what each rank holds, for comments."""
-    shown = [f"rank {r}: {count} layers on {problem.devices[r].name}" for r, count in enumerate(counts)]
+    shown = [f"rank {r}: {counted(count, 'layer')} on {problem.devices[r].name}" for r, count in enumerate(counts)]
     return [*shown, "the embedding is on the first rank, the last norm and the head on the last"]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtpp_dsl.base.units import counted
 from mtpp_dsl.contracts import Files, Split, Stamp, UnsoundSplit, text_of
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
@@ -88,7 +89,9 @@ class LlamaCpp(Stages):
         if offloaded and [placed(shares, layers, offloaded).count(d) for d in range(len(shares))] != shares:
             raise UsageError(f"llama.cpp would not place {shares} as they stand, by the rounding of its shares")
         devices = self.devices(problem)
-        shown = [f"{problem.devices[d].name}: {count} items" for d, count in zip(devices, counts, strict=True)]
+        shown = [
+            f"{problem.devices[d].name}: {counted(count, 'item')}" for d, count in zip(devices, counts, strict=True)
+        ]
         notes = [*shown, f"the items are the {layers} layers and, last, the output with the last norm"]
         listed = ",".join(map(str, shares))
         split = f" -ts {listed}" if offloaded else ""

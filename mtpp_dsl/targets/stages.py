@@ -215,13 +215,13 @@ class Stages:
                 raise self._not_this(
                     f"{name} is on {problem.devices[homes[0]].name}, which comes before the device of the "
                     f"{self.unit} before it",
-                    "stages (order = devices)",
+                    "stages",
                 )
             counts[place] += 1
             last = place
         if not self.empty and 0 in counts:
             idle = problem.devices[devices[counts.index(0)]].name
-            raise self._not_this(f"{idle} has no {self.unit}", "stages (order = devices, empty = never)")
+            raise self._not_this(f"{idle} has no {self.unit}", "stages (empty = never)")
         if self.ends and not (counts[0] and counts[-1]):
             raise self._not_this("the first item is not on the first device, or the last not on the last", "pin")
         return counts

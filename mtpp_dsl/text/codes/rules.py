@@ -59,6 +59,14 @@ RULES: tuple[Code, ...] = (
         "Change it as the message says, or remove it.",
     ),
     Code(
+        "MTPP-E512",
+        "The target is not there, or cannot run what the spec asks",
+        "A runtime stands for constraints, such as whole layers in the order of the devices. There is no runtime of "
+        "that name, or the spec is about what it cannot do; the message says what.",
+        "target vllm\nminimize makespan",
+        "Name one that mtpp targets lists, or change what the message names.",
+    ),
+    Code(
         "MTPP-W501",
         "A part of the problem has no effect",
         "The problem is sound, and something of it changes nothing: a device that can run nothing, or parts that there "
