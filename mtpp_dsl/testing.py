@@ -38,6 +38,7 @@ from mtpp_dsl.contracts import (
     Outcome,
     Progress,
     Role,
+    Target,
     formulation_traits,
     model_traits,
 )
@@ -47,10 +48,19 @@ from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.plugins.constraint_laws import broken_laws
 from mtpp_dsl.plugins.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
 from mtpp_dsl.plugins.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
+from mtpp_dsl.plugins.target_laws import broken_laws as broken_target_laws
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 
-__all__ = ["check_backend", "check_constraint", "check_format", "check_formulation", "check_generator", "check_method"]
+__all__ = [
+    "check_backend",
+    "check_constraint",
+    "check_format",
+    "check_formulation",
+    "check_generator",
+    "check_method",
+    "check_target",
+]
 
 PROMPT = 10.0
 """Seconds that an interrupt or the end of a limit may take on a busy machine."""
@@ -196,6 +206,18 @@ def check_constraint(constraint: CustomConstraint, solver: str = "highs") -> Non
     _law(isinstance(constraint, CustomConstraint), f"{constraint!r} is no CustomConstraint")
     for broken in broken_laws(constraint, solver):
         _law(False, f"constraint {constraint.keyword}: {broken}")
+
+
+def check_target(target: Target) -> None:
+    """Check a target on small stacks of layers, of which every plan can be tried.
+
+    It adds constraints and changes nothing else. What it writes says where it came from, and is read back as the plan
+    that it was; files that are missing or garbage are a UsageError.
+    """
+    _law(isinstance(target, Target), f"{target!r} lacks a part of the contract Target")
+    _attributes(target)
+    for broken in broken_target_laws(target):
+        _law(False, f"target {target.name}: {broken}")
 
 
 def _of_all(name: str) -> tuple[float | None, bool]:
