@@ -23,8 +23,8 @@ except ModuleNotFoundError as error:
     )
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = {"quick": 0.1, "usual": 1.0, "all": 10.0}
-"""By the amount of testing, how many random examples there are for each of the usual ones."""
+EXAMPLES = {"quick": 0.1, "usual": 0.6, "all": 10.0}
+"""By the amount of testing, how many random examples there are for each that a test is written with."""
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
 LONGEST = (
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     scaled: set[int] = set()
     for item in items:
         test = getattr(item, "obj", None)
-        if amount != "usual" and is_hypothesis_test(test) and id(test) not in scaled:
+        if is_hypothesis_test(test) and id(test) not in scaled:
             scaled.add(id(test))
             _scale(test, EXAMPLES[amount])
 
