@@ -49,7 +49,8 @@ def idle_names(statements: Sequence[tree.Statement], source: Source) -> Iterator
 
 def idle_work(graph: Graph, statements: Sequence[tree.Statement]) -> Iterator[Diagnostic]:
     """Yield a warning where no node takes any time."""
-    tables = [*graph.times.values(), *graph.device_times.values()]
+    graphs = [graph, *(phase.graph for phase in graph.phases)]
+    tables = [table for each in graphs for table in (*each.times.values(), *each.device_times.values())]
     if graph.n == 0 or graph.work.any() or graph.batch_times or any(table.any() for table in tables):
         return
     kinds = (tree.GraphBlock, tree.GraphFile, tree.GraphGenerator, tree.ImportStatement)

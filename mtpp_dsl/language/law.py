@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 
@@ -17,15 +17,30 @@ from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Value, describe, shown
 from mtpp_dsl.library.entries import FOLDER
 from mtpp_dsl.problem.costs import Costs
-from mtpp_dsl.problem.graph import Bools, Floats
+from mtpp_dsl.problem.graph import Bools, Floats, Ints
 from mtpp_dsl.text.source import Source, Span
 
-__all__ = ["LAW", "Law", "law_of", "package_law"]
+__all__ = ["LAW", "Classes", "Law", "law_of", "package_law"]
 
 LAW = "roofline"
 """What the function is called that says what an operator takes on a device."""
 
 PATH = FOLDER / "laws" / "roofline.mtpp"
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Operators that take the same time on any device, as far as can be told without asking.
+
+    Attributes:
+        of_item: [items] the class of each operator.
+        first: the first operator of each class.
+        keys: what tells each class from the others.
+    """
+
+    of_item: Ints
+    first: tuple[int, ...]
+    keys: tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -50,36 +65,51 @@ class Law:
         return self.definition.span.text if self.own else ""
 
     def times(
-        self, scope: Scope, costs: Costs, wanted: Mapping[int, Bools], known: dict[object, float]
-    ) -> Iterator[tuple[int, Floats]]:
-        """Yield (device, [n] times) of the nodes of a graph by this law; nan for nodes that are not *wanted*.
+        self, scope: Scope, costs: Costs, classes: Classes, d: int, nodes: Bools, known: dict[object, float]
+    ) -> Floats:
+        """Return [n] what *nodes* take on device *d* by this law; nan for all others.
 
         Operators with equal costs take the same time on equal devices, where the law asks for no more than these.
 
         Args:
             scope: of the spec, with its graph and its devices.
             costs: of the graph, settled.
-            wanted: [n] the nodes whose times are asked for, by device.
+            classes: of the costs, as :meth:`classes` gives them.
+            d: number of the device.
+            nodes: [n] which ones.
             known: times found before, which this adds to.
 
         Raises:
             Complaint: the law gives no time for an operator.
         """
         assert scope.devices is not None
-        classes, first = _classes(costs, by_node=not self.of_costs)
-        for d, nodes in wanted.items():
-            items = np.flatnonzero(nodes[costs.owner])
-            device: object = replace(scope.devices[d], name="") if self.of_figures else d
-            table = np.full(len(first), np.nan)
-            for each in np.unique(classes[items]).tolist():
-                key = (_key(costs, first[each], by_node=not self.of_costs), device)
-                if key not in known:
-                    known[key] = self.time(scope, Operator(costs, first[each]), d)
-                table[each] = known[key]
-            row = np.full(len(nodes), np.nan)
-            row[nodes] = 0.0
-            np.add.at(row, costs.owner[items], table[classes[items]])
-            yield d, row
+        items = np.flatnonzero(nodes[costs.owner])
+        device: object = replace(scope.devices[d], name="") if self.of_figures else d
+        table = np.full(len(classes.keys), np.nan)
+        for each in np.unique(classes.of_item[items]).tolist():
+            key = classes.keys[each], device
+            if key not in known:
+                known[key] = self.time(scope, Operator(costs, classes.first[each]), d)
+            table[each] = known[key]
+        row = np.full(len(nodes), np.nan)
+        row[nodes] = 0.0
+        np.add.at(row, costs.owner[items], table[classes.of_item[items]])
+        return row
+
+    def classes(self, costs: Costs) -> Classes:
+        """Return which operators are known to take the same time on any device."""
+        found: dict[tuple[object, ...], int] = {}
+        numbers = zip(costs.flop.tolist(), costs.read.tolist(), costs.write.tolist(), strict=True)
+        words = zip(costs.kinds, costs.dtypes, costs.weight_types, strict=True)
+        owners = [-1] * len(costs) if self.of_costs else costs.owner.tolist()
+        first: list[int] = []
+        of_item = np.empty(len(costs), np.int64)
+        for item, key in enumerate(zip(numbers, words, owners, strict=True)):
+            number = found.setdefault(key, len(found))
+            if number == len(first):
+                first.append(item)
+            of_item[item] = number
+        return Classes(of_item, tuple(first), tuple(found))
 
     def time(self, scope: Scope, operator: Operator, d: int) -> float:
         """Return what an operator takes on device *d*, in seconds.
@@ -146,26 +176,6 @@ def package_law() -> tree.DefStatement:
     """Return the law of the package, which is in use where a spec has none of its own."""
     found = parse(Source("laws/roofline.mtpp", PATH.read_text(encoding="utf-8")))
     return next(each for each in found if isinstance(each, tree.DefStatement) and each.name.text == LAW)
-
-
-def _key(costs: Costs, item: int, *, by_node: bool) -> tuple[object, ...]:
-    numbers = tuple(float(column[item]) for column in (costs.flop, costs.read, costs.write))
-    words = costs.kinds[item], costs.dtypes[item], costs.weight_types[item]
-    return (*numbers, *words, int(costs.owner[item]) if by_node else -1)
-
-
-def _classes(costs: Costs, *, by_node: bool) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], list[int]]:
-    """Return [items] the class of equal costs of each, and the first item of each class."""
-    numbers: dict[tuple[object, ...], int] = {}
-    classes = np.empty(len(costs), np.int64)
-    first: list[int] = []
-    for item in range(len(costs)):
-        key = _key(costs, item, by_node=by_node)
-        if key not in numbers:
-            numbers[key] = len(first)
-            first.append(item)
-        classes[item] = numbers[key]
-    return classes, first
 
 
 def _named_beside(

@@ -101,7 +101,7 @@ def _in_phase(
     if costs is None:
         return
     wanted = {d: _wanted(tables, d, phase, graph, costs) for d in range(len(tables.devices))}
-    uncounted = np.isnan(costs.flop)
+    uncounted, classes = np.isnan(costs.flop), law.classes(costs)
     for d, nodes in wanted.items():
         device = tables.devices[d]
         alike = replace(device, name="")
@@ -115,8 +115,8 @@ def _in_phase(
             yield _no_peak(graph, nodes, device, device_place(device, statements) or place)
         if nodes.any() and alike not in seen:
             try:
-                for _, row in law.times(tables.scope, costs, {d: nodes}, known):
-                    tables.put(d, phase, nodes, row, device_place(device, statements) or place, TimeSource.MODELLED)
+                row = law.times(tables.scope, costs, classes, d, nodes, known)
+                tables.put(d, phase, nodes, row, device_place(device, statements) or place, TimeSource.MODELLED)
             except Complaint as complaint:
                 seen.add(alike)
                 yield _placed(complaint, law, device, device_place(device, statements) or place)

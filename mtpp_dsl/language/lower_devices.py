@@ -152,7 +152,8 @@ def _device(
     memory, reserve = options.quantity("memory", (SIZE, NONE)), options.quantity("reserve", (SIZE, NONE))
     for what, value in (("memory", memory), ("reserve", reserve)):
         if value is not None:
-            keepers[0].add(value, f"{what} of {name}", options.span(what))
+            own = any(option.name.text == what for option in statement.options)
+            keepers[0].add(value, f"{what} of {name}", options.span(what) if own else statement.span)
     speed = options.quantity("speed", (NONE, COMPUTE))
     if speed is not None:
         scope.need("weights")

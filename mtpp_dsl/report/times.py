@@ -33,27 +33,36 @@ def said_sources(problem: Problem) -> str:
 def time_table(problem: Problem, width: int | None) -> list[str]:
     """Return lines with what nodes take on devices, equal nodes and equal devices together; [] if all are given.
 
-    Columns that do not fit in *width* cells come below.
+    There is a table for each phase, if there are any. Columns that do not fit in *width* cells come below.
     """
     if not counted_sources(problem):
         return []
+    lines: list[str] = []
+    for name in problem.phases or ("",):
+        lines += [""] if lines else []
+        lines += _table(problem.phase(name) if name else problem, name or "node", width)
+    return [*lines, "~ modelled by the law, = measured, others given; - cannot run there"]
+
+
+def _table(problem: Problem, corner: str, width: int | None) -> list[str]:
+    """Return the table of a problem without phases, or of one phase; *corner* is its first word."""
     cells, columns = _cells(problem)
     rows: dict[tuple[str, ...], list[str]] = {}
     for name, row in zip(problem.graph.names, cells, strict=True):
         rows.setdefault(tuple(row), []).append(name)
     shown = [(_cut(fold_names(names, most=4)), row) for row, names in list(rows.items())[:MAX_ROWS]]
     heads = [_cut(fold_names(names, most=4)) for names in columns]
-    first = max(len(text) for text in ("node", *(name for name, _ in shown)))
+    first = max(len(text) for text in (corner, *(name for name, _ in shown)))
     widths = [max(len(head), *(len(row[j]) for _, row in shown)) for j, head in enumerate(heads)]
     lines: list[str] = []
     for part in _fitting(widths, None if width is None else width - first):
         lines += [] if not lines else [""]
-        lines.append("  ".join(["node".ljust(first), *(heads[j].rjust(widths[j]) for j in part)]))
+        lines.append("  ".join([corner.ljust(first), *(heads[j].rjust(widths[j]) for j in part)]))
         lines += ["  ".join([name.ljust(first), *(row[j].rjust(widths[j]) for j in part)]) for name, row in shown]
     if len(rows) > MAX_ROWS:
         left = sum(len(names) for names in list(rows.values())[MAX_ROWS:])
         lines.append(f"… and {left:,} more nodes")
-    return [*lines, "~ modelled by the law, = measured, others given; - cannot run there"]
+    return lines
 
 
 def _cells(problem: Problem) -> tuple[list[list[str]], list[list[str]]]:

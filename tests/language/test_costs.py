@@ -252,7 +252,7 @@ def test_answers_say_where_times_are_from(capsys: pytest.CaptureFixture[str], tm
     path = tmp_path / "s.mtpp"
     path.write_text(spec(nodes, more="time a[0] on gpu[1] = inf"))
     answer = tmp_path / "a.json"
-    assert run(["solve", str(path), "--json", str(answer)]) == 0
+    assert run(["solve", str(path), "--method", "single-device", "--json", str(answer)]) == 0
     assert "7 modelled by the roofline, 2 given" in " ".join(capsys.readouterr().out.split())
     data = json.loads(answer.read_text())
     jsonschema.validate(data, schema())
