@@ -59,7 +59,9 @@ def _of_groups(interconnect: Interconnect, constraints: Sequence[Constraint]) ->
 
 
 def _of_stages(graph: Graph, objective: Objective, constraints: Sequence[Constraint]) -> Iterator[str]:
-    """Yield what nodes say of stages, where nothing asks for it."""
+    """Yield what nodes say of stages, where nothing asks for it; what a model says of them is no slip of the user's."""
+    if graph.origin is not None:
+        return
     staged = any(isinstance(c, StageMemory) for c in constraints)
     memory = "what a stage keeps: say 'constraint memory (schedule = …, microbatches = …)'"
     forward = "passes apart: minimize iteration, or 'constraint memory (schedule = …, recompute = free)'"

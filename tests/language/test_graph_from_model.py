@@ -90,3 +90,16 @@ def test_a_broken_model_is_no_file_of_other_formats(tmp_path: Path) -> None:
         read(tmp_path, "batch = 1")
     assert "has the kind 'nrm', which is unknown; did you mean 'norm'?" in str(caught.value)
     assert "msr" not in str(caught.value)
+
+
+def test_models_with_phases_give_no_warnings(tmp_path: Path) -> None:
+    """Their times come of their costs, and what they say of training is nothing that the user wrote in vain."""
+    model = gpt(2)
+    first = replace(model.operators[0], read={"prefill": 1e6, "decode": 1e3}, saved=4096)
+    write(replace(model, phases=("prefill", "decode"), operators=(first, *model.operators[1:])), tmp_path / "m.json")
+    spec = tmp_path / "spec.mtpp"
+    device = 'device gpu[2] (peak = 1 TFLOP/s, bandwidth = 1 TB/s)\ngraph from "m.json" (seq = 8, ties = copy)\n'
+    spec.write_text(f"{device}interconnect shared (bandwidth = 8 GiB/s)\nminimize bottleneck\n")
+    problem = mtpp_dsl.load(spec)
+    assert problem.time.any()
+    assert problem.warnings == ()
