@@ -19,6 +19,18 @@ Flop = Annotated[
         show_default=False,
     ),
 ]
+Optimizer = Annotated[
+    str,
+    typer.Option(metavar="adam|sgd|BYTES", help="train: the optimizer, or bytes held for each number of a parameter."),
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="train: the backward pass costs so many forward passes; otherwise torch derives it.",
+        show_default=False,
+    ),
+]
 
 
 @command
@@ -43,6 +55,9 @@ def torch(
         ),
     ] = [],  # noqa: B006
     device: Annotated[str, typer.Option(help="Make the module on meta (without memory) or cpu.")] = "meta",
+    phase: Annotated[str, typer.Option(metavar="forward|train", help="What the model does.")] = "forward",
+    optimizer: Optimizer = "adam",
+    backward_ratio: Ratio = None,
     flop: Flop = [],  # noqa: B006
     quiet: Quiet = False,
 ) -> int:
@@ -62,7 +77,17 @@ def torch(
     numbers, formulas = numbers_given(values), formulas_given(flop)
     if not quiet:
         say(f"mtpp: running the code of {target.rpartition(':')[0] or target}", stderr=True)
-    return finish(import_torch(target, given, numbers, device=device, flops=formulas), output, quiet=quiet)
+    model = import_torch(
+        target,
+        given,
+        numbers,
+        device=device,
+        phase=phase,
+        optimizer=optimizer,
+        backward_ratio=backward_ratio,
+        flops=formulas,
+    )
+    return finish(model, output, quiet=quiet)
 
 
 @command
@@ -83,6 +108,8 @@ def hf(
     layers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="So many layers instead.", show_default=False)
     ] = None,
+    optimizer: Optimizer = "adam",
+    backward_ratio: Ratio = None,
     flop: Flop = [],  # noqa: B006
     quiet: Quiet = False,
 ) -> int:
@@ -95,5 +122,15 @@ def hf(
     from mtpp_dsl.importers.torch_inputs import formulas_given
 
     prepare(output)
-    model = from_hf(config, phase, batch=batch, seq=seq, dtype=dtype, layers=layers, flops=formulas_given(flop))
+    model = from_hf(
+        config,
+        phase,
+        batch=batch,
+        seq=seq,
+        dtype=dtype,
+        layers=layers,
+        optimizer=optimizer,
+        backward_ratio=backward_ratio,
+        flops=formulas_given(flop),
+    )
     return finish(model, output, quiet=quiet)

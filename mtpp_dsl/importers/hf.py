@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from mtpp_dsl.importers.torch_assemble import Kept
 from mtpp_dsl.importers.torch_export import cause
 from mtpp_dsl.importers.torch_inputs import TYPES, Given
 from mtpp_dsl.importers.torch_model import model_of
+from mtpp_dsl.importers.torch_training import Training, training_of
 from mtpp_dsl.model import Model, Size, Source, Symbol
 
 __all__ = ["PHASES", "Asked", "from_hf", "make_model"]
@@ -39,6 +40,7 @@ class Asked:
         dtype: of the weights; None: what the configuration says, else fp32.
         layers: so many in place of the configuration's; None: its own.
         flops: formulas for what torch cannot count.
+        training: how it is trained, in phase train.
     """
 
     batch: int = 1
@@ -46,6 +48,7 @@ class Asked:
     dtype: str | None = None
     layers: int | None = None
     flops: Mapping[str, Size] | None = None
+    training: Training = field(default_factory=Training)
 
 
 def from_hf(
@@ -56,6 +59,8 @@ def from_hf(
     seq: int = 2048,
     dtype: str | None = None,
     layers: int | None = None,
+    optimizer: str | int = "adam",
+    backward_ratio: float | None = None,
     flops: Mapping[str, Size] | None = None,
 ) -> Model:
     """Return the model of a Hugging Face configuration: its operators with their costs, in one phase or several.
@@ -67,6 +72,8 @@ def from_hf(
         seq: default of the symbol ``seq``: the tokens of a prompt, or those in the cache of a decoding step.
         dtype: of the weights, such as "bf16"; what the configuration says, else fp32.
         layers: so many layers in place of the configuration's own.
+        optimizer: for training: "adam", "sgd", or the bytes held for each number of a parameter, all in all.
+        backward_ratio: for training: the cost of the backward pass by that of the forward pass; None: torch derives it.
         flops: formulas for what torch cannot count, by the operation or the operator.
 
     Raises:
@@ -76,7 +83,11 @@ def from_hf(
     for name in names:
         if name not in PHASES:
             raise UsageError(f"there is no phase {name!r}{did_you_mean(name, PHASES)}; there are {', '.join(PHASES)}")
-    asked = Asked(batch, seq, dtype, layers, flops)
+    if "train" in names and len(names) > 1:
+        raise UsageError("phase train stands alone: a pipeline that trains runs no prefill and no decode")
+    if backward_ratio is not None and "train" not in names:
+        raise UsageError("a ratio of the backward pass is for phase train")
+    asked = Asked(batch, seq, dtype, layers, flops, training_of(optimizer, backward_ratio))
     said, digest = _said(config)
     if len(set(names)) < len(names):
         raise UsageError(f"the phases {', '.join(names)} name one twice")
@@ -175,7 +186,8 @@ def _exported(package: Any, said: Mapping[str, Any], phase: str, asked: Asked, d
         {"torch": str(torch.__version__), "transformers": str(package.__version__)},
         {"phases": phase, "batch": asked.batch, "seq": asked.seq, "attention": attention},
     )
-    model = model_of(as_step(module, step), given, source=source, flops=asked.flops, kept=kept)
+    training = asked.training if phase == "train" else None
+    model = model_of(as_step(module, step), given, source=source, flops=asked.flops, kept=kept, training=training)
     names = _input_names(module, step)
     tensors = tuple(replace(each, name=names.get(each.name, each.name)) for each in model.tensors)
     return replace(model, tensors=tensors, warnings=(*model.warnings, *_said_of(config, said, attention)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from mtpp_dsl.importers.torch_kinds import GATHERS, UNREAD, WRITES_PART, kind_of, operation
 
-__all__ = ["Cost", "Counter", "attention_flop", "bytes_of", "tensors_in"]
+__all__ = ["COUNTED", "Cost", "Counter", "attention_flop", "attention_inputs", "bytes_of", "tensors_in"]
 
 COUNTED = ("matmul", "conv", "attention", "rnn")
 """Kinds whose work is that of products of matrices: no count at all means that nobody counted."""
@@ -67,16 +68,21 @@ class Counter:
 
     def cost(self, node: Any) -> Cost:
         """Return what a call costs."""
-        key = (node.target, self._signature(node, node.args), self._signature(node, node.kwargs))
+        key = self.key(node)
         if key not in self._known:
             self._known[key] = self._count(node)
         return self._known[key]
 
+    def key(self, node: Any) -> object:
+        """Return what two calls share that cost the same: the operation, and shapes in place of tensors."""
+        return node.target, self._signature(node, node.args), self._signature(node, node.kwargs)
+
     def arguments(self, node: Any) -> tuple[Any, Any]:
         """Return what a call is given: fake tensors and numbers in place of nodes."""
-        return self._torch.fx.node.map_arg((node.args, node.kwargs), self._value)  # type: ignore[no-any-return]
+        return self._torch.fx.node.map_arg((node.args, node.kwargs), self.value)  # type: ignore[no-any-return]
 
-    def _value(self, node: Any) -> Any:
+    def value(self, node: Any) -> Any:
+        """Return what a node stands for: a fake tensor, several, a number, or a part of the program."""
         if node.op == "get_attr":
             value: Any = self._owner
             for part in node.target.split("."):
@@ -89,7 +95,7 @@ class Counter:
         numbers = {each: number for number, each in enumerate(node.all_input_nodes)}
 
         def shown(each: Any) -> str:
-            value = self._value(each)
+            value = self.value(each)
             if hasattr(value, "element_size"):
                 return f"{numbers[each]}:{value.dtype}{tuple(map(str, value.shape))}{tuple(map(str, value.stride()))}"
             return f"{numbers[each]}:{value if not hasattr(value, 'graph') else id(value)}"
@@ -97,7 +103,7 @@ class Counter:
         return str(self._torch.fx.node.map_arg(given, lambda each: _Text(shown(each))))
 
     def _count(self, node: Any) -> Cost:
-        inputs = [(number, self._value(each)) for number, each in enumerate(node.all_input_nodes)]
+        inputs = [(number, self.value(each)) for number, each in enumerate(node.all_input_nodes)]
         given = tensors_in(node.meta.get("val"))
         flop, shares = self._run(node, [value for _, value in inputs], len(given))
         reads, write = _traffic(node, [value for _, value in inputs], given, shares)
@@ -128,7 +134,7 @@ class Counter:
 
     def _inner(self, node: Any) -> tuple[Any, Any]:
         """Return the FLOP of the graph that a call runs once, and the bytes that move within it."""
-        inner = next(self._value(each) for each in node.all_input_nodes if hasattr(self._value(each), "graph"))
+        inner = next(self.value(each) for each in node.all_input_nodes if hasattr(self.value(each), "graph"))
         counter = Counter(inner)
         flop: Any = 0
         moved: Any = 0
@@ -153,6 +159,11 @@ def _storage(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
+def attention_inputs(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """Return query, key and value of a call of fused attention."""
+    return [args[at] if at < len(args) else kwargs[name] for at, name in enumerate(("query", "key", "value"))]
+
+
 def attention_flop(query: Any, key: Any, value: Any) -> Any:
     """Return the FLOP of fused attention: the scores and their product with the values, counted in full."""
     rows: Any = 1
@@ -169,7 +180,7 @@ def _by_formula(node: Any, args: Any, kwargs: Any) -> Any:
     """
     name = operation(node.target)
     if name in ("scaled_dot_product_attention", "flex_attention"):
-        return attention_flop(*args[:3], *(kwargs[part] for part in ("query", "key", "value")[len(args) :]))
+        return attention_flop(*attention_inputs(args, kwargs))
     if name == "grouped_mm" and len(args) > 1 and args[0].dim() == 2 and args[1].dim() == 3:
         return 2 * args[0].shape[0] * args[0].shape[1] * args[1].shape[2]
     return None

@@ -15,11 +15,13 @@ from mtpp_dsl.importers.torch_assemble import Kept, parts_of
 from mtpp_dsl.importers.torch_export import cause, export, with_sizes
 from mtpp_dsl.importers.torch_graph import draw
 from mtpp_dsl.importers.torch_inputs import Given, Input, sizes_to_trace, tensors_for
+from mtpp_dsl.importers.torch_training import Training, training_of, with_backward
 from mtpp_dsl.model import Model, Size, Source, Symbol
 
 __all__ = ["from_torch", "import_torch", "made_by", "model_of"]
 
 EXTRA = "torch"
+PHASES = ("forward", "train")
 DEVICES = ("meta", "cpu")
 
 
@@ -29,6 +31,9 @@ def from_torch(
     kwargs: Mapping[str, Any] | None = None,
     *,
     shapes: Mapping[str, Any] | None = None,
+    phase: str = "forward",
+    optimizer: str | int = "adam",
+    backward_ratio: float | None = None,
     flops: Mapping[str, Size] | None = None,
     name: str = "",
 ) -> Model:
@@ -46,6 +51,9 @@ def from_torch(
         kwargs: the same by name.
         shapes: which sizes of the inputs are symbols, by the parameter of ``forward``: a name for each size, None for
             one that is a number, as ``{"ids": ("batch", None)}``. A symbol's default is the size that it has in *args*.
+        phase: "forward", or "train" for the backward pass too.
+        optimizer: for training: "adam", "sgd", or the bytes held for each number of a parameter, all in all.
+        backward_ratio: for training: the cost of the backward pass by that of the forward pass; None: torch derives it.
         flops: formulas for what torch cannot count, by the operation (``"mylib.attention"``) or the operator.
         name: what the model is called; the name of the module's class if it is "".
 
@@ -54,16 +62,50 @@ def from_torch(
     """
     torch = need("torch", EXTRA)
     given = _given(torch, module, tuple(args), dict(kwargs or {}), shapes or {})
+    training = _training(phase, optimizer, backward_ratio)
     source = Source("torch", name or type(module).__name__, versions={"torch": str(torch.__version__)})
-    return model_of(module, given, source=source, flops=flops)
+    return model_of(module, given, source=source, flops=flops, training=training)
+
+
+def _training(phase: str, optimizer: str | int, ratio: float | None) -> Training | None:
+    """Return how a model is trained; None where it only runs forward.
+
+    Raises:
+        UsageError: the phase is neither, or a model that is not trained is given a ratio.
+    """
+    if phase not in PHASES:
+        raise UsageError(f"there is no phase {phase!r}{did_you_mean(phase, PHASES)}; there are {', '.join(PHASES)}")
+    if phase == "train":
+        return training_of(optimizer, ratio)
+    if ratio is not None:
+        raise UsageError("a ratio of the backward pass is for phase train")
+    return None
 
 
 def model_of(
-    module: Any, given: Given, *, source: Source, flops: Mapping[str, Size] | None = None, kept: Kept | None = None
+    module: Any,
+    given: Given,
+    *,
+    source: Source,
+    flops: Mapping[str, Size] | None = None,
+    kept: Kept | None = None,
+    training: Training | None = None,
 ) -> Model:
-    """Return the model of a module that is called with what is *given*; *kept* says which tensors are caches."""
+    """Return the model of a module that is called with what is *given*.
+
+    Args:
+        module: a ``torch.nn.Module``.
+        given: what it is called with.
+        source: where it came from.
+        flops: formulas for what torch cannot count.
+        kept: which inputs and outputs are caches.
+        training: how it is trained; None: it only runs forward.
+    """
     exported = export(module, given)
-    parts = parts_of(draw(exported), flops=flops or {}, kept=kept or Kept())
+    drawn = draw(exported)
+    parts = parts_of(drawn, flops=flops or {}, kept=kept or Kept())
+    if training is not None:
+        parts = with_backward(drawn, parts, training)
     return Model(
         parts.operators,
         parts.tensors,
@@ -106,6 +148,9 @@ def import_torch(
     values: Mapping[str, int] | None = None,
     *,
     device: str = "meta",
+    phase: str = "forward",
+    optimizer: str | int = "adam",
+    backward_ratio: float | None = None,
     flops: Mapping[str, Size] | None = None,
 ) -> Model:
     """Return the model that ``module:callable`` makes; this runs the code of that module.
@@ -116,19 +161,24 @@ def import_torch(
         inputs: what ``forward`` is given, by name.
         values: defaults of symbols.
         device: "meta": the module is made without memory; "cpu": as its code says.
+        phase: "forward" or "train".
+        optimizer: for training, as in :func:`from_torch`.
+        backward_ratio: for training, as there.
         flops: formulas for what torch cannot count.
 
     Raises:
         UsageError: there is no such module or callable, it fails, or torch cannot export what it makes.
     """
     torch = need("torch", EXTRA)
+    training = _training(phase, optimizer, backward_ratio)
     module = made_by(target, device=device)
     given = tensors_for(inputs, values or {}, _device_of(module, device))
     names = {each.name for each in inputs}
     _check_names(module, names)
-    arguments = {"inputs": [_shown(each) for each in inputs], "device": device, **(values or {})}
+    arguments = {"inputs": [_shown(each) for each in inputs], "device": device, "phase": phase, **(values or {})}
     source = Source("torch", target, versions={"torch": str(torch.__version__)}, arguments=arguments)
-    return model_of(module.eval(), given, source=source, flops=flops)
+    module = module.train() if training is not None else module.eval()
+    return model_of(module, given, source=source, flops=flops, training=training)
 
 
 def _shown(each: Input) -> str:
@@ -138,6 +188,8 @@ def _shown(each: Input) -> str:
 def made_by(target: str, *, device: str = "meta") -> Any:
     """Return the module of torch that ``package.module:callable`` makes; see :func:`import_torch`."""
     torch = need("torch", EXTRA)
+    if device not in DEVICES:
+        raise UsageError(f"--device {device!r} is neither meta nor cpu")
     path, colon, attribute = target.rpartition(":")
     if not (colon and path and attribute.isidentifier()):
         raise UsageError(f"{target[:200]!r} is not of the form package.module:callable")
