@@ -148,6 +148,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "device-map": "mtpp_dsl.targets.device_map:DeviceMap",
         "accelerate": "mtpp_dsl.targets.device_map:DeviceMap",
         "transformers": "mtpp_dsl.targets.device_map:DeviceMap",
+        "torch-stages": "mtpp_dsl.targets.torch_stages:TorchStages",
+        "onnx-split": "mtpp_dsl.targets.onnx_split:OnnxSplit",
         "csv": "mtpp_dsl.targets.tables:Csv",
         "dot": "mtpp_dsl.targets.tables:Dot",
     },

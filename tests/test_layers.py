@@ -42,7 +42,7 @@ CORE = {  # what a part of the core may import beside itself
     "language": DATA | {"formats", "generators", "library", "model", "registry"},
     "plugins": DATA | {"checks", "contracts", "generators", "registry"},
     "answers": DATA | {"checks", "contracts", "language", "registry", "report"},
-    "targets": DATA | {"contracts", "library", "model", "registry"},
+    "targets": DATA | {"contracts", "execution", "importers", "library", "model", "registry"},
     "checkpoint": DATA | {"checks", "contracts", "report"},
     "testing": DATA | {"checks", "contracts", "formats", "generators", "plugins", "registry"},
     "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},

@@ -112,12 +112,15 @@ def _check_limits(target: Target, problem: Problem, plan: Plan) -> None:
 def write_files(files: Files, path: Path) -> list[Path]:
     """Write files, and return where: the first to *path*, a second beside it, or all of them into a folder.
 
+    Of several files, a *path* that is not there yet and has no ending such as .json is a folder.
+
     Raises:
         UsageError: there are more than two, and *path* is a file.
         OSError: one cannot be written.
     """
     names = list(files)
-    if path.is_dir() or os.fspath(path).endswith(os.sep) or len(names) > 2:
+    named = bool(path.suffix) or not Path(names[0]).suffix or len(names) == 1
+    if path.is_dir() or os.fspath(path).endswith(os.sep) or len(names) > 2 or not (named or path.exists()):
         if path.exists() and not path.is_dir():
             raise UsageError(f"there are {len(names)} files to write, and {path} is one: name a folder")
         path.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,7 @@ def onnx_files(
     devices: Sequence[str],
     stamp: Mapping[str, Any] | None = None,
     most_inline: int = MOST_INLINE,
+    more: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Content]:
     """Return the files of a model that is cut into parts, ``manifest.json`` first.
 
@@ -35,6 +36,7 @@ def onnx_files(
         devices: of the parts.
         stamp: what the manifest says of where the split came from.
         most_inline: bytes of weights that a part keeps within its own file.
+        more: what the manifest says of each part beside.
 
     Raises:
         UsageError: the file cannot be read or cut; see :func:`mtpp_dsl.execution.onnx_parts.cut`.
@@ -52,7 +54,8 @@ def onnx_files(
         found[name] = data
         if weights.needed:
             found[weights.name] = weights.write
-        rows.append(_row(part, name, weights.name if weights.needed else None, device, names, data))
+        row = _row(part, name, weights.name if weights.needed else None, device, names, data)
+        rows.append({**row, **(more[s] if more is not None else {})})
     head = {"format": FORMAT, "version": VERSION, **(stamp or {})}
     results = [output.name for output in model.graph.output]
     text = json.dumps({**head, "outputs": results, "parts": rows}, indent=1, ensure_ascii=False)
@@ -73,7 +76,7 @@ def _row(
             for tensor, source in zip(part.inputs, part.sources, strict=True)
         ],
         "outputs": list(part.outputs),
-        "operators": [names[i] for i in part.nodes if i in names],
+        "operators": [name for i in part.nodes if i in names for name in names[i].split(" ")],
         "nodes": list(part.nodes),
     }
 

@@ -17,7 +17,7 @@ def problem_of(model: Model, k: int, by: str = "layer") -> Problem:
     """Return the problem of a model on *k* equal devices, each node taking a second."""
     graph = graph_of(model, group_by=by, ties="copy").graph
     graph = replace(graph, costs=None, work=np.ones(graph.n), work_unit="s")
-    devices = [Device(f"d{i}", type="cpu") for i in range(k)]
+    devices = [Device(f"d{i}", type="gpu") for i in range(k)]
     return Problem.create(graph, devices, Shared(bandwidth=1e9))
 
 
