@@ -20,6 +20,8 @@ __all__ = ["solve_under"]
 
 SHARE = 0.75
 """Of the time limit, what the search under the limits of a target takes at most: the rest says what they cost."""
+LEAST_FREE, AT_MOST = 5.0, 3.0
+"""The search without the limits takes at most so many seconds, or so many times what the search under them took."""
 LEAST_SECONDS = 0.05
 """With less time left nothing is searched without the limits."""
 
@@ -29,7 +31,8 @@ def solve_under(
 ) -> Result:
     """Solve under the limits of the problem's target, and then without them in what is left of the time.
 
-    The second search starts from the first one's plan, and its results are in ``target`` of the result alone.
+    The second search starts from the first one's plan, takes at most three times as long (or 5 s), and its results are
+    in ``target`` of the result alone.
 
     Args:
         problem: with a target.
@@ -42,7 +45,9 @@ def solve_under(
     began, progress = monotonic(), progress or Progress()
     own = None if time_limit is None else time_limit * SHARE
     result = solve(replace(problem, target=None), method, time_limit=own, progress=progress, **options)
-    left = None if time_limit is None else time_limit - (monotonic() - began)
+    taken = monotonic() - began
+    left = max(LEAST_FREE, AT_MOST * taken)
+    left = left if time_limit is None else min(left, time_limit - taken)
     free = None if progress.stopped else _free(problem, method, result, left, progress, options)
     under = (result.cost, None if result.bound is None else result.bound.cost)
     without = (None, None) if free is None else (free.cost, None if free.bound is None else free.bound.cost)
@@ -71,10 +76,10 @@ def _other_order(problem: Problem, result: Result, free: Result | None) -> str:
 
 
 def _free(
-    problem: Problem, method: Method, result: Result, left: float | None, progress: Progress, options: dict[str, Any]
+    problem: Problem, method: Method, result: Result, left: float, progress: Progress, options: dict[str, Any]
 ) -> Result | None:
     """Return the result without the limits; None where there is no time for it, or the method does not take it."""
-    if left is not None and left < LEAST_SECONDS:
+    if left < LEAST_SECONDS:
         return None
     asked = free_of(problem).asking(problem.objective)
     own = {name: value for name, value in options.items() if name not in ("start", "write_model", "checkpoint")}

@@ -12,6 +12,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.targets.layers import MAX_TEXT, comment, without_comments
+from mtpp_dsl.targets.modules import modules_of
 from mtpp_dsl.targets.stages import Items, Stages, check_stages, layout
 
 __all__ = ["DeepSpeed"]
@@ -45,13 +46,19 @@ class DeepSpeed(Stages):
     unit = "item"
 
     def items(self, problem: Problem) -> Items:
-        """Return the embedding, the layers, and each node that comes after them."""
+        """Return the embedding, the layers, and each module that comes after them; what has no weights is before it."""
         found = layout(problem)
-        names = [f"layer {i}" for i in range(len(found.layers))]
-        before = ["the embedding"] if found.before else []
-        after = [problem.graph.names[v] for v in found.after]
-        nodes = [*([found.before] if found.before else []), *found.layers, *((v,) for v in found.after)]
-        return Items((*before, *names, *after), tuple(nodes))
+        names = [*(["the embedding"] if found.before else []), *(f"layer {i}" for i in range(len(found.layers)))]
+        nodes = [*([[*found.before]] if found.before else []), *([*layer] for layer in found.layers)]
+        for module in modules_of(problem.graph):
+            if module.nodes[0] not in found.after:
+                continue
+            if module.weighs:
+                names.append(module.path)
+                nodes.append([*module.nodes])
+            else:
+                nodes[-1] += module.nodes
+        return Items(tuple(names), tuple(tuple(sorted(item)) for item in nodes))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a Python file with a PipelineModule of these parts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mtpp_dsl.base.files import MAX_FILE_BYTES, parse_json, read_bytes
@@ -36,7 +36,8 @@ class DeviceMap:
         refuse_beyond(problem, self.runtime)
         _places(problem)
         origin = origin_of(self.name)
-        whole = [Colocate(nodes=nodes, origin=origin) for nodes in _whole(problem) if len(nodes) > 1]
+        kept = [*_whole(problem), *_beside_inputs(problem)]
+        whole = [Colocate(nodes=nodes, origin=origin) for nodes in kept if len(nodes) > 1]
         stated = any(isinstance(rule, (Memory, StageMemory)) for rule in problem.constraints)
         limited = not stated and any(device.memory is not None for device in problem.devices)
         return problem.with_constraints([*problem.constraints, *whole, *([Memory(origin=origin)] if limited else [])])
@@ -54,7 +55,7 @@ class DeviceMap:
                     f"{self.runtime} cannot run this plan: {problem.graph.names[nodes[0]]} and the rest of its layer "
                     f"are on {told}; add 'constraint colocate', or solve with --for {self.name}"
                 )
-        found |= {m.path: places[plan.assignment[m.nodes[0]]] for m in modules_of(problem.graph)}
+        found |= {m.path: places[plan.assignment[m.nodes[0]]] for m in modules_of(problem.graph) if m.weighs}
         found |= _without_nodes(problem, plan, found, places)
         manifest = json.dumps(stamp.to_json(), indent=2)
         return {"device_map.json": json.dumps(found, indent=2) + "\n", "device_map.manifest.json": manifest + "\n"}
@@ -70,7 +71,8 @@ class DeviceMap:
         _check_paths(problem, given, modules)
         found = [0] * problem.graph.n
         for module in modules:
-            home = _home(given, module)
+            around = not module.weighs and any(path.startswith(f"{module.path}.") for path in given)
+            home = None if around else _home(given, module)
             if home is None and module.weighs:
                 raise UnsoundSplit(f"module {module.path!r} is lost: the map gives it no device")
             for v in module.nodes:
@@ -88,6 +90,21 @@ def _whole(problem: Problem) -> list[tuple[int, ...]]:
         else:
             by_layer.setdefault(module.layer, []).extend(module.nodes)
     return [*found, *(tuple(sorted(nodes)) for nodes in by_layer.values())]
+
+
+def _beside_inputs(problem: Problem) -> Iterator[tuple[int, ...]]:
+    """Yield each node outside the layers that has no weights, with what it reads.
+
+    Such operators are of a module around others, which runs them wherever their inputs are, all of them on one device.
+    """
+    graph = problem.graph
+    reads: dict[int, list[int]] = {}
+    for u, v in zip(graph.tails.tolist(), graph.heads.tolist(), strict=True):
+        reads.setdefault(v, []).append(u)
+    for module in modules_of(graph):
+        if not module.weighs and module.layer is None:
+            for v in module.nodes:
+                yield tuple(sorted({v, *reads.get(v, ())}))
 
 
 def _places(problem: Problem) -> list[Place]:
@@ -191,10 +208,16 @@ def _home(given: Mapping[str, int], module: Module) -> int | None:
 
 
 def _settled(problem: Problem, found: list[int]) -> list[int]:
-    """Return the devices of all nodes: one that the map does not have is with a node that reads it, or else with 0."""
-    heads, offsets = problem.graph.heads, problem.graph.offsets
-    for v in reversed(problem.graph.topological_order.tolist()):
-        if found[v] < 0:
-            readers = [found[w] for w in heads[offsets[v] : offsets[v + 1]].tolist() if found[w] >= 0]
-            found[v] = min(readers, default=0)
-    return found
+    """Return the devices of all nodes: those that the map lacks run where their inputs are, or else their readers."""
+    graph, order = problem.graph, problem.graph.topological_order.tolist()
+    edges = list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True))
+    reads: dict[int, list[int]] = {}
+    readers: dict[int, list[int]] = {}
+    for u, v in edges:
+        reads.setdefault(v, []).append(u)
+        readers.setdefault(u, []).append(v)
+    for near, nodes in ((reads, order), (readers, order[::-1]), (reads, order)):
+        for v in nodes:
+            if found[v] < 0:
+                found[v] = next((found[u] for u in near.get(v, ()) if found[u] >= 0), -1)
+    return [max(home, 0) for home in found]

@@ -68,7 +68,7 @@ def _path(graph: Graph, v: int) -> str:
     if origin is None:
         return re.sub(r"\[([^\]]*)\]", lambda match: "." + re.sub(r"\W+", ".", match[1]), graph.names[v])
     operators = [origin.model.operators[i] for i in origin.members[v]]
-    own = [one for one in operators if one.weights] or operators
+    own = [one for one in operators if one.weights] or [one for one in operators if not one.recomputable] or operators
     return _common(one.path for one in own) or graph.names[v]
 
 

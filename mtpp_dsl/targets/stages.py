@@ -177,7 +177,7 @@ class Stages:
                 f"{self.runtime} needs at least one {self.unit} on each stage: there are {len(devices)} devices and "
                 f"{len(items)} {self.unit}s; declare fewer devices"
             )
-        if len(devices) < 2 or (self.empty and not self.ends):
+        if len(devices) < 2:
             return
         where = {v: i for i, nodes in enumerate(items.nodes) for v in nodes}
         for rule in problem.of(Colocate):
@@ -186,9 +186,9 @@ class Stages:
                 first, last = (next(v for v in rule.nodes if where.get(v, 0) == i) for i in (0, len(items) - 1))
                 names = problem.graph.names
                 raise UsageError(
-                    f"{self.runtime} has the first and the last {self.unit} on different devices, each with a copy of "
-                    f"the weights that they share, and {rule} keeps {names[first]} and {names[last]} together: "
-                    "write (…, ties = copy) where the graph is read, or leave the constraint out"
+                    f"{self.runtime} has a copy of weights that both ends share at each of them, and {rule} keeps "
+                    f"{names[first]} and {names[last]} together: write (…, ties = copy) where the graph is read, or "
+                    "leave the constraint out"
                 )
 
     def counts(self, problem: Problem, plan: Plan) -> list[int]:

@@ -27,7 +27,7 @@ FIELD = "module_fqns_per_model_part"
 class TorchTitan(Stages):
     """torchtitan's list of modules for each stage; embedding, norm and head may be stages of their own.
 
-    Modules without weights, such as rotary tables, are in no list: they are with the first module.
+    Modules without weights, such as rotary tables, are in no list: they are with the module before them.
     """
 
     name = "torchtitan"
@@ -35,34 +35,38 @@ class TorchTitan(Stages):
     runtime = "torchtitan"
     unit = "module"
 
-    def _modules(self, problem: Problem) -> tuple[list[Module], tuple[int, ...]]:
-        """Return the modules that are listed, those of one layer as they are, and the nodes that are in none."""
-        found = modules_of(problem.graph)
-        listed = [module for module in found if module.weighs]
-        return listed, tuple(v for module in found if not module.weighs for v in module.nodes)
+    def _grouped(self, problem: Problem) -> list[tuple[str, list[Module], list[int]]]:
+        """Return the items: a name, the modules that lists name, and all nodes, those without weights among them.
+
+        Parts of one layer are one item. What has no weights is with the module before it, at the beginning with the
+        first one after it.
+        """
+        found: list[tuple[str, list[Module], list[int]]] = []
+        ahead: list[int] = []
+        last: int | None = None
+        for module in modules_of(problem.graph):
+            if not module.weighs:
+                (found[-1][2] if found else ahead).extend(module.nodes)
+            elif module.layer is not None and module.layer == last:
+                found[-1][1].append(module)
+                found[-1][2].extend(module.nodes)
+            else:
+                name = module.path if module.layer is None else f"layer {module.layer}"
+                found.append((name, [module], [*module.nodes, *ahead]))
+                ahead = []
+            last = module.layer if module.weighs else last
+        return found
 
     def items(self, problem: Problem) -> Items:
         """Return the modules; parts of one layer are one item."""
-        modules, unlisted = self._modules(problem)
-        names: list[str] = []
-        nodes: list[list[int]] = []
-        last: int | None = None
-        for module in modules:
-            if module.layer is not None and module.layer == last:
-                nodes[-1] += module.nodes
-            else:
-                names.append(module.path if module.layer is None else f"layer {module.layer}")
-                nodes.append([*module.nodes])
-            last = module.layer
-        nodes[0] += unlisted
-        return Items(tuple(names), tuple(tuple(sorted(item)) for item in nodes))
+        found = self._grouped(problem)
+        return Items(tuple(name for name, _, _ in found), tuple(tuple(sorted(nodes)) for _, _, nodes in found))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return the section of a job's configuration."""
         self.counts(problem, plan)
-        modules, _ = self._modules(problem)
         parts: list[list[str]] = [[] for _ in range(problem.k)]
-        for module in modules:
+        for module in (module for _, modules, _ in self._grouped(problem) for module in modules):
             parts[plan.assignment[module.nodes[0]]].append(module.path)
         rows = "".join(f"  {json.dumps(part)},\n" for part in parts)
         shown = [f"part {s}: {problem.devices[s].name}" for s in range(problem.k)]
@@ -75,7 +79,8 @@ class TorchTitan(Stages):
         """Return the split of a configuration in TOML, or of the list alone, as JSON or as Python writes it."""
         parts = _parts_in(text_of(source, MAX_TEXT))
         check_stages(len(parts), problem.k)
-        modules, unlisted = self._modules(problem)
+        groups = self._grouped(problem)
+        modules = [module for _, own, _ in groups for module in own]
         known = {module.path: module for module in modules}
         stage: dict[str, int] = {}
         for s, part in enumerate(parts):
@@ -89,14 +94,10 @@ class TorchTitan(Stages):
         if lost:
             raise UnsoundSplit(f"module {lost[0]!r} is lost: it is in no part")
         _check_order(modules, stage, parts)
-        found = [stage[modules[0].path]] * problem.graph.n
-        for module in modules:
-            for v in module.nodes:
-                found[v] = stage[module.path]
         if [] in parts:
             raise UnsoundSplit(f"part {parts.index([])} has no module; torchtitan needs one in each")
-        del unlisted  # they are with the first module
-        return Split(tuple(found))
+        homes = [stage[own[0].path] for _, own, _ in groups]
+        return self.items(problem).assigned([homes.count(s) for s in range(problem.k)], range(problem.k))
 
 
 def _check_order(modules: list[Module], stage: Mapping[str, int], parts: list[list[str]]) -> None:

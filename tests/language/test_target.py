@@ -60,7 +60,7 @@ def test_one_file_names_one_runtime() -> None:
         ("target vlm", r"there is no target 'vlm'; did you mean 'vllm'"),
         ("minimize makespan\ntarget vllm", "takes no schedule"),
         ("constraint replicate gpu up to 2\ntarget sglang", "declare each group of devices"),
-        ("constraint colocate embed, head\ntarget megatron", "each with a copy of the weights that they share"),
+        ("constraint colocate embed, head\ntarget megatron", "a copy of weights that both ends share"),
         ("device gpu[9]\ntarget vllm", "at least one layer on each stage: there are 9 devices and 4 layers"),
         ("device cpu\ntarget vllm", "cpu is a CPU: leave it out"),
     ],
