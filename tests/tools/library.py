@@ -21,7 +21,29 @@ LIBRARY = ROOT / "mtpp_dsl" / "library"
 
 WIDTH = 110
 NO_DOCUMENT = "comparison written by an AI tool"
-"""A source that is no document: devices that have no other are left out, and a power that may come from it."""
+NO_ADDRESS = "public page without an address at hand"
+"""Sources that nobody can look up: what has no other is left out, and a power that may come from the first."""
+MORE_SOURCES = {
+    "ryzen_9_9950x": "https://timdobbs.substack.com/p/the-amd-ryzen-9-9950x-cpu (two channels of DDR5-5600)",
+    "pcie3_": "https://www.systemrequirements.net/tools/pcie-bandwidth-calculator (of one lane)",
+    "pcie4_": "https://www.systemrequirements.net/tools/pcie-bandwidth-calculator (of one lane)",
+    "pcie5_": "https://www.systemrequirements.net/tools/pcie-bandwidth-calculator (of one lane)",
+    "pcie6_": "https://yduf.github.io/pcie (121 GB/s of x16)",
+    "nvlink1_": "https://alpha-one-index.github.io/ai-infra-index/specs/networking-interconnects.html",
+    "nvlink2_": "https://alpha-one-index.github.io/ai-infra-index/specs/networking-interconnects.html",
+    "nvlink3_a100": "https://alpha-one-index.github.io/ai-infra-index/specs/networking-interconnects.html",
+    "nvlink4_": "https://alpha-one-index.github.io/ai-infra-index/specs/networking-interconnects.html",
+    "nvlink5_": "https://alpha-one-index.github.io/ai-infra-index/specs/networking-interconnects.html",
+    "ethernet_1g": "https://askvity.info/ethernet-networking-speed/what-is-ethernet-speed",
+    "ethernet_10g": "https://askvity.info/ethernet-networking-speed/what-is-ethernet-speed",
+    "ethernet_25g": "https://infinitelexicon.com/multigigabitpersecond",
+    "usb4_gen": "https://rog.asus.com/us/support/faq/1047105",
+    "usb4_v2": "https://www.convergedigest.com/2022/10/the-next-usb4-spec-will-hit-80-gbps.html",
+}
+"""Documents in which figures were read besides those of the tables, by how names begin."""
+THUNDERBOLT = "purplelec.com/info-detail/thunderbolt-5-572; marcuschiu Atlassian page"
+LOST = {"ethernet_1g": "latency", "jetson_agx_thor_t5000": "fp8", "jetson_orin_nx_16gb": "int8"}
+"""Single figures that are from a page without an address, by the device or link: they are left out."""
 PEAKS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
 OTHER_NAMES = {
     "a100_40gb": ("a100_sxm_40gb", "the SXM module; the PCIe card is a100_pcie_40gb"),
@@ -104,8 +126,8 @@ def files() -> dict[str, str]:
     Raises:
         OSError: the tables are not there.
     """
-    devices = [row for row in _rows("devices.csv") if row["source"] != NO_DOCUMENT]
-    links = _rows("links.csv")
+    devices = [row for row in _rows("devices.csv") if _sources(row)]
+    links = [row for row in _rows("links.csv") if _sources(row)]
     found = {f"devices/{name}.mtpp": _device_file(name, devices) for name in DEVICE_FILES}
     found |= {f"links/{name}.mtpp": _link_file(name, links) for name in LINK_FILES}
     found["links/ports.mtpp"] = _ports(devices, links)
@@ -152,6 +174,8 @@ def _type(name: str, row: Row) -> str:
 
 
 def _rate(row: Row, peak: str) -> str:
+    if LOST.get(row["name"]) == peak:
+        return ""
     return row["int8_TOPS"] if peak == "int8" else row[f"{peak}_TFLOPS"]
 
 
@@ -159,8 +183,14 @@ def _remarks(row: Row) -> Iterator[str]:
     """Yield the comments of a row: what it is, its remark, and its sources."""
     if row["note"]:
         yield _comment(f"{_plain(row['note'])}.")
-    sources = (source for source in row["source"].split("; ") if source != NO_DOCUMENT)
-    yield _comment(f"Source: {_plain('; '.join(sources))}.")
+    yield _comment(f"Source: {_plain('; '.join(_sources(row)))}.")
+
+
+def _sources(row: Row) -> list[str]:
+    """Return the documents of a row that can be looked up."""
+    more = [source for begin, source in MORE_SOURCES.items() if row["name"].startswith(begin)]
+    found = [source.replace("as thunderbolt3", THUNDERBOLT) for source in row["source"].split("; ")]
+    return [source for source in found if source not in (NO_DOCUMENT, NO_ADDRESS)] + more
 
 
 def _plain(text: str) -> str:
@@ -168,6 +198,8 @@ def _plain(text: str) -> str:
     text = re.sub(r"\s*\(ids? \d{6,}(, \d+)*\)", "", text)
     text = re.sub(r"; ids? \d{6,}(, \d+)*", "", text)
     text = re.sub(r"\bid \d{6,}", "another page", text)
+    text = re.sub(r" in the last source| Latency from the second\.|; id \d+", "", text)
+    text = text.replace("not opened", "in no document at hand")
     names = {
         "AIC": "aiconfigurator",
         "LIT": "pytorch-lightning",
@@ -189,9 +221,13 @@ def _link_file(name: str, links: Iterable[Row]) -> str:
         if row["name"].startswith(prefixes):
             lines = [*_remarks(row), f"let {row['name']} = {row['GB_s_per_direction']} GB/s"]
             lines += [_lane(row)] if row["name"] in LANES else []
-            lines += [f"let {row['name']}_latency = {row['latency_us']} us"] if row["latency_us"] else []
+            lines += [f"let {row['name']}_latency = {row['latency_us']} us"] if _has_latency(row) else []
             blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
+
+
+def _has_latency(row: Row) -> bool:
+    return bool(row["latency_us"]) and LOST.get(row["name"]) != "latency"
 
 
 def _lane(row: Row) -> str:
