@@ -114,6 +114,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "onnx": "mtpp_dsl.importers.onnx.format:Onnx",
         "pt2": "mtpp_dsl.importers.pt2.format:Pt2",
         "gguf": "mtpp_dsl.importers.gguf.format:Gguf",
+        "graph": "mtpp_dsl.formats.graph_json:GraphJson",
+        "csv": "mtpp_dsl.formats.csv_pair:CsvPair",
+        "dot": "mtpp_dsl.formats.dot:DotFile",
     },
     GENERATORS: {
         "chain": "mtpp_dsl.generators.basic:chain",
