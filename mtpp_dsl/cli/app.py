@@ -336,6 +336,58 @@ def targets(quiet: Names = False) -> int:
     return list_targets(quiet=quiet)
 
 
+def complete_format(incomplete: str) -> list[str]:
+    """Return the formats of graphs that begin as what has been typed."""
+    from mtpp_dsl.registry import FORMATS, available
+
+    return [name for name in available(FORMATS) if name.startswith(incomplete)]
+
+
+@command
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A graph or a model.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The new file.", show_default=False)],
+    read_as: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help="Of IN; otherwise by its name.", autocompletion=complete_format),
+    ] = None,
+    write_as: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="Of OUT; otherwise by its name.", autocompletion=complete_format),
+    ] = None,
+    group_by: Annotated[
+        str | None, typer.Option(metavar="GROUPS", help="Of a model: layer, module or operator.", show_default=False)
+    ] = None,
+    size: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=NUMBER", help="Of a model: a symbol's value, such as batch=8.", show_default=False),
+    ] = [],  # noqa: B006
+    phase: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a model: this phase alone.", show_default=False)
+    ] = None,
+    weight_type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Of a model: how weights are stored.", show_default=False)
+    ] = None,
+    ties: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Of a model: colocate or copy.", show_default=False)
+    ] = None,
+    sum_costs: Annotated[
+        bool, typer.Option("--sum-costs", help="Add up the costs of a node's operators, as CSV and DOT need it.")
+    ] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Convert a graph between formats: model and graph (.json), csv (NAME.nodes.csv and NAME.edges.csv), dot (.dot).
+
+    Files of other formats can be read. A model stays one where OUT is .json and nothing is chosen of it; else it
+    becomes a graph. Costs that are added up may give shorter times than those of single operators.
+    """
+    from mtpp_dsl.cli.convert import Conversion
+    from mtpp_dsl.cli.convert import convert as converted
+
+    options = {"group_by": group_by, "phase": phase, "weight_type": weight_type, "ties": ties}
+    return converted(Conversion(source, target, read_as, write_as, options, size, sum_costs, quiet))
+
+
 @command
 def fmt(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help=".mtpp files.", show_default=False)],

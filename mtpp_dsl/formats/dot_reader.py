@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     r"|(?P<number>-?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?))|(?P<sign>[{}\[\]=;,:+])",
     re.DOTALL,
 )
-_SPACE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|^#[^\n]*)*", re.DOTALL | re.MULTILINE)
+_SPACE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
 _ESCAPE = re.compile(r'\\(["\\\n])')
 
 

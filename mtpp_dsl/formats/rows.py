@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mtpp_dsl.base.record import located
 from mtpp_dsl.base.spec_limits import MAX_NAME
 from mtpp_dsl.base.units import SIZE, TIME, WORK
 from mtpp_dsl.errors import UsageError, did_you_mean
@@ -15,12 +16,26 @@ from mtpp_dsl.formats.weights import Weights
 from mtpp_dsl.problem.costs import Costs
 from mtpp_dsl.problem.graph import Graph
 
-__all__ = ["EDGE_FIELDS", "MAX_EDGES", "MAX_NODES", "NODE_FIELDS", "TIME_ON", "Rows", "graph_of", "rows_of", "unsaid"]
+__all__ = [
+    "EDGE_FIELDS",
+    "MAX_EDGES",
+    "MAX_NODES",
+    "NODE_FIELDS",
+    "SUM",
+    "TIME_ON",
+    "Rows",
+    "graph_of",
+    "rows_of",
+    "unsaid",
+]
 
 MAX_NODES = 200_000
 MAX_EDGES = 1_000_000
 MAX_CELL = 100
 """Characters of a number with its unit."""
+
+SUM = ", or add them up (mtpp convert --sum-costs)"
+"""What helps where a form has no costs of single operators."""
 
 SIZES = ("params", "output", "saved", "state", "reduce")
 COSTS = ("flop", "read", "write")
@@ -170,7 +185,8 @@ class _Reading:
         readers = dict.fromkeys((*SIZES, "size"), self.sizes) | {"work": self.work, "memory": self.memory}
         for what, unit in rows.declared.items():
             if what in readers:
-                readers[what].declare(what, unit)
+                with located(place):
+                    readers[what].declare(what, unit)
 
     def graph(self) -> Graph:
         """Return the graph."""

@@ -42,7 +42,13 @@ class Weights:
         Raises:
             UsageError: it is no such unit, or others are not.
         """
-        self._quantity(what, f"0 {unit}")
+        dimension = UNITS.get(unit, (1, NONE))[1]
+        if dimension not in self.dimensions:
+            units = [each for each, (_, of) in UNITS.items() if of in self.dimensions]
+            raise UsageError(
+                f"{what} cannot be in {unit[:20]!r}, but in {', '.join(units[:8])}{unit_hint(unit, self.dimensions)}"
+            )
+        self._agree(what, _BASE[dimension])
 
     def _number(self, what: str, value: Any) -> float:
         if isinstance(value, str):

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpp_dsl import registry
@@ -93,11 +93,13 @@ def back(graph: Graph, format_name: str, name: str) -> Graph:
 
 
 @pytest.mark.parametrize(("format_name", "name"), [("csv", "a.nodes.csv"), ("dot", "a.dot"), ("graph", "a.json")])
+@settings(max_examples=30)
 @given(graph=graphs())
 def test_graphs(format_name: str, name: str, graph: Graph) -> None:
     same(back(graph, format_name, name), graph)
 
 
+@settings(max_examples=30)
 @given(graphs(operators=True), st.floats(0.5, 9))
 def test_operators_and_phases_in_json(graph: Graph, weight: float) -> None:
     same(back(graph, "graph", "a.json"), graph)
