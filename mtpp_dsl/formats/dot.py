@@ -103,7 +103,7 @@ def _listed(row: dict[str, Any], rows: Rows) -> str:
     parts = []
     for what, value in row.items():
         unit = rows.unit_of(what) if isinstance(value, float) and value != float("inf") else ""
-        text = f"{number_text(value)} {unit}".strip()
+        text = number_text(value) + (f" {unit}" if unit else "")
         parts.append(f"{_quoted(what) if ' ' in what else COLOR if what == 'color' else what}={_quoted(text)}")
     return f" [{', '.join(parts)}]" if parts else ""
 
