@@ -60,6 +60,7 @@ CORE = {  # what a part of the core may import beside itself
         "contracts",
         "drivers",
         "execution",
+        "formats",
         "importers",
         "importers.gguf",
         "importers.onnx",
