@@ -23,7 +23,9 @@ MAX_BYTES = 2**31
 MAX_RANK = 32
 MAX_TENSOR = 2**50
 """Bytes of a tensor; a larger one is refused."""
-MAX_NAME = 1000
+MAX_NAME = 4096
+
+"""Characters of a name in the file."""
 
 _GRAPH = 5
 _GRAPHS = 10
@@ -86,16 +88,49 @@ def graphs_of(node: Any) -> Iterator[tuple[str, Any]]:
 
 def _check(proto: Any, path: Path, left_out: Mapping[str, int]) -> None:
     """Refuse tensors of impossible sizes, and external data that lies outside the file's folder."""
-    waiting = [proto.graph]
+    for each in proto.opset_import:
+        _check_text(path, each.domain)
+    for each in proto.functions:
+        _check_text(path, each.domain, each.name, *each.input, *each.output)
+    waiting = [proto.graph, *proto.functions]
     while waiting:
         graph = waiting.pop()
-        tensors = [*graph.initializer, *(part for sparse in graph.sparse_initializer for part in (sparse.values,))]
+        initial = getattr(graph, "initializer", ())  # functions have none
+        _check_words(graph, path)
+        tensors = [*initial, *(sparse.values for sparse in getattr(graph, "sparse_initializer", ()))]
         for node in graph.node:
             waiting += [inner for _, inner in graphs_of(node)]
             tensors += [attribute.t for attribute in node.attribute if attribute.HasField("t")]
             tensors += [tensor for attribute in node.attribute for tensor in attribute.tensors]
         for tensor in tensors:
             _check_tensor(tensor, path, left_out)
+
+
+def _check_words(graph: Any, path: Path) -> None:
+    """Refuse names that are no text, and types that ONNX does not have."""
+    typed = (*graph.input, *graph.output) if hasattr(graph, "initializer") else ()
+    for given in (*typed, *graph.value_info):
+        _check_text(path, given.name)
+        kind = given.type.tensor_type
+        if kind.elem_type not in TYPES:
+            raise UsageError(f"{path.name}: {_shown(given.name)} is of type {kind.elem_type}, which ONNX does not have")
+        _check_text(path, *(dim.dim_param for dim in kind.shape.dim))
+    for node in graph.node:
+        _check_text(path, node.op_type, node.domain, node.name, *node.input, *node.output)
+        _check_text(path, *(attribute.name for attribute in node.attribute))
+        _check_text(path, *(text for entry in node.metadata_props for text in (entry.key, entry.value)))
+    _check_text(path, *(tensor.name for tensor in getattr(graph, "initializer", ())))
+
+
+def _check_text(path: Path, *texts: object) -> None:
+    """Refuse bytes in place of text, which is how the package onnx gives names that are not UTF-8."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise UsageError(f"{path.name}: a name is not UTF-8: {str(text)[:80]}")
+        if len(text) > MAX_NAME:
+            raise UsageError(
+                f"{path.name}: a name has {len(text):,} characters: {_shown(text)}; at most {MAX_NAME:,} are read"
+            )
 
 
 def _check_tensor(tensor: Any, path: Path, left_out: Mapping[str, int]) -> None:

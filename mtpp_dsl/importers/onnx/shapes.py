@@ -26,6 +26,8 @@ Shape: TypeAlias = tuple[Amount, ...]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 MAX_DIM = 2**50
+MAX_STEPS = 400_000
+"""Nodes, times the choices of the symbols' values for which they are gone through."""
 Place: TypeAlias = tuple[int, int]
 """Which input of the graph, and which of its axes."""
 
@@ -55,6 +57,11 @@ def shapes_of(file: File, sizes: Mapping[str, int | str]) -> Shapes:
     dims = _input_dims(file)
     symbols = _bound(dims, sizes, file.name)
     fit = Fit(symbols)
+    if len(fit.samples) * len(file.proto.graph.node) > MAX_STEPS:
+        raise UsageError(
+            f"{file.name} has {len(file.proto.graph.node):,} nodes: too many for {len(symbols)} symbols; give some "
+            f"a value, such as --size {symbols[0]}=8"
+        )
     runs = [_run(file, dims, sample) for sample in fit.samples]
     types = {key: typed[0] for key, typed in runs[0].items()}
     found: dict[Key, Shape] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 import struct
@@ -70,6 +71,8 @@ def read_archive(path: Path) -> Archive:
     ) as error:
         raise _wrong(path.name, str(error) or type(error).__name__) from None
     except OSError as error:
+        if error.errno == errno.EINVAL:  # a place before the beginning of the file
+            raise _wrong(path.name, "the table of its members is damaged") from None
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     sha256 = hashlib.sha256(text + more).hexdigest()
     note_digest(path, lambda: sha256)
