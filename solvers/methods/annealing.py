@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, Linear, Memory, Pin
+from mtpp_dsl.constraints import Acyclic, BreakSymmetry, Colocate, Contiguous, Forbid, InOrder, Linear, Memory, Pin
 from mtpp_dsl.contracts import Gives, Limits, Method, MethodBase, Progress, Scoped
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.solvers.methods.partition import Ideals, SliceGraph
 from mtpp_dsl.solvers.methods.shared_scopes import (
     BATCH,
@@ -19,6 +20,7 @@ from mtpp_dsl.solvers.methods.shared_scopes import (
     PLACED,
     TIMED_WEIGHTED,
     WEIGHTED,
+    in_line,
 )
 
 __all__ = ["Annealing"]
@@ -39,7 +41,8 @@ class Annealing(Scoped, MethodBase):
     go on side by side; every second round is twice as long as the one before.
 
     Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
-    that changes as the moves ask for it, and anneals once in each round, on one processor.
+    that changes as the moves ask for it, and anneals once in each round, on one processor. Where the problem gives an
+    order of all devices, no move breaks it; one that leaves a device empty which must not be is only no plan.
 
     Labelled rows are kept by the moves: one that does not hold is charged as a memory that is exceeded. For a linear
     objective, and under rows with a penalty, the energy is the cost itself and what is broken; see
@@ -65,6 +68,7 @@ class Annealing(Scoped, MethodBase):
         PHASE_MOVES,
         TIMED_WEIGHTED,
         NETWORKS,
+        in_line(PHASE_MOVES),
         replace(NETWORKS, constraints=(BreakSymmetry, Colocate, Forbid, Memory, Pin), backward=True),
     )
 
@@ -74,6 +78,8 @@ class Annealing(Scoped, MethodBase):
 
     def beyond(self, problem: Problem) -> str | None:
         """Return why sets would have to be convex that no order of the devices makes so, or None."""
+        if any(problem.of(InOrder)) and line_of(problem) is None:
+            return "annealing keeps one order of all devices"
         if _in_columns(problem):
             convex = next((c for c in problem.of(Contiguous) if not problem.acyclic), None)
             return None if convex is None else f"annealing over phases keeps {convex} under acyclic alone"
@@ -126,8 +132,10 @@ def _implied(contiguous: Contiguous, problem: Problem) -> bool:
 
 
 def _in_columns(problem: Problem) -> bool:
-    """Return whether loads of phases, or on networks sums, rows or an order of the devices are asked for."""
+    """Return whether single phases, a given order of devices, or on networks sums, rows or any order are asked for."""
     rows = any(problem.of(Linear))
+    if any(problem.of(InOrder)):
+        return True
     return problem.phased or (problem.networked and (problem.objective.is_linear or rows or problem.acyclic))
 
 

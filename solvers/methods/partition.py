@@ -42,6 +42,9 @@ MAX_HALVED = 5_000
 """The ancestors of every node of a graph to be halved are kept as a matrix."""
 
 
+PHASES_ON_NETWORKS = replace(PHASES, interconnects=("links", "tree"))
+
+
 def unmerged(name: str, problem: Problem) -> str | None:
     """Return which colocated nodes cannot be made one, so that method *name* does not keep them together, or None."""
     if not any(problem.of(Colocate)):
@@ -93,10 +96,10 @@ class Ideals(Scoped, MethodBase):
         checking(STAGES),
         checking(NETWORKS),
         PHASES,
-        replace(PHASES, interconnects=("links", "tree")),
+        PHASES_ON_NETWORKS,
         PRICED,
         BUDGETS,
-        *map(in_line, (checking(STAGES), checking(NETWORKS), PHASES, PRICED, BUDGETS)),
+        *map(in_line, (checking(STAGES), checking(NETWORKS), PHASES, PHASES_ON_NETWORKS, PRICED, BUDGETS)),
     )
 
     def __init__(self, most_bytes: float = MAX_BYTES, patience: float = float("inf")) -> None:

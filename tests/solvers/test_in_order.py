@@ -18,8 +18,8 @@ from tests.oracle import optimum
 from tests.order_problems import KINDS, ordered_problem
 
 SOLVED = {
-    "exact": set(KINDS),
-    "ideals": set(KINDS) - {"training", "part"},
+    "exact": set(KINDS) - {"phases on networks"},
+    "ideals": set(KINDS) - {"training", "part", "phases on networks"},
 }
 """Which kinds of problems a method proves."""
 
@@ -60,6 +60,36 @@ def test_least_of_many(method: str, kind: str) -> None:
     hold(method, kind, range(14, 90))
 
 
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"iteration", "stages", "training", "part"}))
+def test_annealing_keeps_the_order(kind: str) -> None:
+    """Annealing finds plans, most of them the best; in small problems it may leave a device empty that must not be."""
+    best_found = possible = 0
+    for seed in range(4):
+        problem = ordered_problem(seed, kind)
+        best, found = optimum(problem), mtpp_dsl.solve(problem, "annealing", seed=1)
+        assert found.plan is None or not verify(problem, found.plan)
+        if best is not None:
+            assert found.cost is None or found.cost >= best - 1e-9 * abs(best)
+            possible += 1
+            best_found += found.cost is not None and found.cost == pytest.approx(best)
+    assert 3 * best_found >= possible
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_auto_takes_every_kind(kind: str) -> None:
+    """Auto has a plan where there is one, and proves it but for phases on networks, which it bounds."""
+    for seed in range(40, 43):
+        problem = ordered_problem(seed, kind)
+        best, found = optimum(problem), mtpp_dsl.solve(problem, "auto")
+        if best is None:
+            assert found.status == "infeasible"
+            continue
+        assert found.cost == pytest.approx(best, rel=1e-6, abs=1e-9), (kind, seed)
+        assert found.status == "optimal" or kind == "phases on networks"
+        assert found.bound is not None
+        assert found.bound.cost <= best + 1e-6 * abs(best)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_bound_is_above_the_optimum(kind: str) -> None:
     """Bounds that leave the order out are bounds with it, and methods that do not know it refuse."""
@@ -77,7 +107,7 @@ def test_no_bound_is_above_the_optimum(kind: str) -> None:
             if best is not None:
                 assert found.status != "infeasible"
                 assert found.bound is None or found.bound.cost <= best * (1 + 1e-6) + 1e-9, (name, kind, seed)
-    assert bounds > 0 or kind in ("stages", "iteration", "price", "phases", "network")
+    assert bounds > 0 or kind in ("stages", "iteration", "price", "phases", "network", "phases on networks")
 
 
 def llama_70b(phase: str) -> Problem:

@@ -12,6 +12,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.colocation import together
 from mtpp_dsl.problem.graph import Ints
+from mtpp_dsl.problem.in_order import line_of
 from mtpp_dsl.solvers.partition.weighted.phase_instance import phase_costs, phase_state
 from mtpp_dsl.solvers.partition.weighted.phase_moves import MOVE
 from mtpp_dsl.solvers.runtime.incumbent import Incumbent
@@ -30,7 +31,7 @@ NONE_FOUND = "no split that was tried is a plan; this does not prove that there 
 def anneal_phases(problem: Problem, limits: Limits, progress: Progress, patience: int, moves: int) -> Result:
     """Return the best split found by moving one supernode at a time; rounds get longer until some find nothing.
 
-    Under ``acyclic`` a round keeps one order of the devices: that of the best plan, or a random one.
+    Under ``acyclic`` a round keeps one order of the devices: that of the problem, of the best plan, or a random one.
 
     Args:
         problem: with phases, of a bottleneck or a linear objective.
@@ -54,6 +55,7 @@ class _Run:
         self._costs = phase_costs(problem, self._of)
         self._random = np.random.default_rng(limits.seed)
         n, k = self._costs.allowed.shape
+        self._line = line_of(problem)
         self._steps = min(MAX_FIRST, max(MIN_STEPS, moves * n * k // 10))
 
     def result(self) -> Result:
@@ -105,6 +107,8 @@ class _Run:
         """Return the devices of a plan's supernodes, and [devices] an order of the devices that its edges keep."""
         device = np.array(plan.assignment[self._first], np.int64)
         costs, k = self._costs, self._problem.k
+        if self._line is not None:
+            return device, np.argsort(np.array(self._line.devices))
         owner = np.repeat(np.arange(len(device)), np.diff(costs.arcs))[costs.outward]
         pairs = set(zip(device[owner].tolist(), device[costs.arc[costs.outward]].tolist(), strict=True))
         order = self._sorted(k, [(a, b) for a, b in pairs if a != b])
@@ -116,7 +120,7 @@ class _Run:
         """Return slices of an order of the supernodes on devices in a random order, or places at random."""
         costs, random = self._costs, self._random
         n, k = costs.allowed.shape
-        devices = random.permutation(k)
+        devices = random.permutation(k) if self._line is None else np.array(self._line.devices, np.int64)
         place = np.empty(k, np.int64)
         place[devices] = np.arange(k)
         if not self._problem.acyclic and turn % 4 == 3:
