@@ -42,7 +42,7 @@ class Annealing(Scoped, MethodBase):
 
     Where the quotient graph must be acyclic it starts from slices of topological orders, keeps an order of the devices
     that changes as the moves ask for it, and anneals once in each round, on one processor. Where the problem gives an
-    order of all devices, no move breaks it; one that leaves a device empty which must not be is only no plan.
+    order of all devices, no move breaks it.
 
     Labelled rows are kept by the moves: one that does not hold is charged as a memory that is exceeded. For a linear
     objective, and under rows with a penalty, the energy is the cost itself and what is broken; see

@@ -62,7 +62,7 @@ def test_least_of_many(method: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"iteration", "stages", "training", "part"}))
 def test_annealing_keeps_the_order(kind: str) -> None:
-    """Annealing finds plans, most of them the best; in small problems it may leave a device empty that must not be."""
+    """Annealing finds plans, most of them the best."""
     best_found = possible = 0
     for seed in range(4):
         problem = ordered_problem(seed, kind)
@@ -72,7 +72,7 @@ def test_annealing_keeps_the_order(kind: str) -> None:
             assert found.cost is None or found.cost >= best - 1e-9 * abs(best)
             possible += 1
             best_found += found.cost is not None and found.cost == pytest.approx(best)
-    assert 3 * best_found >= possible
+    assert best_found >= possible - 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

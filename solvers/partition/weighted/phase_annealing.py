@@ -6,6 +6,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from mtpp_dsl.constraints import Linear, Used
 from mtpp_dsl.contracts import Limits, Progress
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import Result
@@ -43,6 +44,15 @@ def anneal_phases(problem: Problem, limits: Limits, progress: Progress, patience
     return _Run(problem, limits, progress, patience, moves).result()
 
 
+def _with_filled(problem: Problem) -> Problem:
+    """Return the problem with a row for each device that has to have a node, so that moves are charged for it."""
+    line = line_of(problem)
+    if line is None or not line.filled:
+        return problem
+    rows = [Linear(label="filled", terms=((Used(d), 1.0),), sense=">=", rhs=1.0) for d in sorted(line.filled)]
+    return problem.with_constraints([*problem.constraints, *rows])
+
+
 class _Run:
     """Solves one problem."""
 
@@ -52,7 +62,7 @@ class _Run:
         self._incumbent = Incumbent("annealing", problem, limits, progress)
         self._of = together(problem)
         self._first = np.unique(self._of, return_index=True)[1]
-        self._costs = phase_costs(problem, self._of)
+        self._costs = phase_costs(_with_filled(problem), self._of)
         self._random = np.random.default_rng(limits.seed)
         n, k = self._costs.allowed.shape
         self._line = line_of(problem)
