@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from mtpp_dsl.drivers.validate import validate
     from mtpp_dsl.errors import MtppError
     from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
+    from mtpp_dsl.importers.gguf.importer import from_gguf
     from mtpp_dsl.importers.hf import from_hf
+    from mtpp_dsl.importers.onnx.importer import from_onnx
+    from mtpp_dsl.importers.pt2.importer import from_pt2
     from mtpp_dsl.importers.torch_model import from_torch
     from mtpp_dsl.language.analysis import Analysis
     from mtpp_dsl.language.lower import Spec
@@ -67,7 +70,10 @@ _HOME = {
     "analyse": "api",
     "evaluate": "plans.evaluation",
     "export": "drivers.export",
+    "from_gguf": "importers.gguf.importer",
     "from_hf": "importers.hf",
+    "from_onnx": "importers.onnx.importer",
+    "from_pt2": "importers.pt2.importer",
     "from_torch": "importers.torch_model",
     "front": "drivers.front",
     "graph_from_networkx": "formats.networkx_graphs",
@@ -101,7 +107,10 @@ __all__ = [
     "analyse",
     "evaluate",
     "export",
+    "from_gguf",
     "from_hf",
+    "from_onnx",
+    "from_pt2",
     "from_torch",
     "front",
     "graph_from_networkx",

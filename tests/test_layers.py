@@ -50,7 +50,21 @@ CORE = {  # what a part of the core may import beside itself
     "algebra": DATA | {"language"},
     "builder": DATA | {"algebra", "formats", "language"},
     "running": DATA | {"api", "checks", "contracts"},
-    "": DATA | {"api", "builder", "checks", "contracts", "drivers", "formats", "importers", "language", "running"},
+    "": DATA
+    | {
+        "api",
+        "builder",
+        "checks",
+        "contracts",
+        "drivers",
+        "formats",
+        "importers",
+        "importers.gguf",
+        "importers.onnx",
+        "importers.pt2",
+        "language",
+        "running",
+    },
     "cli": DATA
     | {
         "",

@@ -91,6 +91,13 @@ def gguf() -> bytes:
     return head + bytes(-len(head) % 32 + weights)
 
 
+GRAPH = {
+    "format": "mtpp-graph",
+    "version": 1,
+    "units": {"work": "s", "size": "B", "memory": "B"},
+    "nodes": [{"name": "a", "work": 1, "output": 2, "times": {"gpu": 0.5}}, {"name": "b", "work": 2.5, "kind": "x"}],
+    "edges": [{"source": "a", "target": "b", "size": 1}],
+}
 DOT = 'digraph g { a [work="2 ms", output="1 MiB"]; subgraph cluster_1 { b; c } a -> {b c} [size="3 kB"] }\n'
 SEEDS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "onnx": ("model.onnx", onnx),
@@ -99,6 +106,7 @@ SEEDS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "model": ("model.json", lambda: text_of(gpt(layers=1, width=8, vocabulary=10)).encode()),
     "msr": ("graph.json", lambda: json.dumps(MSR).encode()),
     "moirai": ("tasks.json", lambda: json.dumps(MOIRAI).encode()),
+    "graph": ("own.json", lambda: json.dumps(GRAPH).encode()),
     "csv": ("nodes.csv", lambda: b"name,work (ms),output (MiB),kind\na,1,2,x\nb,3.5,,y\n"),
     "dot": ("graph.dot", DOT.encode),
 }
