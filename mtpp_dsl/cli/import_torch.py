@@ -44,7 +44,7 @@ def torch(
         typer.Option(
             "--input",
             metavar="'NAME: TYPE[SIZE, …]'",
-            help="An input of forward, such as 'ids: int64[batch, seq]'; may be repeated.",
+            help="An input of forward, such as 'ids: int64\\[batch, seq]'; may be repeated.",
             show_default=False,
         ),
     ],

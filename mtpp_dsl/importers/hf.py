@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.importers.hf_config import configuration, read_configuration, transformers
@@ -26,6 +26,7 @@ IMPLEMENTATIONS = (ATTENTION, "sdpa", "eager")
 """Of attention, in the order in which they are tried."""
 
 
+_Inputs: TypeAlias = tuple[Given, Kept, tuple[tuple[int, int], ...]]
 _AUTO = ("ForSeq2SeqLM", "ForMaskedLM", "ForCausalLM", "ForImageClassification", "")
 """What a model of a type is for, the first that there is: text in and out, encoders, decoders, images, or neither."""
 
@@ -178,7 +179,7 @@ def _exported(package: Any, said: Mapping[str, Any], phase: str, asked: Asked, d
     module = module.train() if phase == "train" else module.eval()
     config = module.config
     step = _step(module, phase)
-    given, kept = _inputs(module, step, asked)
+    given, kept, places = _inputs(module, step, asked)
     source = Source(
         "hf",
         type(module).__name__,
@@ -187,8 +188,10 @@ def _exported(package: Any, said: Mapping[str, Any], phase: str, asked: Asked, d
         {"phases": phase, "batch": asked.batch, "seq": asked.seq, "attention": attention},
     )
     training = asked.training if phase == "train" else None
-    model = model_of(as_step(module, step), given, source=source, flops=asked.flops, kept=kept, training=training)
-    names = _input_names(module, step)
+    model = model_of(
+        as_step(module, step, places), given, source=source, flops=asked.flops, kept=kept, training=training
+    )
+    names = _input_names(module)
     tensors = tuple(replace(each, name=names.get(each.name, each.name)) for each in model.tensors)
     return replace(model, tensors=tensors, warnings=(*model.warnings, *_said_of(config, said, attention)))
 
@@ -207,8 +210,8 @@ def _step(module: Any, phase: str) -> str:
     return "forward" if phase == "prefill" and not caches else phase
 
 
-def _inputs(module: Any, step: str, asked: Asked) -> tuple[Given, Kept]:
-    """Return what a step is given, and which of it are caches.
+def _inputs(module: Any, step: str, asked: Asked) -> _Inputs:
+    """Return what a step is given, which of it are caches, and where those of each layer are.
 
     Raises:
         UsageError: nobody knows the inputs of such an architecture.
@@ -224,7 +227,7 @@ def _inputs(module: Any, step: str, asked: Asked) -> tuple[Given, Kept]:
     both = {0: "batch", 1: "seq"}
     main = module.main_input_name
     if main == "pixel_values":
-        return _images(module, step, asked), Kept()
+        return _images(module, step, asked), Kept(), ()
     if main != "input_ids":
         raise _NotThisPhase(
             f"{type(module).__name__} reads {main!r}; a configuration gives token or image models alone: "
@@ -233,14 +236,14 @@ def _inputs(module: Any, step: str, asked: Asked) -> tuple[Given, Kept]:
     if step == "prefill":
         limits = _limits(config, 2 * config.get_text_config().num_hidden_layers, 1)
         outputs = frozenset(range(1, 1 + 2 * config.get_text_config().num_hidden_layers))
-        return Given((tokens,), {}, {"main": both}, symbols), Kept(frozenset(), outputs, limits)
+        return Given((tokens,), {}, {"main": both}, symbols), Kept(frozenset(), outputs, limits), ()
     if step == "decode":
         return _decode(module, symbols)
     if step == "train":
-        return Given((tokens, tokens.clone()), {}, {"main": both, "labels": both}, symbols), Kept()
+        return Given((tokens, tokens.clone()), {}, {"main": both, "labels": both}, symbols), Kept(), ()
     if config.is_encoder_decoder:
-        return Given((tokens, tokens.clone()), {}, {"main": both, "second": both}, symbols), Kept()
-    return Given((tokens,), {}, {"main": both}, symbols), Kept()
+        return Given((tokens, tokens.clone()), {}, {"main": both, "second": both}, symbols), Kept(), ()
+    return Given((tokens,), {}, {"main": both}, symbols), Kept(), ()
 
 
 def _images(module: Any, step: str, asked: Asked) -> Given:
@@ -258,7 +261,7 @@ def _images(module: Any, step: str, asked: Asked) -> Given:
     return Given((pixels,), {}, {"main": {0: "batch"}}, {"batch": Symbol(asked.batch)})
 
 
-def _decode(module: Any, symbols: Mapping[str, Symbol]) -> tuple[Given, Kept]:
+def _decode(module: Any, symbols: Mapping[str, Symbol]) -> _Inputs:
     """Return one token and the keys and values of each layer, whose shapes a short prefill on ``meta`` tells."""
     import torch
 
@@ -272,19 +275,27 @@ def _decode(module: Any, symbols: Mapping[str, Symbol]) -> tuple[Given, Kept]:
     finally:
         module.__class__ = kind
     limits = _limits(module.config, len(kept), 0)
-    past, shapes, formulas = [], [], {}
-    for at, tensor in enumerate(kept):
-        window = limits.get(at, {}).get("seq")
-        name = "seq" if window is None else f"seq_{window}"
-        if window is not None:
-            name = "seq_" + window.removeprefix("min(seq, ").removesuffix(")")
-            formulas[name] = window
-        length = TRACED["seq"] if window is None else TRACED["length"]
-        past.append(torch.zeros(*tensor.shape[:2], length, tensor.shape[3], dtype=tensor.dtype, device="meta"))
-        shapes.append({0: "batch", 2: name})
+    stacks: dict[tuple[Any, ...], int] = {}  # layers whose caches are alike: how many there are
+    places = []
+    for at in range(0, len(kept), 2):
+        sizes = [(tuple(each.shape[1::2]), each.dtype) for each in kept[at : at + 2]]
+        key = (*sizes, limits.get(at, {}).get("seq", "seq"))
+        places.append((list(stacks).index(key) if key in stacks else len(stacks), stacks.get(key, 0)))
+        stacks[key] = stacks.get(key, 0) + 1
+    past: list[Any] = []
+    shapes: list[dict[int, str]] = []
+    formulas: dict[str, str] = {}
+    for (*halves, length), count in stacks.items():
+        name = "seq" if length == "seq" else f"seq_{len(formulas)}"
+        if name != "seq":
+            formulas[name] = length
+        traced = TRACED["seq"] if name == "seq" else TRACED["length"] + 2 * len(formulas)
+        for (heads, width), dtype in halves:
+            past.append(torch.zeros(count, TRACED["batch"], heads, traced, width, dtype=dtype, device="meta"))
+            shapes.append({1: "batch", 3: name})
     token = torch.zeros(TRACED["batch"], 1, dtype=torch.long, device="meta")
     given = Given((token, past), {}, {"main": {0: "batch"}, "past": shapes}, dict(symbols), formulas)
-    return given, Kept(frozenset(range(1, 1 + len(past))), frozenset(range(1, 1 + len(past))))
+    return given, Kept(frozenset(range(1, 1 + len(past))), frozenset(range(1, 1 + len(kept)))), tuple(places)
 
 
 def _limits(config: Any, count: int, first: int) -> dict[int, dict[str, str]]:
@@ -310,13 +321,10 @@ def _positions(module: Any) -> int | None:
     return most if any(most <= each.num_embeddings <= most + 8 for each in own) else None
 
 
-def _input_names(module: Any, step: str) -> dict[str, str]:
-    """Return what to call the inputs of a step: as the model does, and caches by their layers."""
-    layers = module.config.get_text_config().num_hidden_layers if step == "decode" else 0
+def _input_names(module: Any) -> dict[str, str]:
+    """Return what to call the inputs of a step: as the model does, and caches by their kind."""
     caches = {
-        f"past_{2 * at + half}": f"past.{at}.{part}"
-        for at in range(layers)
-        for half, part in enumerate(("key", "value"))
+        f"past_{2 * at + half}": f"past.{at}.{part}" for at in range(8) for half, part in enumerate(("key", "value"))
     }
     return {"main": module.main_input_name, "second": "decoder_input_ids", **caches}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = ["ATTENTION", "as_step", "cache_class", "register_attention"]
@@ -77,12 +78,12 @@ def cache_class() -> Any:
     from transformers.cache_utils import CacheLayerMixin
 
     class KeptLayer(CacheLayerMixin):  # type: ignore[misc]
-        """Keys and values of one layer, in tensors of their own."""
+        """Keys and values of one layer; those of earlier steps lie behind each other in one tensor of many layers."""
 
-        def __init__(self, keys: Any = None, values: Any = None) -> None:
+        def __init__(self, past: Any = None, at: int = 0) -> None:
             super().__init__()
-            self.keys, self.values = keys, values
-            self.is_initialized = keys is not None
+            self.past, self.at = past, at
+            self.is_initialized = past is not None
 
         def lazy_initialization(self, key_states: Any, value_states: Any) -> None:
             """Take the type and device of the first keys."""
@@ -91,16 +92,17 @@ def cache_class() -> Any:
 
         def update(self, key_states: Any, value_states: Any, *_args: Any, **_kwargs: Any) -> tuple[Any, Any]:
             """Append keys and values, and return all of them."""
-            if self.keys is None:
+            if self.past is None:
                 self.keys, self.values = key_states, value_states
             else:
-                self.keys = torch.cat([self.keys, key_states], dim=-2)
-                self.values = torch.cat([self.values, value_states], dim=-2)
+                self.keys = torch.cat([self.past[0][self.at], key_states], dim=-2)
+                self.values = torch.cat([self.past[1][self.at], value_states], dim=-2)
             return self.keys, self.values
 
         def get_seq_length(self) -> Any:
             """Return the number of tokens kept."""
-            return 0 if self.keys is None else self.keys.shape[-2]
+            known = self.keys if self.keys is not None else self.past[0] if self.past is not None else None
+            return 0 if known is None else known.shape[-2]
 
         def get_mask_sizes(self, query_length: Any) -> tuple[Any, int]:
             """Return the length and the offset of a mask."""
@@ -113,11 +115,17 @@ def cache_class() -> Any:
     return KeptLayer
 
 
-def as_step(model: Any, phase: str) -> Any:
+def as_step(model: Any, phase: str, places: Sequence[tuple[int, int]] = ()) -> Any:
     """Return *model* whose ``forward`` is one step of a phase; its modules and parameters keep their paths.
 
     "forward": the first of what the model gives. "prefill": with the keys and values of each layer behind it. "decode":
     the same for one token, and a list of keys and values that the step is given. "train": the loss.
+
+    Args:
+        model: of transformers; it is changed.
+        phase: as above.
+        places: for decode, where the keys and values of each layer are: in the tensors 2 * stack and 2 * stack + 1 of
+            the list, at the second number. Few tensors of many layers are exported much faster than many tensors.
     """
     from transformers.cache_utils import Cache
 
@@ -147,7 +155,7 @@ def as_step(model: Any, phase: str) -> Any:
 
     class Decode(plain):  # type: ignore[misc, valid-type]
         def forward(self, main: Any, past: Any) -> Any:
-            cache = Cache(layers=[layer(*past[at : at + 2]) for at in range(0, len(past), 2)])
+            cache = Cache(layers=[layer(past[2 * stack : 2 * stack + 2], at) for stack, at in places])
             found = forward(self, input_ids=main, past_key_values=cache, use_cache=True)
             return (first(found), *_kept(cache))
 
