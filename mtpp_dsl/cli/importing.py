@@ -15,7 +15,7 @@ from mtpp_dsl.cli.commands import commands_of
 __all__ = ["import_app"]
 
 import_app = typer.Typer(
-    help='Turn a model into a graph of operators with their costs, for graph from "model.json".',
+    help='Turn models into graphs of operators, for graph from "model.json", and tables of links into statements.',
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
