@@ -22,7 +22,7 @@ from mtpp_dsl.report.loads import loads
 
 __all__ = ["source_of", "validate_split"]
 
-_TEXT = re.compile(r"[\d\s,./]+|.*[=\[{|\n\"'].*", re.DOTALL)
+_TEXT = re.compile(r"[\d\s,./]+|.*[=\[{|\n\"'].*|.*\s.*\d\s*,\s*\d.*", re.DOTALL)
 """What is a split itself where there is no file of that name."""
 MAX_SHOWN = 10
 

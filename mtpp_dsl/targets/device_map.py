@@ -19,6 +19,8 @@ from mtpp_dsl.targets.stages import is_cpu, origin_of, plain_plan, refuse_beyond
 __all__ = ["DeviceMap"]
 
 Place = int | str
+MAX_ENTRIES = 100_000
+"""Of a map; more are refused."""
 
 
 class DeviceMap:
@@ -66,6 +68,8 @@ class DeviceMap:
         data = parse_json(read_bytes(source, MAX_FILE_BYTES) if isinstance(source, Path) else source.encode(), name)
         if not isinstance(data, dict) or not all(isinstance(place, (int, str)) for place in data.values()):
             raise UsageError(f"{name} is no device map: an object that gives modules their devices")
+        if len(data) > MAX_ENTRIES:
+            raise UsageError(f"{name} has {len(data):,} entries; {MAX_ENTRIES:,} are read")
         given = {path: _device(problem, path, place) for path, place in data.items()}
         modules = modules_of(problem.graph)
         _check_paths(problem, given, modules)

@@ -9,11 +9,15 @@ from mtpp_dsl.contracts import Files, Split, Stamp, UnsoundSplit, text_of
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.targets.layers import MAX_TEXT, comment, without_comments
+from mtpp_dsl.targets.layers import comment, without_comments
 from mtpp_dsl.targets.stages import Items, Stages, check_stages, layout
 
 __all__ = ["Megatron", "stages_of"]
 
+MAX_TEXT = 2**16
+"""Bytes of a longer file are not read."""
+MAX_WRITTEN = 10_000
+"""Signs of a layout as it is written."""
 MAX_LAYOUT = 1_000_000
 """Signs of a layout once it is written out; a longer one is refused."""
 _OPTION = re.compile(r"--pipeline-model-parallel-layout[\s=]+(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
@@ -105,6 +109,8 @@ def stages_of(written: str) -> list[str]:
         UsageError: it has another sign, or is longer than :data:`MAX_LAYOUT` once it is written out.
     """
     text = written.replace(",", "")
+    if len(text) > MAX_WRITTEN:
+        raise UsageError(f"the layout has more than {MAX_WRITTEN:,} signs")
     for pattern in (_GROUP, _TIMES):
         length = len(text) + sum(len(m[1]) * _bounded(m[2]) for m in pattern.finditer(text))
         if length > MAX_LAYOUT:

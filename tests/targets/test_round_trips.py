@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from time import process_time
 
 import pytest
 
@@ -176,6 +177,29 @@ def test_what_is_not_of_the_form_is_refused(name: str, tmp_path: Path) -> None:
             target.read(text, problem)
     with pytest.raises(UsageError):
         target.read(tmp_path / "missing", problem)
+
+
+HOSTILE = {
+    "parentheses": "(" * 60_000,
+    "options": '--pipeline-model-parallel-layout "' * 1_800,
+    "counts": "1 , " * 200_000 + "x",
+    "lists": "pp_partition: [1," * 60_000,
+    "comments": "/*" * 500_000,
+    "brackets": "[[" * 200_000,
+    "quotes": '"' * 500_000,
+    "multiplied": "(" + "t" * 9_000 + ")*99999",
+    "rows": "node,device\n" + "x,y\n" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", forms())
+def test_hostile_texts_are_refused_at_once(name: str) -> None:
+    problem, target = stack(Random(3), 2), target_of(name)
+    for what, text in HOSTILE.items():
+        began = process_time()
+        with pytest.raises(UsageError):
+            target.read(text, problem)
+        assert process_time() - began < 2, what
 
 
 @pytest.mark.parametrize("name", [name for name in forms() if name not in ("csv", "dot", "device-map")])
