@@ -6,12 +6,15 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf, isclose
 from typing import Any
 
+import numpy as np
+
 from mtpp_dsl.checks.pipeline_check import iteration_times
 from mtpp_dsl.checks.verification import costs_of, penalties_of, size_of
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.result import OPTIMAL_GAP, relative_gap
 from mtpp_dsl.plans.target_cost import TargetCost
 from mtpp_dsl.problem import Objective, Problem
+from mtpp_dsl.problem.costs import TimeSource
 
 __all__ = ["CLOSE", "NOT_CHECKED", "cost_of_value", "false_claims", "false_source", "near"]
 
@@ -117,11 +120,13 @@ def _times(problem: Problem, data: Mapping[str, Any]) -> Iterator[str]:
     found = {"given": 0, "modelled": 0, "measured": 0}
     graphs = [phase.graph for phase in problem.graph.phases] or [problem.graph]
     for d, device in enumerate(problem.devices):
-        rows = [graph.time_sources.get(device.name) for graph in graphs]
-        for v in range(problem.graph.n):
-            if problem.time[v, d] < inf:
-                numbers = {0 if row is None else int(row[v]) for row in rows}
-                found["modelled" if 1 in numbers else "measured" if 2 in numbers else "given"] += 1
+        rows = [graph.time_sources.get(device.name, np.zeros(graph.n)) for graph in graphs]
+        runs = problem.time[:, d] < inf
+        modelled = np.any([row == TimeSource.MODELLED for row in rows], axis=0) & runs
+        measured = np.any([row == TimeSource.MEASURED for row in rows], axis=0) & runs & ~modelled
+        found["modelled"] += int(modelled.sum())
+        found["measured"] += int(measured.sum())
+        found["given"] += int((runs & ~modelled & ~measured).sum())
     for source, count in found.items():
         if said[source] != count:
             yield f"times.{source}: {said[source]} in the answer; the spec has {count}"
