@@ -20,7 +20,7 @@ from mtpp_dsl.library.entries import entries, keys_of, near
 __all__ = ["Topology", "links_of_topology", "read_topology"]
 
 MAX_BYTES = 4 * 2**20
-MAX_GPUS = 1_000
+MAX_GPUS = 128
 """A table of more GPUs is refused."""
 
 CODES = {
