@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mtpp_dsl.cli.importing import Output, Quiet, command, import_app
+from mtpp_dsl.cli.importing import GroupBy, Output, Quiet, command, import_app
 
 __all__ = ["import_app"]
 
@@ -59,6 +59,7 @@ def torch(
     optimizer: Optimizer = "adam",
     backward_ratio: Ratio = None,
     flop: Flop = [],  # noqa: B006
+    group_by: GroupBy = None,
     quiet: Quiet = False,
 ) -> int:
     """Import a model of torch. This runs the code of MODULE, as Python does when it imports it.
@@ -87,7 +88,7 @@ def torch(
         backward_ratio=backward_ratio,
         flops=formulas,
     )
-    return finish(model, output, quiet=quiet)
+    return finish(model, output, group_by=group_by, quiet=quiet)
 
 
 @command
@@ -111,6 +112,7 @@ def hf(
     optimizer: Optimizer = "adam",
     backward_ratio: Ratio = None,
     flop: Flop = [],  # noqa: B006
+    group_by: GroupBy = None,
     quiet: Quiet = False,
 ) -> int:
     """Import a model of Hugging Face by its configuration alone: no weights, no network, no code of the file.
@@ -133,4 +135,4 @@ def hf(
         backward_ratio=backward_ratio,
         flops=formulas_given(flop),
     )
-    return finish(model, output, quiet=quiet)
+    return finish(model, output, group_by=group_by, quiet=quiet)

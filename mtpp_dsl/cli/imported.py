@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from mtpp_dsl.base.units import counted, format_quantity
@@ -11,6 +12,7 @@ from mtpp_dsl.cli.arguments import key_values
 from mtpp_dsl.cli.screen import say
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.model import Amount, Model, Size, value
+from mtpp_dsl.model.grouping import group
 from mtpp_dsl.model.json import write
 
 __all__ = ["finish", "prepare", "sizes_of"]
@@ -29,8 +31,21 @@ def prepare(output: Path) -> None:
     check_writable(output)
 
 
-def finish(model: Model, output: Path, *, quiet: bool = False) -> int:
-    """Write a model, print its warnings and, unless *quiet*, what is in it; return the exit code."""
+def finish(model: Model, output: Path, *, group_by: str | None = None, quiet: bool = False) -> int:
+    """Write a model, print its warnings and, unless *quiet*, what is in it; return the exit code.
+
+    Args:
+        model: what was imported.
+        output: where to.
+        group_by: how specs group it unless they say otherwise; None: the usual.
+        quiet: whether only warnings are printed.
+
+    Raises:
+        UsageError: *group_by* is no word for groups, or the model has no layers.
+    """
+    if group_by is not None:
+        group(model, group_by)
+        model = replace(model, group_by=group_by)
     write(model, output)
     for warning in model.warnings:
         say(f"warning: {warning}", stderr=True)
@@ -64,6 +79,10 @@ def _facts(model: Model) -> Iterator[str]:
         total = _total((operator.flop for operator in model.operators), phase, usual, len(model.symbols))
         if total is not None:
             yield f"{total / 1e9:,.4g} GFLOP{' of ' + phase if phase else ''}"
+    if len(usual) == len(model.symbols):
+        origin = model.graph(ties="copy").origin
+        if origin is not None and max(origin.working) > 0:
+            yield f"up to {format_quantity(max(origin.working), 'B', decimal=True)} of activations at once"
     if model.symbols:
         shown = (f"{name} = {usual[name]}" if name in usual else name for name in model.symbols)
         yield f"symbols {', '.join(shown)}"

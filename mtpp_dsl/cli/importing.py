@@ -26,6 +26,27 @@ Spec = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write here, as .mtpp; else print.", show_default=False),
 ]
+
+
+def _group_by(word: str | None) -> str | None:
+    """Refuse a word for groups that is none, before anything is read."""
+    from mtpp_dsl.errors import UsageError, did_you_mean
+    from mtpp_dsl.model.grouping import GROUP_BY
+
+    if word is not None and word not in GROUP_BY:
+        raise UsageError(f"--group-by is layer, module or operator, not {word!r}{did_you_mean(word, GROUP_BY)}")
+    return word
+
+
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="layer|module|operator",
+        help="What a node stands for, where a spec does not say; the file keeps all operators.",
+        show_default=False,
+        callback=_group_by,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
 Sizes = Annotated[
     list[str],
@@ -119,6 +140,7 @@ def onnx(
     model: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="An ONNX file.")],
     output: Output,
     size: Sizes = [],  # noqa: B006  typer copies defaults
+    group_by: GroupBy = None,
     quiet: Quiet = False,
 ) -> int:
     """Import an ONNX file: its operators with shapes, operations and bytes.
@@ -129,7 +151,7 @@ def onnx(
     from mtpp_dsl.importers.onnx.importer import from_onnx
 
     prepare(output)
-    return finish(from_onnx(model, sizes_of(size)), output, quiet=quiet)
+    return finish(from_onnx(model, sizes_of(size)), output, group_by=group_by, quiet=quiet)
 
 
 @command
@@ -137,6 +159,7 @@ def pt2(
     model: Annotated[Path, typer.Argument(metavar="MODEL.pt2", help="What torch.export.save wrote.")],
     output: Output,
     size: Sizes = [],  # noqa: B006
+    group_by: GroupBy = None,
     quiet: Quiet = False,
 ) -> int:
     """Import an archive of torch.export: its operators, from its JSON alone.
@@ -148,7 +171,7 @@ def pt2(
     from mtpp_dsl.importers.pt2.importer import from_pt2
 
     prepare(output)
-    return finish(from_pt2(model, sizes_of(size)), output, quiet=quiet)
+    return finish(from_pt2(model, sizes_of(size)), output, group_by=group_by, quiet=quiet)
 
 
 @command
@@ -158,6 +181,7 @@ def gguf(
     phase: Annotated[str, typer.Option(metavar="NAMES", help="prefill, decode, or both.")] = "prefill,decode",
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Sequences at a time, where a spec gives none.")] = 1,
     seq: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens of each, where a spec gives none.")] = 2048,
+    group_by: GroupBy = None,
     quiet: Quiet = False,
 ) -> int:
     """Import a GGUF file of llama.cpp: its layers, from the header and the table of tensors alone.
@@ -169,4 +193,4 @@ def gguf(
     from mtpp_dsl.importers.gguf.importer import from_gguf
 
     prepare(output)
-    return finish(from_gguf(model, tuple(phase.split(",")), batch, seq), output, quiet=quiet)
+    return finish(from_gguf(model, tuple(phase.split(",")), batch, seq), output, group_by=group_by, quiet=quiet)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil, floor, log10
 
-from mtpp_dsl.constraints import Constraint, Memory
+from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.constraints import Constraint, Memory, StageMemory
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.law import LAW
 from mtpp_dsl.problem import Device, Host, Interconnect, Objective, Shared
@@ -15,7 +17,15 @@ from mtpp_dsl.problem.custom import CustomConstraint
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.text.source import Diagnostic, Source, Span
 
-__all__ = ["free_streams", "idle_batches", "idle_memory", "idle_names", "idle_tables", "idle_work"]
+__all__ = [
+    "free_streams",
+    "idle_batches",
+    "idle_memory",
+    "idle_names",
+    "idle_reserve",
+    "idle_tables",
+    "idle_work",
+]
 
 _SKIPPED = re.compile(r'"(?:\\.|[^"\\\n])*"|#[^\n]*')
 _KINDS: dict[type[tree.Tree], str] = {
@@ -98,6 +108,35 @@ def idle_memory(
             *places[:1],
             code="MTPP-W402",
         )
+
+
+def idle_reserve(
+    graph: Graph, devices: Sequence[Device], constraints: Sequence[Constraint], statements: Sequence[tree.Statement]
+) -> Iterator[Diagnostic]:
+    """Yield a warning where devices with a limited memory keep less free than a node of a model needs while it runs."""
+    origin = graph.origin
+    if origin is None or not origin.working or any(isinstance(constraint, StageMemory) for constraint in constraints):
+        return
+    needed = max(origin.working)
+    short = [device for device in devices if device.memory is not None and device.reserve < needed]
+    if not short:
+        return
+    name = graph.names[origin.working.index(needed)]
+    places = [s.span for s in statements if isinstance(s, (tree.GraphFile, tree.ImportStatement))]
+    given = any(device.reserve for device in short)
+    kept = f"{short[0].name} reserves too little" if given else "nothing is reserved"
+    yield _warning(
+        f"{kept} for activations: there are up to {format_quantity(needed, 'B', decimal=True)} at once in {name}; say "
+        f"(reserve = {_rounded_up(needed)}) on the devices",
+        *places[-1:],
+        code="MTPP-W409",
+    )
+
+
+def _rounded_up(size: float) -> str:
+    """Return a size of two digits that is not below *size*: 2.1 GB for 2,014,000,000 B."""
+    step = 10.0 ** max(floor(log10(size)) - 1, 0)
+    return format_quantity(ceil(size / step) * step, "B", decimal=True)
 
 
 def free_streams(

@@ -21,6 +21,7 @@ from mtpp_dsl.language.idle import (
     idle_batches,
     idle_memory,
     idle_names,
+    idle_reserve,
     idle_tables,
     idle_work,
 )
@@ -306,6 +307,7 @@ class Lowering(Stages):
                 if not self.of(tree.TargetStatement)
                 else ()
             ),
+            *idle_reserve(self.graph, self.devices, self.constraints, statements),
             *self.placed(free_streams(self.devices, self.joined, self.constraints), tree.InterconnectStatement),
             *self.placed(
                 idle_batches(self.objective, self.devices, self.first_batch, self.graph), tree.DeviceStatement

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtpp_dsl.base.spec_limits import MAX_EDGES, MAX_NAME
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.model.kinds import KINDS, ROLES, TYPES
+from mtpp_dsl.model.kinds import GROUPS, KINDS, ROLES, TYPES
 from mtpp_dsl.model.sizes import MAX_VALUE, symbols_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def check_model(model: Model) -> None:
     ):
         if number > most:
             raise UsageError(f"the model has {number:,} {what}; at most {most:,} are read")
+    if model.group_by not in GROUPS:
+        raise UsageError(f"group_by is {model.group_by[:60]!r}, which is unknown{did_you_mean(model.group_by, GROUPS)}")
     if not model.operators:
         raise UsageError("the model has no operators")
     _check_words(model)

@@ -54,7 +54,8 @@ def choices(
         OptionError: a word that is none of those there are; and see :func:`symbols_for`.
     """
     if group_by is None:
-        group_by = "operator" if all(operator.layer is None for operator in model.operators) else "layer"
+        layers = any(operator.layer is not None for operator in model.operators)
+        group_by = model.group_by or ("layer" if layers else "operator")
     if group_by not in GROUP_BY:
         hint = did_you_mean(group_by, GROUP_BY)
         raise OptionError(f"group_by is operator, module or layer, not {group_by!r}{hint}", "group_by")

@@ -14,6 +14,7 @@ from mtpp_dsl.model.choices import Choices, choices, stored_bytes
 from mtpp_dsl.model.grouping import Grouping, group
 from mtpp_dsl.model.model import Amount, Model, Operator
 from mtpp_dsl.model.sizes import Values
+from mtpp_dsl.model.working import working_bytes
 from mtpp_dsl.problem.costs import Costs
 from mtpp_dsl.problem.graph import Floats, Graph
 from mtpp_dsl.problem.graph_origin import GraphOrigin, Tie
@@ -44,9 +45,10 @@ def graph_of(
     Of a node,
 
     * ``params`` are the bytes of the weights that its operators read, each weight counted once;
-    * ``memory`` is params, what is kept from step to step (``cache``), and ``output``;
-    * ``output`` are the bytes of all its tensors that other nodes read or that the model gives; the ``size`` of an edge
-      those that its reader reads. Gradients that come back count with the tensors that went;
+    * ``memory`` is params, and what is kept from step to step (``cache``). What is there only while a node runs is
+      ``origin.working``: a device needs the most of any of its nodes, which its ``reserve`` is for;
+    * ``output`` are the bytes of all its tensors that other nodes read; the ``size`` of an edge those that its reader
+      reads. Gradients that come back count with the tensors that went;
     * ``costs`` are those of its operators, one item each. Operators that are computed anew in several nodes cost
       something in the first of them only, as a device computes them once;
     * ``saved`` and ``state`` are what training keeps, where the model says it; ``forward`` is the share of the forward
@@ -56,8 +58,8 @@ def graph_of(
 
     Args:
         model: the model.
-        group_by: "operator", "module" or "layer", see :func:`mtpp_dsl.model.grouping.group`; None: by layer, or by
-            operator where no operator is of a layer.
+        group_by: "operator", "module" or "layer", see :func:`mtpp_dsl.model.grouping.group`; None: as the model
+            says, else by layer, or by operator where no operator is of a layer.
         phase: the one that counts; None: all of them, as phases of the graph.
         weight_type: how weights of products and convolutions are stored, such as "int4"; None: as they are.
         ties: "colocate": nodes that read one weight are on one device, and it is counted once. "copy": each of these
@@ -73,6 +75,8 @@ def graph_of(
     warnings = [*model.warnings, *found.warnings]
     if weight_type is not None and not any(held.changed):
         warnings.append(f"weight_type = {weight_type} changes nothing: no product or convolution reads a weight")
+    flows = _Flows(model, found)
+    sent = {name: _sent(model, chosen, name) for name in chosen.phases or ("",)}
     origin = GraphOrigin(
         model,
         found.by,
@@ -82,9 +86,9 @@ def graph_of(
         MappingProxyType(dict(chosen.symbols)),
         MappingProxyType(chosen.options()),
         ties=held.ties,
+        working=tuple(map(max, zip(*(working_bytes(model, found, sizes) for sizes in sent.values()), strict=True))),
     )
-    flows = _Flows(model, found)
-    graphs = {name: _graph(model, found, chosen, held, flows, origin, name) for name in chosen.phases or ("",)}
+    graphs = {name: _graph(model, found, chosen, held, flows, origin, sizes, name) for name, sizes in sent.items()}
     graph = phased_graph(graphs) if len(graphs) > 1 else next(iter(graphs.values()))
     return ModelGraph(graph, tuple(warnings))
 
@@ -143,7 +147,7 @@ class _Flows:
 
     Attributes:
         pairs: the tensors of each pair of groups; of gradients the pair that they come back by.
-        leaving: the tensors that each group sends, or gives as an output of the model.
+        leaving: the tensors that each group sends.
     """
 
     model: Model
@@ -158,7 +162,6 @@ class _Flows:
         for g, again in enumerate(found.copied):
             for v in again:
                 copies.setdefault(v, []).append(g)
-        given = set(model.outputs)
         for t, tensor in enumerate(model.tensors):
             u = tensor.producer
             if u is None or u in copies:
@@ -168,16 +171,28 @@ class _Flows:
             ends = {(min(home, g), max(home, g)) for g in groups}  # a gradient comes back along the edge
             for pair in ends:
                 self.pairs.setdefault(pair, []).append(t)
-            for g in {pair[0] for pair in ends} | ({home} if t in given else set()):
+            for g in {pair[0] for pair in ends}:
                 self.leaving[g].append(t)
 
 
-def _graph(
-    model: Model, found: Grouping, chosen: Choices, held: _Held, flows: _Flows, origin: GraphOrigin, phase: str
-) -> Graph:
-    """Return the graph of one phase; "" of a model without phases."""
+def _sent(model: Model, chosen: Choices, phase: str) -> list[float]:
+    """Return the bytes of each tensor in a phase."""
     amounts = _Amounts(model, chosen, phase)
-    sent = [amounts.of(tensor.bytes, f"tensor {tensor.name!r}") for tensor in model.tensors]
+    return [amounts.of(tensor.bytes, f"tensor {tensor.name!r}") for tensor in model.tensors]
+
+
+def _graph(
+    model: Model,
+    found: Grouping,
+    chosen: Choices,
+    held: _Held,
+    flows: _Flows,
+    origin: GraphOrigin,
+    sent: Sequence[float],
+    phase: str,
+) -> Graph:
+    """Return the graph of one phase, whose tensors are *sent*; "" of a model without phases."""
+    amounts = _Amounts(model, chosen, phase)
     output = np.array([sum(sent[t] for t in tensors) for tensors in flows.leaving])
     pairs = sorted(flows.pairs)
     cache, saved, trained = np.zeros(found.n), np.zeros(found.n), False
@@ -196,7 +211,7 @@ def _graph(
         pairs,
         params=params,
         output=output,
-        memory=params + cache + output,
+        memory=params + cache,
         sizes=[sum(sent[t] for t in flows.pairs[pair]) for pair in pairs],
         kinds=[_kind(model, found, costs, g) for g in range(found.n)],
         labels=found.paths,

@@ -25,7 +25,19 @@ VERSION = 1
 MAX_ARGUMENT = 10_000
 """Values within one argument of a source."""
 
-_TOP = ("format", "version", "source", "symbols", "phases", "operators", "tensors", "weights", "outputs", "warnings")
+_TOP = (
+    "format",
+    "version",
+    "source",
+    "symbols",
+    "phases",
+    "operators",
+    "tensors",
+    "weights",
+    "outputs",
+    "warnings",
+    "group_by",
+)
 
 
 def write(model: Model, path: Path | str) -> None:
@@ -42,6 +54,8 @@ def text_of(model: Model) -> str:
     head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "source": _written(model.source)}
     head["symbols"] = {name: _written(symbol) for name, symbol in model.symbols.items()}
     lists = {"operators": model.operators, "tensors": model.tensors, "weights": model.weights}
+    if model.group_by:
+        head["group_by"] = model.group_by
     parts = [f'"{name}": {_dumped(value)}' for name, value in head.items()]
     parts += [f'"{name}": {_dumped(value)}' for name, value in (("phases", model.phases), ("outputs", model.outputs))]
     parts += [f'"{name}": {_lines([_dumped(_written(item)) for item in items])}' for name, items in lists.items()]
@@ -116,6 +130,7 @@ def model_of(data: object, place: str) -> Model:
             phases=_texts(file, "phases") if "phases" in file else (),
             source=_source(file),
             warnings=_texts(file, "warnings") if "warnings" in file else (),
+            group_by=file.text("group_by", ""),
         )
 
 

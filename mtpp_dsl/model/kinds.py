@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from mtpp_dsl.errors import UsageError, did_you_mean
 
-__all__ = ["KINDS", "ROLES", "TYPES", "bits_of", "bytes_of"]
+__all__ = ["GROUPS", "KINDS", "ROLES", "TYPES", "bits_of", "bytes_of"]
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -34,6 +34,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What an operator may be, for the efficiency of devices by kind."""
+
+GROUPS = ("", "operator", "module", "layer")
+"""What a node of a graph may stand for; "" where nobody says."""
 
 ROLES = ("", "embedding", "layer", "norm", "head")
 """What part of a stack of layers an operator belongs to; "" where nobody says."""

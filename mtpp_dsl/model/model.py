@@ -153,6 +153,7 @@ class Model(Short, Picklable):
         phases: names, where amounts may differ by phase; () for one that has no name.
         source: where it came from.
         warnings: what the user should be told.
+        group_by: "operator", "module" or "layer" where nobody says otherwise; "" for the usual.
 
     Raises:
         UsageError: numbers, names or sizes that cannot be meant; see :mod:`mtpp_dsl.model.checks`.
@@ -171,6 +172,7 @@ class Model(Short, Picklable):
     phases: tuple[str, ...] = ()
     source: Source = field(default_factory=Source)
     warnings: tuple[str, ...] = ()
+    group_by: str = ""
 
     def __post_init__(self) -> None:
         check_model(self)

@@ -40,6 +40,8 @@ class GraphOrigin(Short, Picklable):
         symbols: the values of the model's symbols.
         options: what else was chosen: the phases, ``weight_type``, ``ties``.
         ties: nodes that share weights; :meth:`mtpp_dsl.problem.Problem.create` keeps them together.
+        working: for each node the most bytes of tensors that are there at once while it runs, in any phase; beside its
+            weights, and what it keeps from step to step.
         path: of the file that the model was read from, as the spec gives it; "" where there is none.
     """
 
@@ -51,4 +53,5 @@ class GraphOrigin(Short, Picklable):
     symbols: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     options: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     ties: tuple[Tie, ...] = ()
+    working: tuple[float, ...] = ()
     path: str = ""

@@ -35,7 +35,8 @@ def unread(
     yield from _barred_times(graph, devices)
     yield from _of_stages(graph, objective, constraints)
     yield from _of_groups(interconnect, constraints)
-    if interconnect.keyword not in ("links", "tree") and (graph.sizes != graph.output[graph.tails]).any():
+    by_links = interconnect.keyword in ("links", "tree")
+    if graph.origin is None and not by_links and (graph.sizes != graph.output[graph.tails]).any():
         e = int(np.flatnonzero(graph.sizes != graph.output[graph.tails])[0])
         one, two = graph.names[graph.tails[e]], graph.names[graph.heads[e]]
         yield (

@@ -82,6 +82,27 @@ def test_refused(options: str, place: str, code: str, said: str, tmp_path: Path)
     assert said in text
 
 
+def test_too_little_reserve_is_warned_of(tmp_path: Path) -> None:
+    write(llama(2), tmp_path / "m.json")
+    spec = tmp_path / "spec.mtpp"
+    found = {}
+    for options in ("memory = 1 GB", "memory = 1 GB, reserve = 1 kB", "memory = 1 GB, reserve = 56 kB"):
+        rest = REST.replace("gpu[2]", f"gpu[2] ({options})")
+        spec.write_text(f'graph from "m.json" (batch = 2)\n{rest}constraint memory\n')
+        found[options] = [said for said in mtpp_dsl.load(spec).warnings if "W409" in said]
+    first, small, *enough = found.values()
+    assert enough == [[]]
+    assert "nothing is reserved for activations: there are up to 55.552 kB at once in model.layers[0]" in first[0]
+    assert "say (reserve = 56 kB) on the devices" in first[0]
+    assert "gpu[0] reserves too little for activations" in small[0]
+
+
+def test_the_model_says_how_it_is_grouped(tmp_path: Path) -> None:
+    write(replace(gpt(1), group_by="module"), tmp_path / "m.json")
+    assert read(tmp_path, "batch = 1").graph.origin.group_by == "module"  # type: ignore[union-attr]
+    assert read(tmp_path, "group_by = layer").graph.origin.group_by == "layer"  # type: ignore[union-attr]
+
+
 def test_a_broken_model_is_no_file_of_other_formats(tmp_path: Path) -> None:
     write(llama(1), tmp_path / "m.json")
     text = (tmp_path / "m.json").read_text().replace('"kind": "norm"', '"kind": "nrm"', 1)

@@ -26,7 +26,7 @@ def test_sizes_follow_the_symbols() -> None:
     weights = 2 * (4 * 64 * 64 + 3 * 64 * 256 + 64)
     assert graph.params[layer] == weights
     assert graph.output[layer] == 2 * 64 * 3 * 5
-    assert graph.memory[layer] == weights + 4 * 64 * 3 * 5 + 2 * 64 * 3 * 5  # its cache, and its output
+    assert graph.memory[layer] == weights + 4 * 64 * 3 * 5  # and its cache
     assert graph.costs is not None
     assert graph.costs.per_node(graph.costs.flop, graph.n)[-1] == 2 * 64 * 100 * 3 * 5
     assert graph.origin is not None
@@ -88,7 +88,7 @@ def test_phases() -> None:
     assert decode.costs is not None
     assert (prefill.costs.flop[0], decode.costs.flop[0]) == (800, 7)
     assert (prefill.output[0], decode.output[0], graph.output[0]) == (16, 2, 18)
-    assert graph.memory[0] == graph.params[0] + 5002  # the most of any phase
+    assert graph.memory[0] == graph.params[0] + 5000  # the most of any phase
     assert graph.origin is not None
     alone = phased().graph(seq=8, phase="decode")
     assert not alone.phases

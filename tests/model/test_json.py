@@ -22,7 +22,11 @@ def test_written_and_read_back(model: Model, tmp_path: Path) -> None:
     first = model.operators[0]
     several = replace(first, flop=MappingProxyType({"prefill": "2*batch", "decode": 3}), saved=1.5)
     model = replace(
-        model, phases=("prefill", "decode"), operators=(several, *model.operators[1:]), warnings=("w\u202e",)
+        model,
+        phases=("prefill", "decode"),
+        operators=(several, *model.operators[1:]),
+        warnings=("w\u202e",),
+        group_by="layer",
     )
     write(model, tmp_path / "m.json")
     again = read(tmp_path / "m.json")
@@ -73,6 +77,7 @@ def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
         ("phases", ["a b"], "the phase 'a b' is no name"),
         ("symbols.batch.least", 10, "not zero or more, in order"),
         ("operators", [], "the model has no operators"),
+        ("group_by", "layers", "group_by is 'layers', which is unknown; did you mean 'layer'?"),
         ("source.arguments", {"x": {"y": 1}}, "expected numbers, texts"),
     ],
 )

@@ -17,6 +17,11 @@ _PROFILE = (
     ' "signatures": {"x": {"op": "matmul", "median": 0.001}}}\n'
 )
 
+_MODEL = (
+    '{"format": "mtpp-model", "version": 1, "operators": [{"name": "a", "flop": 0}, {"name": "b", "flop": 0}],\n'
+    ' "tensors": [{"name": "x", "producer": 0, "readers": [1], "bytes": 4000}]}\n'
+)
+
 DEVICES: tuple[Code, ...] = (
     Code(
         "MTPP-E401",
@@ -136,5 +141,15 @@ DEVICES: tuple[Code, ...] = (
         'times from "profile.json"',
         "Measure the rest, or leave it to the law.",
         files={"profile.json": _PROFILE},
+    ),
+    Code(
+        "MTPP-W409",
+        "Memory for activations is not reserved",
+        "Weights and caches of a model add up on a device. Tensors that are there only while a node runs do not: a "
+        "device needs the most of any of its nodes. The message names the node that needs most, if each of its "
+        "operators makes a new tensor; a runtime may need less.",
+        'graph from "model.json"\ndevice gpu[2] (memory = 1 GB)\nconstraint memory',
+        "Reserve that much: (memory = 1 GB, reserve = 4 kB).",
+        files={"model.json": _MODEL},
     ),
 )
