@@ -116,6 +116,7 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
         ("devices", f"{problem.k:,}: {fold_names([device.name for device in problem.devices])}"),
         ("interconnect", problem.interconnect.keyword + _groups(problem)),
         ("constraints", listed or "none"),
+        *(() if problem.target is None else (("target", f"{problem.target.name}, whose limits are among them"),)),
         ("work", _work(problem)),
         ("memory", _memory(problem)),
         ("times", said_sources(problem)),

@@ -1,0 +1,50 @@
+"""Tests that the best plan under the limits of a runtime is the best of all splits that the runtime can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations_with_replacement, pairwise
+from random import Random
+
+import pytest
+
+import mtpp_dsl
+from mtpp_dsl.answers.again import under_target
+from mtpp_dsl.constraints import Acyclic
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.targets.stages import Stages
+from tests.targets.splits import stack, target_of
+
+
+def every_split(target: Stages, problem: Problem) -> Iterator[Plan]:
+    """Yield every split that gives stretches of items to the devices in their order, as the runtime counts them."""
+    items, devices = target.items(problem), target.devices(problem)
+    for cuts in combinations_with_replacement(range(len(items) + 1), len(devices) - 1):
+        counts = [high - low for low, high in pairwise([0, *cuts, len(items)])]
+        ends = not target.ends or (counts[0] and counts[-1])
+        if ends and (target.empty or 0 not in counts):
+            yield Plan.create(problem, items.assigned(counts, devices).assignment)
+
+
+@pytest.mark.parametrize("name", ["vllm", "llama-cpp", "megatron", "deepspeed"])
+def test_the_best_plan_for_a_runtime_is_the_best_of_its_splits(name: str) -> None:
+    random, target = Random(name), target_of(name)
+    assert isinstance(target, Stages)
+    for _ in range(6):
+        problem = stack(random)
+        small = [replace(device, memory=random.choice([12.0, 30.0, 1000.0])) for device in problem.devices]
+        problem = Problem.create(problem.graph, small, problem.interconnect, constraints=[Acyclic()])
+        limited = under_target(problem, name)
+        costs = [
+            mtpp_dsl.evaluate(limited, plan).cost
+            for plan in every_split(target, problem)
+            if not mtpp_dsl.verify(limited, plan)
+        ]
+        found = mtpp_dsl.solve(replace(limited, target=None), time_limit=30)
+        if costs:
+            assert found.status == "optimal"
+            assert found.cost == pytest.approx(min(costs))
+        else:
+            assert found.status == "infeasible"
