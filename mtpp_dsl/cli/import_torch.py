@@ -7,18 +7,10 @@ from typing import Annotated
 
 import typer
 
-from mtpp_dsl.cli.importing import GroupBy, Output, Quiet, command, import_app
+from mtpp_dsl.cli.importing import Flop, GroupBy, Output, Quiet, command, import_app
 
 __all__ = ["import_app"]
 
-Flop = Annotated[
-    list[str],
-    typer.Option(
-        metavar="NAME=FORMULA",
-        help="FLOP of an operation or operator that nobody counts; may be repeated.",
-        show_default=False,
-    ),
-]
 Optimizer = Annotated[
     str,
     typer.Option(metavar="adam|sgd|BYTES", help="train: the optimizer, or bytes held for each number of a parameter."),

@@ -48,6 +48,14 @@ GroupBy = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")]
+Flop = Annotated[
+    list[str],
+    typer.Option(
+        metavar="NAME=FORMULA",
+        help="FLOP of an operation or operator that nobody counts; may be repeated.",
+        show_default=False,
+    ),
+]
 Sizes = Annotated[
     list[str],
     typer.Option(
@@ -140,6 +148,7 @@ def onnx(
     model: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="An ONNX file.")],
     output: Output,
     size: Sizes = [],  # noqa: B006  typer copies defaults
+    flop: Flop = [],  # noqa: B006
     group_by: GroupBy = None,
     quiet: Quiet = False,
 ) -> int:
@@ -149,9 +158,10 @@ def onnx(
     """
     from mtpp_dsl.cli.imported import finish, prepare, sizes_of
     from mtpp_dsl.importers.onnx.importer import from_onnx
+    from mtpp_dsl.importers.torch_inputs import formulas_given
 
     prepare(output)
-    return finish(from_onnx(model, sizes_of(size)), output, group_by=group_by, quiet=quiet)
+    return finish(from_onnx(model, sizes_of(size), formulas_given(flop)), output, group_by=group_by, quiet=quiet)
 
 
 @command
@@ -159,6 +169,7 @@ def pt2(
     model: Annotated[Path, typer.Argument(metavar="MODEL.pt2", help="What torch.export.save wrote.")],
     output: Output,
     size: Sizes = [],  # noqa: B006
+    flop: Flop = [],  # noqa: B006
     group_by: GroupBy = None,
     quiet: Quiet = False,
 ) -> int:
@@ -169,9 +180,10 @@ def pt2(
     """
     from mtpp_dsl.cli.imported import finish, prepare, sizes_of
     from mtpp_dsl.importers.pt2.importer import from_pt2
+    from mtpp_dsl.importers.torch_inputs import formulas_given
 
     prepare(output)
-    return finish(from_pt2(model, sizes_of(size)), output, group_by=group_by, quiet=quiet)
+    return finish(from_pt2(model, sizes_of(size), formulas_given(flop)), output, group_by=group_by, quiet=quiet)
 
 
 @command

@@ -256,7 +256,21 @@ def test_operators_that_nobody_knows(tmp_path: Path) -> None:
     model = from_onnx(written(text.replace("VALUES", "<float[2,n] y>"), tmp_path))
     assert model.operators[0].flop is None
     assert model.tensors[1].shape == (2, "n")
-    assert model.warnings == ("nobody can count the operations of own.Magic: give those nodes a flop or a time",)
+    assert model.warnings == ("nobody can count the operations of own.Magic: give them, as --flop 'own.Magic=FORMULA'",)
+
+
+def test_given_operations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The user gives operations that nobody can count, and a grouping that a spec need not repeat."""
+    path = written("g (float[2,n] x) => (z) <float[2,n] y> { y = own.Magic(x) z = Relu(y) }", tmp_path)
+    options = ["--flop", "own.Magic=6*n", "--group-by", "operator", "-o", str(tmp_path / "model.json")]
+    assert run(["import", "onnx", str(path), *options]) == 0
+    assert capsys.readouterr().err == ""
+    model = read(tmp_path / "model.json")
+    assert (model.operators[0].flop, model.group_by) == ("6*n", "operator")
+    assert run(["import", "onnx", str(path), *options, "--flop", "Conv=3"]) == 0
+    assert "--flop Conv: the model has no such operator" in capsys.readouterr().err
+    assert run(["import", "onnx", str(path), *options, "--group-by", "layers"]) == 2
+    assert "did you mean 'layer'?" in capsys.readouterr().err
 
 
 def test_module_paths(tmp_path: Path) -> None:

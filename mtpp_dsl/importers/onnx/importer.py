@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.importers.given_flops import Flops
 from mtpp_dsl.importers.module_paths import layer_of, role_of
 from mtpp_dsl.importers.onnx.constants import Constant, Scope, captured
 from mtpp_dsl.importers.onnx.costs import Cost, bytes_of, cost_of
@@ -16,7 +17,7 @@ from mtpp_dsl.importers.onnx.names import path_of
 from mtpp_dsl.importers.onnx.shapes import Shapes, shapes_of
 from mtpp_dsl.importers.onnx.types import TYPES
 from mtpp_dsl.importers.polynomials import Amount, size_of
-from mtpp_dsl.model import Model, Operator, Source, Symbol, Tensor, Weight
+from mtpp_dsl.model import Model, Operator, Size, Source, Symbol, Tensor, Weight
 from mtpp_dsl.model.names import Names, language_name
 
 __all__ = ["from_onnx"]
@@ -29,12 +30,15 @@ _GIVEN_TYPES = ("int32", "int64", "bool", "uint8")
 """Types of inputs that every stage can be given: token numbers, masks, positions."""
 
 
-def from_onnx(path: Path | str, sizes: Mapping[str, int | str] | None = None) -> Model:
+def from_onnx(
+    path: Path | str, sizes: Mapping[str, int | str] | None = None, flops: Mapping[str, Size] | None = None
+) -> Model:
     """Return the model in an ONNX file; weights are not read, and nothing is run.
 
     Args:
         path: of the file. External data beside it is not opened.
         sizes: values of symbols such as ``batch``, or formulas over others; the others stay symbols.
+        flops: operations of operators, or of all of a type such as ``own.Magic``, in place of those counted.
 
     Raises:
         UsageError: the package onnx is absent; the file is damaged, names data outside its folder, or has tensors whose
@@ -43,14 +47,14 @@ def from_onnx(path: Path | str, sizes: Mapping[str, int | str] | None = None) ->
     path = Path(path)
     file = read_file(path)
     shapes = shapes_of(file, sizes or {})
-    return _Import(file, shapes, dict(sizes or {})).model()
+    return _Import(file, shapes, dict(sizes or {}), Flops(flops)).model()
 
 
 class _Import:
     """Makes a model of one file."""
 
-    def __init__(self, file: File, shapes: Shapes, sizes: dict[str, int | str]) -> None:
-        self.file, self.shapes, self.sizes = file, shapes, sizes
+    def __init__(self, file: File, shapes: Shapes, sizes: dict[str, int | str], flops: Flops) -> None:
+        self.file, self.shapes, self.sizes, self.flops = file, shapes, sizes, flops
         self.scope = Scope(file.proto.graph, "", file, shapes)
         self.names = Names()
         self.operators: list[Operator] = []
@@ -60,7 +64,6 @@ class _Import:
         self.producer: dict[str, int | None] = {}
         self.readers: dict[str, list[int]] = {}
         self.again: set[str] = set()
-        self.unknown: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
 
@@ -107,8 +110,6 @@ class _Import:
         number = len(self.operators)
         op = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
         name = self.names.operator(path, node.op_type) if path else self._plain_name(node)
-        if cost.flop is None:
-            self.unknown[op] += 1
         if cost.note:
             self.notes[cost.note] += 1
         small = sum(each.bytes for each in constants) if again else 0
@@ -121,7 +122,7 @@ class _Import:
             path,
             layer_of(path),
             role_of(path),
-            None if cost.flop is None else size_of(cost.flop),
+            self.flops.of(name, op, None if cost.flop is None else size_of(cost.flop)),
             size_of(cost.read + small),
             size_of(cost.write),
             () if again else tuple(sorted({self._weight(each, name) for each in constants})),
@@ -184,10 +185,7 @@ class _Import:
         return tuple(found)
 
     def _warnings(self) -> list[str]:
-        found = []
-        if self.unknown:
-            listed = ", ".join(f"{op} ({count})" if count > 1 else op for op, count in self.unknown.most_common(12))
-            found.append(f"nobody can count the operations of {listed}: give those nodes a flop or a time")
+        found = self.flops.warnings()
         found += [note if count == 1 else f"{note} ({count} times)" for note, count in self.notes.items()]
         return found
 

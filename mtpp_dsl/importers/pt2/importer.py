@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.importers.given_flops import Flops
 from mtpp_dsl.importers.layers import layer_numbers, roles
 from mtpp_dsl.importers.polynomials import Amount, product, size_of
 from mtpp_dsl.importers.pt2.archive import Archive, read_archive
@@ -56,19 +56,22 @@ _WRAPPERS = ("wrap_with_set_grad_enabled", "wrap_with_autocast")
 """Operations that run a graph once."""
 
 
-def from_pt2(path: Path | str, sizes: Mapping[str, int | str] | None = None) -> Model:
+def from_pt2(
+    path: Path | str, sizes: Mapping[str, int | str] | None = None, flops: Mapping[str, Size] | None = None
+) -> Model:
     """Return the model in an archive of ``torch.export.save``; torch is not needed, and no weight is read.
 
     Args:
         path: of the archive.
         sizes: values of symbols, or formulas over others: ``{"s27": "seq"}`` renames one.
+        flops: operations of operators, or of all calls such as ``own.linear.default``, in place of those counted.
 
     Raises:
         UsageError: the file is no such archive, or damaged.
     """
     archive = read_archive(Path(path))
     try:
-        return _Import(archive, dict(sizes or {})).model()
+        return _Import(archive, dict(sizes or {}), Flops(flops)).model()
     except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         what = f"{type(error).__name__} {error}"[:120]
         raise UsageError(f"{archive.name} is not a program of torch.export that can be read: {what}") from None
@@ -77,8 +80,8 @@ def from_pt2(path: Path | str, sizes: Mapping[str, int | str] | None = None) -> 
 class _Import:
     """Makes a model of one archive."""
 
-    def __init__(self, archive: Archive, sizes: dict[str, int | str]) -> None:
-        self.archive, self.sizes = archive, sizes
+    def __init__(self, archive: Archive, sizes: dict[str, int | str], flops: Flops) -> None:
+        self.archive, self.sizes, self.flops = archive, sizes, flops
         module = archive.program["graph_module"]
         self.graph, self.signature = module["graph"], module["signature"]
         self.names = Names()
@@ -89,7 +92,6 @@ class _Import:
         self.held: dict[str, int] = {}
         self.tensors: dict[str, tuple[int | None, list[int]]] = {}
         self.again: set[str] = set()
-        self.unknown: Counter[str] = Counter()
 
     def model(self) -> Model:
         """Return the model."""
@@ -111,7 +113,7 @@ class _Import:
         version = str(self.archive.program.get("torch_version") or "unknown")[:100]
         source = Source("pt2", self.archive.name, self.archive.sha256, {"torch": version}, self.sizes)
         operators, weights = _with_layers(self.operators), tuple(self.weights)
-        return Model(operators, tensors, weights, outputs, symbols, (), source, self._warnings())
+        return Model(operators, tensors, weights, outputs, symbols, (), source, tuple(self.flops.warnings()))
 
     # -- Sizes and tensors
 
@@ -236,8 +238,7 @@ class _Import:
                 )
         kind, flop = self._cost(name, node, made)
         path = _path(node)
-        if flop is None:
-            self.unknown[target.removeprefix("torch.ops.")[:100]] += 1
+        op, called = target.removeprefix("torch.ops."), self.names.operator(path, name)
         numbers = sorted({self.held[each] for each in read if each in self.held})
         again = self._again(kind, numbers, [each for each in read if each not in self.held], node)
         number = len(self.operators)
@@ -246,13 +247,13 @@ class _Import:
             taken = taken + sum(self.weights[w].bytes for w in numbers)
         self.operators.append(
             Operator(
-                self.names.operator(path, name),
-                target.removeprefix("torch.ops."),
+                called,
+                op,
                 str(node.get("name") or made[0]),
                 kind,
                 self._dtype(kind, read, made),
                 path,
-                flop=None if flop is None else self._size(flop),
+                flop=self.flops.of(called, op, None if flop is None else self._size(flop)),
                 read=self._size(taken),
                 write=self._size(given),
                 weights=() if again else tuple(numbers),
@@ -344,12 +345,6 @@ class _Import:
         ):
             return False
         return sum(self.weights[w].bytes for w in weights) <= SMALL and all(name in self.again for name in read)
-
-    def _warnings(self) -> tuple[str, ...]:
-        if not self.unknown:
-            return ()
-        listed = ", ".join(f"{op} ({count})" if count > 1 else op for op, count in self.unknown.most_common(12))
-        return (f"nobody can count the operations of {listed}: give those nodes a flop or a time",)
 
 
 def _in_order(shape: Shape, strides: Shape) -> bool:
