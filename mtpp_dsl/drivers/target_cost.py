@@ -53,7 +53,8 @@ def solve_under(
     without = (None, None) if free is None else (free.cost, None if free.bound is None else free.bound.cost)
     notes = result.notes
     if free is None:
-        notes = (*notes, f"what the limits of {problem.target.name} cost is not known: there was no time left")
+        why = "the search was stopped" if progress.stopped else "there was no time left"
+        notes = (*notes, f"what the limits of {problem.target.name} cost is not known: {why}")
     better = _other_order(problem, result, free)
     notes = (*notes, better) if better else notes
     time = {**result.time, "total": monotonic() - began}

@@ -22,6 +22,8 @@ def limits_cost(problem: Problem, target: TargetCost, result: Result) -> Text:
     if target.share is not None:
         what = f"cost {format_gap(target.share)}" if target.share else "cost nothing"
         return Text(f"the limits of {target.name} {what} against the free optimum ({value})")
+    if value is None and bound is None:
+        return Text(f"{target.name}; what its limits cost is not known")
     known = []
     if target.least:
         known.append(f"at least {format_gap(target.least)}")

@@ -11,12 +11,14 @@ import pytest
 import mtpp_dsl
 from mtpp_dsl.answers.shape import check_shape
 from mtpp_dsl.cli.run import run
+from mtpp_dsl.constraints import Pin
 from mtpp_dsl.contracts import UnsoundSplit
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plans.target_cost import TargetCost
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.targeting import free_of
+from mtpp_dsl.report.terminal import summary
 
 SPEC = """mtpp 1
 graph {
@@ -156,3 +158,25 @@ def test_a_split_is_held_against_the_best_plan(problem: Problem) -> None:
     assert found.ratio > 1
     with pytest.raises(UnsoundSplit):
         mtpp_dsl.validate("2,2,3", "vllm", problem)
+
+
+def test_says_so_where_the_cost_of_limits_is_not_known(problem: Problem) -> None:
+    progress = mtpp_dsl.Progress()
+    progress.stop()
+    result = mtpp_dsl.solve(problem, target="device-map", time_limit=20, progress=progress)
+    assert result.target == TargetCost("device-map")
+    assert "what the limits of device-map cost is not known: the search was stopped" in result.notes
+    lines = [line.plain for line in summary(problem, result)]
+    assert any("device-map; what its limits cost is not known" in line for line in lines)
+
+
+def test_an_answer_without_a_plan_for_the_runtime_says_what_there_is_without_its_limits(problem: Problem) -> None:
+    small = [replace(device, memory=4e9 if device.name == "gpu[1]" else 30e9) for device in problem.devices]
+    pinned = [*problem.constraints, Pin(nodes=(0,), devices=(1,))]
+    changed = Problem.create(problem.graph, small, problem.interconnect, constraints=pinned)
+    result = mtpp_dsl.solve(changed, target="vllm", time_limit=20)
+    assert result.status == "infeasible"
+    assert result.target is not None
+    assert result.target.cost is not None
+    lines = [line.plain for line in summary(changed, result)]
+    assert any("vllm can run no plan; the best plan found without them has" in line for line in lines)
