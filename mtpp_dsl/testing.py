@@ -162,7 +162,8 @@ def check_backend(backend: Backend) -> None:
 def check_format(reader: Any, samples: Iterable[Path]) -> None:
     """Check a file format on *samples*, files it must read, and on files that no format can.
 
-    Reading twice gives the same graph; a file that is missing, empty or garbage is a UsageError that names it.
+    Reading twice gives the same graph; a file that is missing, empty or garbage is a UsageError that names it. Where it
+    can write, reading what it wrote of a sample gives the same graph.
     """
     _attributes(reader, summary=False)
     suffixes = reader.suffixes
@@ -174,6 +175,8 @@ def check_format(reader: Any, samples: Iterable[Path]) -> None:
         _law(isinstance(one, Workload), f"{path}: read() returned a {type(one).__name__}, not a Workload")
         _law(_equal(one.graph, other.graph) and one.devices == other.devices, f"{path}: read twice, two workloads")
         _law((one.interconnect is None) <= (not one.devices), f"{path}: devices, and nothing that joins them")
+        if hasattr(reader, "write"):
+            _check_written(reader, one, path)
     with TemporaryDirectory() as folder:
         for name, content in (("missing", None), ("empty", b""), ("garbage", b"\x00\xff{[<")):
             path = Path(folder, name).with_suffix(suffixes[0])
@@ -182,6 +185,18 @@ def check_format(reader: Any, samples: Iterable[Path]) -> None:
             error = _error(partial(reader.read, path))
             _law(isinstance(error, UsageError), f"a {name} file: expected a UsageError, got {error!r}")
             _law(path.name in str(error), f"a {name} file: the message does not name it: {error}")
+
+
+def _check_written(reader: Any, workload: Workload, sample: Path) -> None:
+    """Check that what a format writes of a sample is read back as it was; it may refuse, with a UsageError."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, sample.name)
+        error = _error(partial(reader.write, workload, path))
+        if error is not None:
+            _law(isinstance(error, UsageError), f"{sample}: write() expected a UsageError, got {error!r}")
+            return
+        _law(path.is_file(), f"{sample}: write() wrote no file of that name")
+        _law(_equal(reader.read(path).graph, workload.graph), f"{sample}: written and read back, another graph")
 
 
 def check_generator(name: str, generator: Generator) -> None:
