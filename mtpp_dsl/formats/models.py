@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from mtpp_dsl.errors import OptionError, UsageError
 from mtpp_dsl.formats.claims import says_format
 from mtpp_dsl.formats.workload import Workload
 from mtpp_dsl.model import Model
@@ -42,7 +43,12 @@ def workload_of(model: Model, path: Path, options: Mapping[str, Any]) -> Workloa
     Raises:
         OptionError: an option or a symbol that cannot be meant.
     """
-    made = graph_of(model, **options)
+    try:
+        made = graph_of(model, **options)
+    except OptionError:
+        raise
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
     graph, origin = made.graph, made.graph.origin
     if origin is not None:
         graph = replace(graph, origin=replace(origin, path=path.as_posix()))

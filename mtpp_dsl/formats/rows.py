@@ -160,7 +160,8 @@ def graph_of(place: str, rows: Rows, known: Sequence[str] = NODE_FIELDS) -> Grap
     for what in sorted(kinds - set(known)):
         if not what.startswith(TIME_ON):
             raise UsageError(f"{place}: nodes have no field {what[:60]!r}{did_you_mean(what, known)}")
-    return _Reading(place, rows, kinds).graph()
+    with located(place):
+        return _Reading(place, rows, kinds).graph()
 
 
 def check_name(place: str, name: str) -> None:
@@ -185,15 +186,16 @@ class _Reading:
         readers = dict.fromkeys((*SIZES, "size"), self.sizes) | {"work": self.work, "memory": self.memory}
         for what, unit in rows.declared.items():
             if what in readers:
-                with located(place):
-                    readers[what].declare(what, unit)
+                readers[what].declare(what, unit)
 
     def graph(self) -> Graph:
         """Return the graph."""
         rows, column = self.rows, self.column
         work = column("work", self.work, 0.0)
         sized = {what: column(what, self.sizes) for what in SIZES}
-        edges = self.sizes.read("size", [f"edge {u} -> {v}" for u, v in rows.edges], list(map(short, rows.sizes)))
+        edges = self.sizes.read(
+            "size", [f"edge {rows.names[u]} -> {rows.names[v]}" for u, v in rows.edges], list(map(short, rows.sizes))
+        )
         memory = column("memory", self.memory)
         times = {
             what.removeprefix(TIME_ON): column(what, self.times, 0.0) for what in sorted(self.kinds) if TIME_ON in what
@@ -201,33 +203,30 @@ class _Reading:
         deviation = column("deviation", self.times)
         work_unit = self.work.unit or (self.times.unit if rows.units.get("work") is None else "")
         given = any(value is not None for value in memory)
-        try:
-            return Graph.create(
-                rows.names,
-                rows.edges,
-                work=work,
-                params=_zeros(sized["params"]),
-                output=_zeros(sized["output"]),
-                memory=_nans(memory),
-                sizes=edges,
-                kinds=self.words("kind"),
-                labels=self.words("label"),
-                colors=[self.color(name, row) for name, row in zip(rows.names, rows.nodes, strict=True)],
-                backward=[part == "backward" for part in self.words("part", ("", "forward", "backward"))],
-                saved=_nans(sized["saved"]),
-                state=_nans(sized["state"]),
-                reduce=_zeros(sized["reduce"]),
-                forward_share=_nans(column("forward", Weights((), "", "shares"))),
-                times=times,
-                deviation=_nans(deviation),
-                deviation_share=_nans(column("deviation_share", Weights((), "", "shares"))),
-                work_unit=work_unit,
-                size_unit=self.sizes.unit,
-                memory_unit=self.memory.unit if given or "memory" in rows.units else None,
-                costs=self.costs(),
-            )
-        except UsageError as error:
-            raise UsageError(f"{self.place}: {error}") from None
+        return Graph.create(
+            rows.names,
+            rows.edges,
+            work=work,
+            params=_zeros(sized["params"]),
+            output=_zeros(sized["output"]),
+            memory=_nans(memory),
+            sizes=edges,
+            kinds=self.words("kind"),
+            labels=self.words("label"),
+            colors=[self.color(name, row) for name, row in zip(rows.names, rows.nodes, strict=True)],
+            backward=[part == "backward" for part in self.words("part", ("", "forward", "backward"))],
+            saved=_nans(sized["saved"]),
+            state=_nans(sized["state"]),
+            reduce=_zeros(sized["reduce"]),
+            forward_share=_nans(column("forward", Weights((), "", "shares"))),
+            times=times,
+            deviation=_nans(deviation),
+            deviation_share=_nans(column("deviation_share", Weights((), "", "shares"))),
+            work_unit=work_unit,
+            size_unit=self.sizes.unit,
+            memory_unit=self.memory.unit if given or "memory" in rows.units else None,
+            costs=self.costs(),
+        )
 
     def column(self, what: str, reader: Weights, absent: float | None = None) -> list[Any]:
         """Return [n] a field of all nodes; *absent* where one does not have it."""
@@ -236,10 +235,7 @@ class _Reading:
         values = [short(row.get(what)) for row in self.rows.nodes]
         ends = [np.inf if value in ("inf", np.inf) and TIME_ON in what else None for value in values]
         values = [value if end is None else None for value, end in zip(values, ends, strict=True)]
-        try:
-            found = reader.read(what, self.rows.names, values)
-        except (UsageError, OverflowError) as error:
-            raise UsageError(f"{self.place}: {error}") from None
+        found = reader.read(what, self.rows.names, values)
         return [
             end if end is not None else absent if value is None else value
             for value, end in zip(found, ends, strict=True)
@@ -251,7 +247,7 @@ class _Reading:
         for name, word in zip(self.rows.names, found, strict=True):
             if not isinstance(word, str) or len(word) > MAX_NAME or (known and word not in known):
                 one = f", one of {', '.join(known[1:])}" if known else f" of at most {MAX_NAME:,} characters"
-                raise UsageError(f"{self.place}: {what} of {name} is {str(word)[:40]!r}; it must be a text{one}")
+                raise UsageError(f"{what} of {name} is {str(word)[:40]!r}; it must be a text{one}")
         return found
 
     def color(self, name: str, row: Mapping[str, Any]) -> int:
@@ -260,7 +256,7 @@ class _Reading:
         if given is None:
             return -1
         if not str(given).isdecimal() or len(str(given)) > 9:
-            raise UsageError(f"{self.place}: color of {name} is {str(given)[:40]!r}; it must be a whole number")
+            raise UsageError(f"color of {name} is {str(given)[:40]!r}; it must be a whole number")
         return int(given)
 
     def costs(self) -> Costs | None:
