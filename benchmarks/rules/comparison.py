@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import exp, inf, log
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.rules import greedy, parallax, programmes, shares
 from benchmarks.rules.places import Instance
 from tests.planners import bottleneck
 
-__all__ = ["RULES", "Rule", "Tally", "is_pipeline", "pipes_of", "stored", "tallies", "value"]
+__all__ = ["RULES", "Optima", "Rule", "Tally", "in_order", "is_pipeline", "pipes_of", "stored", "tallies", "value"]
 
 Plan = list[int] | list[list[int]]
 
@@ -45,6 +46,20 @@ RULES = (
 )
 
 
+class Optima(NamedTuple):
+    """The least bottlenecks of an instance, in seconds.
+
+    Attributes:
+        turn: with transfers and work in turn.
+        beside: with transfers beside work.
+        in_order: in turn, with the stages in the order of the devices as declared.
+    """
+
+    turn: float
+    beside: float
+    in_order: float
+
+
 @dataclass
 class Tally:
     """What came of one planner: its plans' values over the optimum, by instance, and how often it had none.
@@ -52,6 +67,7 @@ class Tally:
     Attributes:
         ratios: with transfers and work in turn.
         beside: with transfers beside work.
+        in_order: in turn, of plans in the order of the devices, over the optimum in that order.
         exceeded: plans that exceed a memory.
         missing: instances without a plan.
         same: instances whose stored plan is the same, and how many are stored.
@@ -59,6 +75,7 @@ class Tally:
 
     ratios: dict[str, float] = field(default_factory=dict)
     beside: dict[str, float] = field(default_factory=dict)
+    in_order: dict[str, float] = field(default_factory=dict)
     exceeded: int = 0
     missing: int = 0
     same: tuple[int, int] = (0, 0)
@@ -104,6 +121,11 @@ def is_pipeline(instance: Instance, device: Sequence[int]) -> bool:
     return True
 
 
+def in_order(instance: Instance, device: Sequence[int]) -> bool:
+    """Return whether no edge leads from a device to an earlier one."""
+    return all(device[u] <= device[v] for u, v in instance["model"]["edges"])
+
+
 def value(instance: Instance, plan: Plan, *, overlap: bool = False) -> float:
     """Return the seconds between two inputs, of all pipelines together; ``inf`` if one exceeds a memory."""
     each = [bottleneck(instance, pipe, overlap=overlap) for pipe in pipes_of(plan)]
@@ -111,14 +133,14 @@ def value(instance: Instance, plan: Plan, *, overlap: bool = False) -> float:
 
 
 def tallies(
-    data: Path, instances: Mapping[str, Instance], optima: Mapping[str, tuple[float, float]], others: Sequence[str]
+    data: Path, instances: Mapping[str, Instance], optima: Mapping[str, Optima], others: Sequence[str]
 ) -> dict[str, tuple[Tally, bool]]:
     """Return what came of each rule and of each of *others*, stored planners; with whether it is a rule of ours.
 
     Args:
         data: the folder of workloads.
         instances: all instances by name.
-        optima: for those that have a plan, the least bottleneck in turn, and overlapped.
+        optima: of those that have a plan.
         others: names of stored planners.
     """
     found = {}
@@ -133,17 +155,18 @@ def tallies(
     return found
 
 
-def _tally(
-    plans: Mapping[str, Plan | None], instances: Mapping[str, Instance], optima: Mapping[str, tuple[float, float]]
-) -> Tally:
+def _tally(plans: Mapping[str, Plan | None], instances: Mapping[str, Instance], optima: Mapping[str, Optima]) -> Tally:
     tally = Tally()
-    for name, (least, beside) in optima.items():
+    for name, least in optima.items():
         plan = plans.get(name)
         if plan is None or not all(is_pipeline(instances[name], pipe) for pipe in pipes_of(plan)):
             tally.missing += 1
         elif value(instances[name], plan) == inf:
             tally.exceeded += 1
         else:
-            tally.ratios[name] = value(instances[name], plan) / least
-            tally.beside[name] = value(instances[name], plan, overlap=True) / beside
+            tally.ratios[name] = value(instances[name], plan) / least.turn
+            tally.beside[name] = value(instances[name], plan, overlap=True) / least.beside
+            pipes = pipes_of(plan)
+            if len(pipes) == 1 and in_order(instances[name], pipes[0]):
+                tally.in_order[name] = value(instances[name], plan) / least.in_order
     return tally
