@@ -12,6 +12,7 @@ from mtpp_dsl.base.units import TIME
 from mtpp_dsl.language import tree
 from mtpp_dsl.language.costing import OF_DEVICES, OF_OPERATORS, Operator
 from mtpp_dsl.language.expressions import evaluate
+from mtpp_dsl.language.law_arrays import column_times
 from mtpp_dsl.language.parser import parse
 from mtpp_dsl.language.scope import Complaint, Scope, Unsettled
 from mtpp_dsl.language.values import DeviceRef, NodeRef, Quantity, Value, describe, shown
@@ -24,6 +25,9 @@ __all__ = ["LAW", "Classes", "Law", "law_of", "package_law"]
 
 LAW = "roofline"
 """What the function is called that says what an operator takes on a device."""
+
+MANY = 1000
+"""Operators with different costs on one device that are asked for all at once, rather than one by one."""
 
 PATH = FOLDER / "laws" / "roofline.mtpp"
 
@@ -86,7 +90,10 @@ class Law:
         items = np.flatnonzero(nodes[costs.owner])
         device: object = replace(scope.devices[d], name="") if self.of_figures else d
         table = np.full(len(classes.keys), np.nan)
-        for each in np.unique(classes.of_item[items]).tolist():
+        wanted = np.unique(classes.of_item[items]).tolist()
+        if len(wanted) > MANY:
+            self.add_columns(scope, costs, classes, d, wanted, device, known)
+        for each in wanted:
             key = classes.keys[each], device
             if key not in known:
                 known[key] = self.time(scope, Operator(costs, classes.first[each]), d)
@@ -95,6 +102,37 @@ class Law:
         row[nodes] = 0.0
         np.add.at(row, costs.owner[items], table[classes.of_item[items]])
         return row
+
+    def add_columns(
+        self,
+        scope: Scope,
+        costs: Costs,
+        classes: Classes,
+        d: int,
+        wanted: list[int],
+        device: object,
+        known: dict[object, float],
+    ) -> None:
+        """Add the times of many classes to *known*, all at once, if the law can be asked so.
+
+        It is asked for one of each sort of operators before, so that a wrong unit or a missing figure is found.
+
+        Raises:
+            Complaint: the law gives no time for one of them.
+        """
+        new = [each for each in wanted if (classes.keys[each], device) not in known]
+        sorts: dict[object, int] = {}
+        for each in new:
+            item = classes.first[each]
+            words = costs.kinds[item], costs.dtypes[item], costs.weight_types[item]
+            sorts.setdefault((words, costs.flop[item] > 0, costs.read[item] > 0, costs.write[item] > 0), item)
+        for item in sorts.values():
+            self.time(scope, Operator(costs, item), d)
+        found = column_times(self.definition, scope, costs, [classes.first[each] for each in new], d)
+        if found is not None:
+            scope.spend(len(new) // 10, self.definition.value.span)
+            keys = ((classes.keys[each], device) for each in new)
+            known.update(zip(keys, found.tolist(), strict=True))
 
     def classes(self, costs: Costs) -> Classes:
         """Return which operators are known to take the same time on any device."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import mtpp_dsl
 from mtpp_dsl.cli.run import run
 from mtpp_dsl.errors import SpecError
+from mtpp_dsl.language.law_arrays import column_times
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.costs import Costs, TimeSource
 from mtpp_dsl.problem.graph import Graph
@@ -283,3 +284,58 @@ def test_problems_put_together_in_python() -> None:
     assert (problem.time > 0).any()
     with pytest.raises(SpecError, match="'gpu' has no peak"):
         mtpp_dsl.with_times(graph, [Device("gpu")])
+
+
+LAWS = (
+    "",
+    'include "laws/additive.mtpp"',
+    """let factor = 3
+       def bytes(v) = read(v) + write(v)
+       def slow(w, x) = if kind(w) == "matmul" and not bytes(w) > 2 GB then x * factor else -x + 2 * x
+       def flops(v, d) = if flop(v) == 0 then 0 s else flop(v) / peak(d, dtype(v))
+       def roofline(v, d) = slow(v, flops(v, d)) + (if type(d) == "big" or flop(v) == 0 then 1 us else 0 s)
+    """,
+)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_many_operators_at_once_take_what_they_take_one_by_one(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(7)
+    flop, read, write = (random.choice([0.0, 1.0, 1e9, 3e12], 200) * random.random(200) for _ in range(3))
+    costs = Costs.create(
+        np.arange(200) % 30,
+        flop=flop,
+        read=read,
+        write=write,
+        kinds=random.choice(["matmul", "norm", ""], 200).tolist(),
+        dtypes=np.where(flop > 0, random.choice(["bf16", "fp32"], 200), "int64").tolist(),
+    )
+    graph = Graph.create([f"n{v}" for v in range(30)], [], costs=costs, size_unit="B")
+    types = (
+        f"type big ({GPU}, overhead = 2 us)\ndevice a (type = big, efficiency = {{norm: 0.3}})\ndevice b (type = big)"
+    )
+    spec = mtpp_dsl.read(f"{law}\n{types}\n{TAIL}")
+    one_by_one = spec.problem(graph=graph).time
+    asked = []
+
+    def counted(*given: object) -> object:
+        asked.append(column_times(*given))  # type: ignore[arg-type]
+        return asked[-1]
+
+    monkeypatch.setattr("mtpp_dsl.language.law.MANY", 10)
+    monkeypatch.setattr("mtpp_dsl.language.law.column_times", counted)
+    assert spec.problem(graph=graph).time == pytest.approx(one_by_one, rel=1e-14, abs=0)
+    assert len(asked) == 2
+    assert all(found is not None for found in asked)
+
+
+def test_many_operators_are_refused_as_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mtpp_dsl.language.law.MANY", 0)
+    assert "has no peak for fp8" in wrong("node a (flop = 1 GFLOP, dtype = bf16)\nnode b (flop = 2 GFLOP, dtype = fp8)")
+    assert "this is a number of operations" in wrong(
+        "node a (flop = 1 FLOP)", "device d", "def roofline(v, d) = flop(v)"
+    )
+    odd = "def roofline(v, d) = if flop(v) > 2 FLOP then -1 ms else 1 ms"
+    assert "must not be negative; for 'b'" in wrong("node a (flop = 1 FLOP)\nnode b (flop = 3 FLOP)", "device d", odd)
+    named = 'def roofline(v, d) = if name(v) == "b" then 2 ms else 1 ms'
+    assert load("node a (flop = 1 FLOP)\nnode b (flop = 1 FLOP)", "device d", named).time.tolist() == [[1e-3], [2e-3]]
