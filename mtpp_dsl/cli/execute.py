@@ -55,6 +55,8 @@ def execute(
     one_of("--clock", clock, CLOCKS)
     if optimise and backend != "onnx":
         raise UsageError("--optimise is for --backend onnx: torch runs each operator as it is")
+    if clock == "cpu" and threads > 1:
+        raise UsageError("--clock cpu counts what one thread spends: it is for --threads 1")
     if json is not None and json != Path("-"):
         check_writable(json)
     problem, plan, _ = read_again(answer, spec, search=include)

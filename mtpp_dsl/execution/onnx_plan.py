@@ -13,7 +13,7 @@ from mtpp_dsl.execution.machine import machine_facts
 from mtpp_dsl.execution.onnx_files import onnx_files, write_files
 from mtpp_dsl.execution.onnx_run import Chain, open_session, random_inputs
 from mtpp_dsl.execution.onnx_weights import read_model
-from mtpp_dsl.execution.options import RunOptions
+from mtpp_dsl.execution.options import RunOptions, refuse_unknown, sizes_with
 from mtpp_dsl.execution.parts import Part, origin_of, parts_of, stages_of
 from mtpp_dsl.execution.report import RunReport, notes_of, rows_of
 from mtpp_dsl.importers.onnx.files import read_file
@@ -63,19 +63,20 @@ def run_onnx(problem: Problem, plan: Plan, path: Path, options: RunOptions) -> R
     origin = origin_of(problem)
     check_same(path, origin.model)
     names = [nodes_of(origin.model, part) for part in parts]
-    symbols = {**origin.symbols, **options.symbols}
+    symbols = sizes_with(origin.symbols, options.symbols)
     devices = [problem.devices[part.device].name for part in parts]
     whole = open_session(path, options.threads, optimise=options.optimise)
+    refuse_unknown("--inputs", options.inputs, [value.name for value in whole.get_inputs()])
     limits = _limits(path)
     feeds = [
         {**feed, **options.inputs} for feed in random_inputs(whole, symbols, options.microbatches, options.seed, limits)
     ]
+    wanted = [output.name for output in whole.get_outputs()]
+    expected = [array for feed in feeds for array in _whole(whole, wanted, feed, path.name)]
     with tempfile.TemporaryDirectory(prefix="mtpp-run-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
         write_files(onnx_files(path, names, devices), folder)
         results, times = _ran(folder, feeds, options)
-    wanted = [output.name for output in whole.get_outputs()]
-    expected = [array for feed in feeds for array in whole.run(wanted, feed)]
     comparison = compare([array for one in results for array in one], expected)
     return RunReport(
         backend="onnx",
@@ -89,6 +90,20 @@ def run_onnx(problem: Problem, plan: Plan, path: Path, options: RunOptions) -> R
         machine=machine_facts(options.threads, options.clock, ("onnx", "onnxruntime")),
         notes=notes_of(parts, symbols, origin.symbols, comparison.telling),
     )
+
+
+def _whole(session: Any, wanted: Sequence[str], feed: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the results of the whole model.
+
+    Raises:
+        UsageError: onnxruntime does not take these inputs.
+    """
+    try:
+        found: list[Any] = session.run(list(wanted), dict(feed))
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        raise UsageError(f"{name} fails on these inputs: {reason}") from None
+    return found
 
 
 def _ran(

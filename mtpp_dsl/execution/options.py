@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.execution.timing import Clock
 
-__all__ = ["RunOptions"]
+__all__ = ["RunOptions", "refuse_unknown", "sizes_with"]
 
 
 @dataclass(frozen=True)
@@ -38,3 +39,25 @@ class RunOptions:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     optimise: bool = False
     time_limit: float | None = None
+
+
+def sizes_with(planned: Mapping[str, int], given: Mapping[str, int]) -> dict[str, int]:
+    """Return the sizes of a plan's graph with those that are *given* in their place.
+
+    Raises:
+        UsageError: one is given that the graph does not have.
+    """
+    refuse_unknown("--size", given, planned)
+    return {**planned, **given}
+
+
+def refuse_unknown(flag: str, given: Collection[str], known: Collection[str]) -> None:
+    """Refuse names that an option gives and the model does not have.
+
+    Raises:
+        UsageError: there is such a one.
+    """
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        what = f"the model has {', '.join(known)}" if known else "the model has none"
+        raise UsageError(f"{flag}: there is no {unknown[0]!r}{did_you_mean(unknown[0], known)} ({what})")

@@ -9,7 +9,7 @@ from mtpp_dsl.base.extras import need
 from mtpp_dsl.errors import SolverError, UsageError
 from mtpp_dsl.execution.comparison import compare
 from mtpp_dsl.execution.machine import machine_facts
-from mtpp_dsl.execution.options import RunOptions
+from mtpp_dsl.execution.options import RunOptions, refuse_unknown, sizes_with
 from mtpp_dsl.execution.parts import origin_of, parts_of, stages_of
 from mtpp_dsl.execution.report import RunReport, notes_of, rows_of
 from mtpp_dsl.execution.stage_file import flat
@@ -17,6 +17,7 @@ from mtpp_dsl.execution.timing import CLOCKS
 from mtpp_dsl.execution.torch_inputs import index_limits, random_args, signature_of
 from mtpp_dsl.execution.torch_pipeline import run_pipeline
 from mtpp_dsl.execution.torch_split import Recipe, Split, fingerprint
+from mtpp_dsl.importers.torch_export import cause
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Problem
 
@@ -33,7 +34,7 @@ def run_torch(problem: Problem, plan: Plan, model: str, options: RunOptions) -> 
     torch = need("torch", "torch")
     torch.set_num_threads(options.threads)
     origin = origin_of(problem)
-    symbols = {**origin.symbols, **options.symbols}
+    symbols = sizes_with(origin.symbols, options.symbols)
     parts = stages_of(problem, plan) if options.processes == "stages" else parts_of(problem, plan)
     names = [[origin.model.operators[i].name for i in part.operators] for part in parts]
     devices = [problem.devices[part.device].name for part in parts]
@@ -41,7 +42,7 @@ def run_torch(problem: Problem, plan: Plan, model: str, options: RunOptions) -> 
     split = recipe.build()
     inputs = _inputs(recipe, split, symbols, options)
     with torch.no_grad():
-        whole = [flat(split.module(*one)) for one in inputs]
+        whole = [_whole(model, split, one) for one in inputs]
         if options.processes == "stages":
             results, times = _in_processes(recipe, split, inputs, options)
         else:
@@ -61,14 +62,24 @@ def run_torch(problem: Problem, plan: Plan, model: str, options: RunOptions) -> 
     )
 
 
+def _whole(name: str, split: Split, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the results of the whole model.
+
+    Raises:
+        UsageError: its code does not take these inputs.
+    """
+    try:
+        return flat(split.module(*inputs))
+    except Exception as error:  # of the user's code
+        raise UsageError(f"{name} fails on these inputs: {cause(error)}") from error
+
+
 def _inputs(recipe: Recipe, split: Split, sizes: Mapping[str, int], options: RunOptions) -> list[tuple[Any, ...]]:
     """Return the inputs of each microbatch: random ones, and those that were given."""
     import torch
 
     names = [each["name"] for each in recipe.signature.inputs]
-    unknown = sorted(set(options.inputs) - set(names))
-    if unknown:
-        raise UsageError(f"--inputs has {unknown[0]!r}; the inputs of the model are {', '.join(names)}")
+    refuse_unknown("--inputs", options.inputs, names)
     limits = index_limits(split.graph_module)
     found = random_args(recipe.signature, sizes, limits, options.microbatches, options.seed)
     given = {name: torch.from_numpy(array) for name, array in options.inputs.items()}
