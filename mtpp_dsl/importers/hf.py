@@ -12,7 +12,7 @@ from mtpp_dsl.importers.hf_config import configuration, read_configuration, tran
 from mtpp_dsl.importers.hf_steps import ATTENTION, as_step, register_attention
 from mtpp_dsl.importers.joined import joined
 from mtpp_dsl.importers.torch_assemble import Kept
-from mtpp_dsl.importers.torch_export import cause
+from mtpp_dsl.importers.torch_export import cause, export_module
 from mtpp_dsl.importers.torch_inputs import TYPES, Given
 from mtpp_dsl.importers.torch_model import model_of
 from mtpp_dsl.importers.torch_training import Training, training_of
@@ -261,19 +261,35 @@ def _images(module: Any, step: str, asked: Asked) -> Given:
     return Given((pixels,), {}, {"main": {0: "batch"}}, {"batch": Symbol(asked.batch)})
 
 
-def _decode(module: Any, symbols: Mapping[str, Symbol]) -> _Inputs:
-    """Return one token and the keys and values of each layer, whose shapes a short prefill on ``meta`` tells."""
+def _kept_by(module: Any) -> list[Any]:
+    """Return tensors of the shapes of the keys and values of each layer, from a short prefill on ``meta``.
+
+    Raises:
+        UsageError: the model keeps something else.
+    """
     import torch
 
     tokens = torch.zeros(TRACED["batch"], 5, dtype=torch.long, device="meta")
     kind = type(module)
+    step = as_step(module, "prefill")
     try:
         with torch.no_grad():
-            _, *kept = as_step(module, "prefill")(tokens)
-    except Exception as error:  # of the model's code
-        raise UsageError(f"{kind.__name__} keeps no keys and values that are known here: {cause(error)}") from error
+            return list(step(tokens))[1:]
+    except Exception:  # of the model's code, which may look at values unless it is exported
+        try:
+            (given,) = export_module(step, (tokens,), {}).graph.output_node().args
+        except Exception as error:
+            raise UsageError(f"{kind.__name__} keeps no keys and values that are known here: {cause(error)}") from error
+        return [node.meta["val"] for node in given[1:]]
     finally:
         module.__class__ = kind
+
+
+def _decode(module: Any, symbols: Mapping[str, Symbol]) -> _Inputs:
+    """Return one token, and the keys and values of all layers: those of layers alike in one tensor."""
+    import torch
+
+    kept = _kept_by(module)
     limits = _limits(module.config, len(kept), 0)
     stacks: dict[tuple[Any, ...], int] = {}  # layers whose caches are alike: how many there are
     places = []
