@@ -113,9 +113,9 @@ def _verdict(found: Validation) -> str:
     elif found.ratio is not None:
         parts.append(f"is {_times(found.ratio)} times the best possible")
     elif least is not None and most is not None:
-        parts.append(
-            f"is {_times(least)} times the best plan found, and at most {_times(most)} times the best possible"
-        )
+        close = _times(least) == _times(most)
+        found_is = "" if close else f"{_times(least)} times the best plan found, and at most "
+        parts.append(f"is {found_is}{_times(most)} times the best possible")
     elif most is not None:
         parts.append(f"is at most {_times(most)} times the best possible")
     elif least is not None:
@@ -130,4 +130,7 @@ def _verdict(found: Validation) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.3g}" if ratio < 100 else f"{ratio:,.0f}"
+    """Return a ratio with two decimals, with more where these would say that it is 1, with none above 100."""
+    if ratio >= 100:
+        return f"{ratio:,.0f}"
+    return f"{ratio:.2f}" if ratio >= 1.005 else f"{ratio:.6f}".rstrip("0")

@@ -24,11 +24,12 @@ def limits_cost(problem: Problem, target: TargetCost, result: Result) -> Text:
         return Text(f"the limits of {target.name} {what} against the free optimum ({value})")
     if value is None and bound is None:
         return Text(f"{target.name}; what its limits cost is not known")
-    known = []
-    if target.least:
-        known.append(f"at least {format_gap(target.least)}")
-    if target.most is not None:
-        known.append(f"at most {format_gap(target.most)}")
+    least = format_gap(target.least) if target.least else ""
+    most = "" if target.most is None else format_gap(target.most)
+    known = [f"at least {least}"] if least else []
+    known += [f"at most {most}"] if most else []
+    if least and least == most:
+        known = [most]
     found = f"the best plan found without them has {value}" if value is not None else "no plan was found without them"
     proved = f", and none is {word} {bound}" if bound is not None else ""
     if result.infeasibility is not None:
