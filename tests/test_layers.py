@@ -48,7 +48,7 @@ CORE = {  # what a part of the core may import beside itself
     "api": DATA | {"checkpoint", "checks", "contracts", "language", "plugins", "registry"},
     "drivers": DATA | {"answers", "api", "checkpoint", "checks", "contracts", "plugins", "registry"},
     "algebra": DATA | {"language"},
-    "builder": DATA | {"algebra", "formats", "language"},
+    "builder": DATA | {"algebra", "formats", "language", "model"},
     "running": DATA | {"api", "checks", "contracts"},
     "": DATA
     | {

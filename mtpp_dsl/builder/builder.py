@@ -13,10 +13,12 @@ from mtpp_dsl.builder.items import Block, Items, family
 from mtpp_dsl.builder.of_graph import items_of
 from mtpp_dsl.builder.rules import Names, Rules
 from mtpp_dsl.builder.said import Said, joined, named_calls, says, source
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import OptionError, UsageError
 from mtpp_dsl.formats.networkx_graphs import graph_from_networkx
 from mtpp_dsl.language.written import expression, named, option_list, quoted, value
 from mtpp_dsl.language.written import name as checked_name
+from mtpp_dsl.model import Model
+from mtpp_dsl.model.choices import OPTIONS
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.graph import Graph
 
@@ -164,15 +166,30 @@ class Builder(Items, Rules):
     @says
     def graph(
         self,
-        graph: Graph | nx.DiGraph | str | os.PathLike[str],
+        graph: Graph | Model | nx.DiGraph | str | os.PathLike[str],
         *,
         format: str | None = None,  # noqa: A002
+        **options: Any,
     ) -> Self:
-        """Use a whole graph: one of networkx, or of a file, too. It replaces nodes and edges added one by one."""
+        """Use a whole graph: one of networkx, of a model, or of a file, too. It replaces nodes and edges added before.
+
+        Args:
+            graph: the graph, or the path of a file.
+            format: of the file.
+            options: of a model, or of a file with one: ``group_by="layer"``, ``phase``, ``weight_type``, ``ties``, and
+                values of its symbols, such as ``batch=8``.
+
+        Raises:
+            OptionError: a model does not have such an option or symbol.
+        """
         self._elsewhere = isinstance(graph, (str, os.PathLike))
         if isinstance(graph, (str, os.PathLike)):
             self._graph = None
-            self._head.append(Said(f"graph from {_file(graph, format)}", self._call))
+            self._head.append(Said(f"graph from {_file(graph, format, options)}", self._call))
+        elif isinstance(graph, Model):
+            self._graph = graph.graph(**options)
+        elif options:
+            raise OptionError(f"a graph takes no options: {', '.join(options)}", next(iter(options)), unknown=True)
         else:
             self._graph = graph if isinstance(graph, Graph) else graph_from_networkx(graph)
         return self
@@ -391,8 +408,9 @@ class Builder(Items, Rules):
         return [Said("graph {", None), *self._items, Said("}", None)]
 
 
-def _file(path: str | os.PathLike[str], format_name: str | None) -> str:
-    return quoted(str(os.fspath(path))) + option_list({"format": format_name}, words=("format",))
+def _file(path: str | os.PathLike[str], format_name: str | None, options: Mapping[str, Any] | None = None) -> str:
+    given = {"format": format_name, **(options or {})}
+    return quoted(str(os.fspath(path))) + option_list(given, words=("format", *OPTIONS))
 
 
 def _of_device(options: Mapping[str, Any]) -> str:

@@ -62,7 +62,8 @@ def says(method: F) -> F:
         try:
             return method(builder, *given, **options)
         except UsageError as error:
-            raise type(error)(f"{builder._call}: {error}") from None
+            error.args = (f"{builder._call}: {error}", *error.args[1:])
+            raise
         finally:
             builder._call = None
 

@@ -9,7 +9,7 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.constraints import Colocate
-from mtpp_dsl.errors import SpecError
+from mtpp_dsl.errors import OptionError, SpecError
 from mtpp_dsl.model.json import write
 from mtpp_dsl.problem import Problem
 from tests.small_models import gpt, llama
@@ -124,3 +124,25 @@ def test_models_with_phases_give_no_warnings(tmp_path: Path) -> None:
     problem = mtpp_dsl.load(spec)
     assert problem.time.any()
     assert problem.warnings == ()
+
+
+def test_the_builder_takes_models_and_their_options(tmp_path: Path) -> None:
+    write(gpt(2), tmp_path / "m.json")
+    costs = {"peak": {"bf16": "1 TFLOP/s", "int64": "1 TFLOP/s"}, "bandwidth": "1 GB/s"}
+    made = [
+        mtpp_dsl.Builder().graph(tmp_path / "m.json", group_by="layer", batch=3),
+        mtpp_dsl.Builder().graph(gpt(2), group_by="layer", batch=3),
+        mtpp_dsl.Builder().graph(gpt(2).graph(group_by="layer", batch=3)),
+    ]
+    for builder in made:
+        problem = (
+            builder.device("gpu", count=2, **costs)
+            .interconnect("shared", bandwidth="8 GB/s")
+            .minimize("bottleneck")
+            .build()
+        )
+        assert problem.graph.output[0] == 2 * 64 * 3 * 16
+        assert len([*problem.of(Colocate)]) == 1
+        assert problem.time.any()
+    with pytest.raises(OptionError, match="a graph takes no options: batch"):
+        mtpp_dsl.Builder().graph(gpt(1).graph(), batch=3)
