@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from mtpp_dsl import registry
 from mtpp_dsl.answers.claims import false_source
 from mtpp_dsl.answers.shape import check_shape
-from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.files import read_bytes, read_json
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Target
 from mtpp_dsl.errors import UsageError
@@ -99,6 +100,10 @@ def _spec_of(path: Path, source: Mapping[str, Any], spec: Path | None) -> Path:
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         raise UsageError(f"{path} is an answer to {said}, which is not there: say where it is with --spec")
+    if source["sha256"] is not None and hashlib.sha256(read_bytes(found)).hexdigest() != source["sha256"]:
+        raise UsageError(  # before it is read as a spec: an answer of somebody else's may name any file
+            f"{path} is not an answer to {found} as it is now; solve it again, or say where the spec is with --spec"
+        )
     return found
 
 

@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import mtpp_dsl
 from mtpp_dsl.answers.again import read_again
-from mtpp_dsl.errors import UsageError
+from mtpp_dsl.errors import MtppError, UsageError
 from mtpp_dsl.report.json import dumps, result_to_json
+from tests.formats.hostile_files import edited
 
 SPEC = """mtpp 1
 param k = 2
@@ -56,6 +59,16 @@ def test_refuses_a_spec_that_has_changed(answer: Path) -> None:
         read_again(answer)
 
 
+def test_shows_nothing_of_files_that_are_no_spec(answer: Path) -> None:
+    """An answer of somebody else's may name any file: it is not read as a spec, and no line of it is shown."""
+    Path("secret.txt").write_text("password swordfish\n", encoding="utf-8")
+    data = json.loads(answer.read_text())
+    answer.write_text(json.dumps({**data, "spec": {**data["spec"], "path": "secret.txt"}}), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"not an answer to secret\.txt as it is now") as caught:
+        read_again(answer)
+    assert "swordfish" not in str(caught.value)
+
+
 def test_refuses_what_is_no_answer_with_a_plan(answer: Path) -> None:
     data = json.loads(answer.read_text())
     for changed, message in (
@@ -66,3 +79,17 @@ def test_refuses_what_is_no_answer_with_a_plan(answer: Path) -> None:
         answer.write_text(json.dumps(changed), encoding="utf-8")
         with pytest.raises(UsageError, match=message):
             read_again(answer)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(source=st.data())
+def test_damaged_answers_are_read_or_refused(answer: Path, source: st.DataObject) -> None:
+    """An answer with some bytes changed is read, or refused by an error of ours."""
+    damaged = Path("damaged.json")
+    damaged.write_bytes(source.draw(edited(answer.read_bytes())))
+    reason = ""
+    try:
+        read_again(damaged)
+    except MtppError as error:
+        reason = str(error)
+    assert len(reason) < 2_000
