@@ -154,6 +154,8 @@ class Exact(Scoped, CutoffFormulation):
             return None
         rules = [rule for rule in problem.stage_memory if rule is not None]
         alike = layout_of(problem, hypergraph(problem), symmetric=keeps_symmetry(self)).in_order
+        if any(problem.shard) and any(problem.of(InOrder)):
+            return f"{self.name} splits nodes over devices only where no constraint puts the devices in an order"
         if any(problem.shard) and not (alike and all(problem.shard)):
             return f"{self.name} splits nodes over devices that are all alike, two or more, and no others; use ideals"
         if any(problem.shard) and any(rule.recompute != "never" for rule in rules):

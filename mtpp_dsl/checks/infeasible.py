@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from mtpp_dsl.base.units import counted
+from mtpp_dsl.checks.out_of_place import out_of_place
 from mtpp_dsl.checks.unfilled import unfilled
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import (
@@ -33,7 +34,7 @@ from mtpp_dsl.problem import Links, Problem
 from mtpp_dsl.problem.colocation import colocated, cycle, together
 from mtpp_dsl.problem.counting import Recognised, recognised, restored
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.problem.in_order import listed_devices
+from mtpp_dsl.problem.in_order import line_of, listed_devices
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
 
@@ -46,9 +47,10 @@ def quick(problem: Problem) -> Infeasibility | None:
 
     Looks for: a node, or nodes held together by colocation or by a cycle that it closes, that no device may or can
     run or hold; more memory needed than there is where it may be used; nodes held together and apart; more nodes
-    held apart than devices they may use; devices that have to have a node, and too few nodes for them; a constraint
-    whose left side cannot reach its right side; an edge between nodes whose devices no link joins. Labelled
-    constraints that count are read as what they amount to, where that is not enough.
+    held apart than devices they may use; a node that the order of devices leaves none; devices that have to have a
+    node, and too few nodes for them; a constraint whose left side cannot reach its right side; an edge between
+    nodes whose devices no link joins. Labelled constraints that count are read as what they amount to, where that
+    is not enough.
 
     Under constraints that enlarge the set of plans, other than :data:`COUNTED`, nothing is looked for.
     """
@@ -341,6 +343,35 @@ def _too_many_apart(problem: Problem) -> Iterator[Finding]:
             )
 
 
+def _behind(problem: Problem) -> Iterator[Finding]:
+    """Find a node that comes after another one, and that no device may have which is as far along their order."""
+    line = None if problem.objective.batch is not None else line_of(problem)
+    if line is None:
+        return
+    home = together(problem)
+    groups = _groups(problem)
+    allowed = np.array([problem.allowed[group].all(axis=0) for group in groups], np.bool_).reshape(-1, problem.k)
+    if not allowed.any(axis=1).all():
+        return  # said already
+    back = problem.graph.backward
+    arcs = [
+        (int(home[v]), int(home[u])) if back[u] else (int(home[u]), int(home[v]))
+        for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)
+        if back[u] == back[v] and home[u] != home[v]
+    ]
+    found = out_of_place(allowed[:, list(line.devices)], arcs)
+    if found is None:
+        return
+    chain, place = found
+    nodes = [v for v in groups[chain[-1]] if not problem.allowed[v].all()]
+    far = problem.devices[line.devices[place]].name
+    before = _names(problem, groups[chain[-2]][:1])
+    reason = (
+        f"{_names(problem, nodes)} may be on no device from {far} on, and {before}, which comes before, on no other"
+    )
+    yield reason, [*problem.of(InOrder), *(c for group in chain for c in _holding(problem, groups[group]))]
+
+
 def _too_few(problem: Problem) -> Iterator[Finding]:
     """Find devices that have to have a node, under ``stages (empty = never)``, and more of them than nodes for them."""
     rules = [rule for rule in problem.of(InOrder) if rule.empty == "never"]
@@ -470,6 +501,7 @@ FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (
     _too_much,
     _together_and_apart,
     _too_many_apart,
+    _behind,
     _too_few,
     _out_of_reach,
 )

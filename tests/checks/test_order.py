@@ -161,3 +161,40 @@ def test_too_few_nodes_are_named() -> None:
     found = reason(Forbid(nodes=(1, 2), devices=(2,), origin="spec:8"))
     assert "d2 has to have a node" in found
     assert "spec:5" in found
+
+
+def test_a_node_behind_one_that_is_too_far_along() -> None:
+    """Pins that contradict the order are found by counting, with these alone."""
+    graph = Graph.create("abc", [(0, 1), (1, 2)], memory=1.0)
+    devices = [Device(f"d{d}", memory=9.0) for d in range(3)]
+    pins = [Pin(nodes=(0,), devices=(0,), origin="spec:5"), Pin(nodes=(2,), devices=(2,), origin="spec:6")]
+
+    def found(order: tuple[int, ...]) -> tuple[str, ...]:
+        rules = [Memory(), InOrder(devices=order, origin="spec:9"), *pins]
+        reason = quick(Problem.create(graph, devices, Shared(1.0), constraints=rules))
+        return () if reason is None else reason.clash
+
+    assert found((0, 1, 2)) == ()
+    assert found((2, 1, 0)) == ("stages (spec:9)", "pin (spec:5)", "pin (spec:6)")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_contradicting_pins_are_found_in_chains(seed: int) -> None:
+    """Of chains under an order of devices, counting finds exactly those whose pins leave no plan, and what clashes."""
+    rng = np.random.default_rng(seed)
+    for _ in range(30):
+        n, k = 4, 3
+        graph = Graph.create("abcd", [(v, v + 1) for v in range(n - 1)])
+        pins = [
+            Pin(nodes=(v,), devices=tuple(np.flatnonzero(row).tolist()), origin=f"spec:{v}")
+            for v, row in enumerate(rng.random((n, k)) < 0.6)
+            if row.any()
+        ]
+        devices = [Device(f"d{d}") for d in range(k)]
+        problem = Problem.create(graph, devices, Shared(1.0), constraints=[InOrder(devices=(1, 0, 2)), *pins])
+        found = quick(problem)
+        assert (found is not None) == (next(plans(problem), None) is None)
+        if found is not None:
+            named = [pin for pin in pins if str(pin) in found.clash]
+            alone = problem.with_constraints([InOrder(devices=(1, 0, 2)), *named])
+            assert next(plans(alone), None) is None
