@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mtpp_dsl.base.units import counted
@@ -32,6 +33,20 @@ class Layers(Stages):
     name = "layers"
     summary = "counts of layers, as vLLM, SGLang and TensorRT-LLM take them"
     runtime = "A pipeline of layers"
+    least_cache = False
+    """Whether all ranks hold as many tokens in their caches as the one with the least room."""
+
+    def restrict(self, problem: Problem) -> Problem:
+        """Return the problem under the limits; warn of unequal memories where the least room counts for all."""
+        found = super().restrict(problem)
+        alike = len({device.memory for device in problem.devices}) < 2
+        if not self.least_cache or alike or any(device.reserve for device in problem.devices):
+            return found
+        said = (
+            f"{self.runtime} gives all ranks a cache for as many tokens as the rank with the least room: keep that "
+            "room free on each device with 'reserve', or count the cache in the memory of the nodes"
+        )
+        return replace(found, warnings=(*found.warnings, said))
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return the list, with the launch line of each runtime."""
@@ -59,6 +74,7 @@ class VLlm(Layers):
     name = "vllm"
     summary = "vLLM: VLLM_PP_LAYER_PARTITION and its launch line"
     runtime = "vLLM"
+    least_cache = True
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a shell script that starts the server; its argument is the model."""
@@ -76,6 +92,7 @@ class SgLang(Layers):
     name = "sglang"
     summary = "SGLang: SGLANG_PP_LAYER_PARTITION and its launch line"
     runtime = "SGLang"
+    least_cache = True
 
     def export(self, problem: Problem, plan: Plan, stamp: Stamp) -> Files:
         """Return a shell script that starts the server; its argument is the model."""

@@ -76,6 +76,13 @@ def test_says_in_its_place_what_a_runtime_cannot_do(more: str, message: str) -> 
     assert all(diagnostic.span is not None for diagnostic in found.value.diagnostics)
 
 
+def test_warns_of_memories_that_the_runtime_does_not_use_alike() -> None:
+    unequal = SPEC.replace("interconnect", "device small (memory = 4 GiB)\ninterconnect")
+    (warning,) = mtpp_dsl.load(f"{unequal}\ntarget vllm").warnings
+    assert "as many tokens as the rank with the least room" in warning
+    assert mtpp_dsl.load(f"{unequal}\ntarget llama_cpp").warnings == ()
+
+
 def test_is_a_name_like_others_elsewhere() -> None:
     problem = mtpp_dsl.load(SPEC.replace("head", "target") + "\nconstraint pin target on gpu[1]")
     assert "target" in problem.graph.names
