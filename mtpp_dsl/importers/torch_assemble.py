@@ -103,7 +103,12 @@ class _Writer:
         of_weights = sum(reads[at] for at, w in weighed if w in self.weights)
         others = sum(amount for at, amount in enumerate(reads) if at not in {at for at, _ in weighed})
         whole = sum(self.drawn.weights[w].bytes for w in {w for _, w in weighed if w in self.weights})
-        weight_read = self._size(op, of_weights)
+        sizes = [self._size(number) for number in (others, write, of_weights)]
+        flop = self._flop(call, op)
+        if None in sizes and flop is not None and not self._given(call, op):
+            flop = None
+            self.depends[op.rpartition(".")[0]] += 1
+        read, written, weight_read = (0 if size is None else size for size in sizes)
         return Operator(
             name=call.name,
             op=op,
@@ -111,9 +116,9 @@ class _Writer:
             kind=call.kind,
             dtype=call.dtype,
             path=module_path(call.node),
-            flop=self._flop(call, op),
-            read=self._size(op, others),
-            write=self._size(op, write),
+            flop=flop,
+            read=read,
+            write=written,
             weights=tuple(sorted(weights)),
             weight_read=None if weight_read == whole else weight_read,
         )
@@ -128,12 +133,16 @@ class _Writer:
             write = sum(reads)
         return reads, write
 
+    def _given(self, call: Call, op: str) -> str | None:
+        """Return the name under which the user gives the FLOP of a call."""
+        names = (call.name, op, op.rpartition(".")[0], operation(call.node.target))
+        return next((name for name in names if name in self.flops), None)
+
     def _flop(self, call: Call, op: str) -> Size | None:
-        packet = op.rpartition(".")[0]
-        for name in (call.name, op, packet, operation(call.node.target)):
-            if name in self.flops:
-                self.used.add(name)
-                return self.flops[name]
+        packet, given = op.rpartition(".")[0], self._given(call, op)
+        if given is not None:
+            self.used.add(given)
+            return self.flops[given]
         if call.cost.flop is None:
             self.uncounted[packet] += 1
             return None
@@ -143,12 +152,12 @@ class _Writer:
             self.depends[packet] += 1
             return None
 
-    def _size(self, op: str, number: Any) -> Size:
+    def _size(self, number: Any) -> Size | None:
+        """Return a number as a size; None where it depends on the data."""
         try:
             return self.drawn.size(number)
         except NotAFormula:
-            self.depends[op.rpartition(".")[0]] += 1
-            return 0
+            return None
 
     def warnings(self) -> list[str]:
         """Return what to tell the user: what nobody counts, and what he gave for nothing."""
@@ -157,7 +166,7 @@ class _Writer:
             for op, times in sorted(self.uncounted.items())
         ]
         said += [
-            f"sizes of {op} depend on the data and are not counted ({times} times)"
+            f"sizes of {op} depend on the data ({times} times): nobody counts it; give its cost: --flop '{op}=FORMULA'"
             for op, times in sorted(self.depends.items())
         ]
         return said + [f"--flop {name}: the model has no such operator" for name in self.flops if name not in self.used]

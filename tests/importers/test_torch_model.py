@@ -117,6 +117,21 @@ def test_what_nobody_counts_is_listed_and_may_be_given() -> None:
     assert model.warnings == ("--flop aten.sin: the model has no such operator",)
 
 
+def test_what_depends_on_data_is_listed() -> None:
+    """A size that only a run tells is never taken for zero."""
+
+    class Chosen(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x[x > 0] * 2
+
+    model = from_torch(Chosen(), (torch.zeros(4, 8),))
+    assert {one.op for one in model.operators if one.flop is None} == {"aten.index.Tensor", "aten.mul.Tensor"}
+    assert "sizes of aten.index depend on the data (1 times)" in model.warnings[0]
+    given = from_torch(Chosen(), (torch.zeros(4, 8),), flops={"aten.index": 32, "mul": 32})
+    assert all(one.flop is not None for one in given.operators)
+    assert not given.warnings
+
+
 def test_changes_in_place_come_before_what_reads_them() -> None:
     class Masked(torch.nn.Module):
         def forward(self, x: Any) -> Any:
