@@ -110,6 +110,24 @@ def test_sizes_stay_symbols(tmp_path: Path) -> None:
     assert flop(tied, batch=2) == flop(model, batch=2, seq=32)
 
 
+def test_sizes_that_are_formulas(tmp_path: Path) -> None:
+    """Inputs whose sizes the file writes as formulas over its symbols bring no symbols of their own."""
+
+    def grown(model: Any) -> None:
+        model.graph.input[2].type.tensor_type.shape.dim[1].dim_param = "past + seq"
+
+    text = """g (float[batch,seq] x, float[batch,past] p, float[batch,sum] m) => (y)
+    { a = Concat<axis = 1>(p, x) y = Add(a, m) }"""
+    model = from_onnx(written(text, tmp_path, grown))
+    assert set(model.symbols) == {"batch", "past", "seq"}
+    assert value(model.tensors[-1].shape[1], {"batch": 2, "past": 30, "seq": 4}) == 34
+    assert from_onnx(written(text, tmp_path, grown), {"past": 0, "seq": 8}).tensors[-1].shape == ("batch", 8)
+    with pytest.raises(UsageError, match="such as --size batch=8, or formulas"):
+        from_onnx(written(text, tmp_path))
+    clash = from_onnx(written(text, tmp_path), {"sum": "past+seq"})
+    assert clash.tensors[-1].shape == model.tensors[-1].shape
+
+
 def test_look_ups_read_rows(tmp_path: Path) -> None:
     """An embedding reads the rows that it makes; shape arithmetic on given numbers is run again where it is needed."""
     model = from_onnx(written(ATTENTION, tmp_path))

@@ -178,9 +178,15 @@ class _Import:
                 found.append(Tensor(name, producer, readers, size, TYPES[kind], tuple(map(size_of, sizes))))
         if missing:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            names = self.shapes.symbols
+            remedy = (
+                f"give values to {', '.join(names)}, such as --size {names[0]}=8, or formulas over others"
+                if names
+                else ""
+            )
             raise UsageError(
                 f"{self.file.name}: nobody can tell the shapes of {', '.join(missing[:5])}{more}; "
-                "give values to its symbols, or write the shapes into the file (value_info)"
+                f"{remedy}{'; or ' if remedy else ''}write the shapes into the file (value_info)"
             )
         return tuple(found)
 
