@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from mtpp_dsl.base.units import counted
-from mtpp_dsl.checks.out_of_place import out_of_place
-from mtpp_dsl.checks.unfilled import unfilled
+from mtpp_dsl.checks.holding import Finding, closed_cycle, groups_of, holding, listed, named, placing
+from mtpp_dsl.checks.order_findings import behind, too_few
 from mtpp_dsl.checks.verification import TOLERANCE
 from mtpp_dsl.constraints import (
     Acyclic,
@@ -31,15 +31,11 @@ from mtpp_dsl.constraints import (
 )
 from mtpp_dsl.plans.result import Infeasibility
 from mtpp_dsl.problem import Links, Problem
-from mtpp_dsl.problem.colocation import colocated, cycle, together
+from mtpp_dsl.problem.colocation import colocated, together
 from mtpp_dsl.problem.counting import Recognised, recognised, restored
 from mtpp_dsl.problem.graph import Bools, Floats, Ints
-from mtpp_dsl.problem.in_order import line_of, listed_devices
 
 __all__ = ["closed_cycle", "forced_together", "quick"]
-
-LONGEST = 12
-"""Nodes of a cycle that are shown."""
 
 
 def quick(problem: Problem) -> Infeasibility | None:
@@ -77,8 +73,6 @@ def _first(problem: Problem) -> Infeasibility | None:
 COUNTED: tuple[type[Constraint], ...] = (Copies, Repeat, Replicate)
 """Kinds that enlarge the set of plans, but not where there would be none: what counting shows holds."""
 
-Finding = tuple[str, Sequence[Constraint]]
-
 BLOCK, WORK = 5_000_000, 2_000_000_000
 """Entries of tables that are made at once, and that are gone through in all: what is beyond is not looked for."""
 
@@ -108,14 +102,6 @@ def _needed(
     return reason, [by_id[number] for number in kept]
 
 
-def _groups(problem: Problem) -> list[list[int]]:
-    """Return the nodes, those that every plan has on one device in one list."""
-    members: dict[int, list[int]] = {}
-    for v, home in enumerate(together(problem).tolist()):
-        members.setdefault(home, []).append(v)
-    return list(members.values())
-
-
 def _allowed(problem: Problem, home: Ints) -> Bools:
     """Return [groups, devices] where all nodes of a group may be; *home* is the group of each node."""
     count = int(home.max(initial=-1)) + 1
@@ -127,29 +113,16 @@ def _allowed(problem: Problem, home: Ints) -> Bools:
     return allowed
 
 
-def closed_cycle(problem: Problem, nodes: Sequence[int], home: Ints | None = None) -> str:
-    """Return in words the cycle that puts *nodes* on one device, where no colocation alone does; else "".
-
-    *home* is ``colocated(problem)``, for a caller that asks of many nodes.
-    """
-    home = colocated(problem) if home is None else home
-    walk = cycle(problem, nodes) if len(set(home[list(nodes)].tolist())) > 1 else []
-    if len(walk) > LONGEST:
-        walk = [*walk[: LONGEST - 1], walk[-1]]
-        return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk[:-1])} -> …"
-    return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk)}" if walk else ""
-
-
 def forced_together(problem: Problem) -> str | None:
     """Return what to tell of nodes that colocation and ``constraint acyclic`` leave only one device, or None."""
-    groups = [group for group in _groups(problem) if len(group) > 1]
+    groups = [group for group in groups_of(problem) if len(group) > 1]
     home = colocated(problem) if groups else None
     found = [(group, why) for group in groups if (why := closed_cycle(problem, group, home))]
     if not found:
         return None
     group, why = found[0]
     more = f", and {len(found) - 1} more cycles" if len(found) > 1 else ""
-    return f"{why}{more}; 'constraint acyclic' leaves one device for {_names(problem, group)}"
+    return f"{why}{more}; 'constraint acyclic' leaves one device for {named(problem, group)}"
 
 
 def _nowhere(problem: Problem) -> Iterator[Finding]:
@@ -157,7 +130,7 @@ def _nowhere(problem: Problem) -> Iterator[Finding]:
     runs = problem.batching.supported if batched else np.isfinite(problem.time)
     for v in np.flatnonzero(~runs.any(axis=1)).tolist():
         why = _unable(problem, [v], runs)
-        yield f"no device can run {_names(problem, [v])}{why}", list(problem.of(BatchSizes))
+        yield f"no device can run {named(problem, [v])}{why}", list(problem.of(BatchSizes))
     home = together(problem)
     alone = ([v] for v in np.flatnonzero(~problem.allowed.any(axis=1)).tolist())
     held_together = np.flatnonzero(~_allowed(problem, home).any(axis=1)).tolist()
@@ -166,8 +139,8 @@ def _nowhere(problem: Problem) -> Iterator[Finding]:
         held = " together" if len(bound) > 1 else ""
         why = _why(problem, group) + _unable(problem, group, runs)
         yield (
-            f"no device is left for {_names(problem, bound)}{held}{why}",
-            _holding(problem, group),
+            f"no device is left for {named(problem, bound)}{held}{why}",
+            holding(problem, group),
         )
 
 
@@ -186,11 +159,11 @@ def _too_large(problem: Problem) -> Iterator[Finding]:
         room = problem.size(float(problem.memory_limit[best]))
         held = " together" if not one else ""
         reason = (
-            f"{_names(problem, heavy)} {'takes' if one else 'take'} {problem.size(total)}{held}"
+            f"{named(problem, heavy)} {'takes' if one else 'take'} {problem.size(total)}{held}"
             f"{_why(problem, group)}; the largest device for {'it' if one else 'them'}, "
             f"{problem.devices[best].name}, has {room}"
         )
-        yield reason, [*problem.of(Memory), *_holding(problem, group)]
+        yield reason, [*problem.of(Memory), *holding(problem, group)]
 
 
 def _too_much(problem: Problem) -> Iterator[Finding]:
@@ -216,9 +189,9 @@ def _too_much(problem: Problem) -> Iterator[Finding]:
                 )
                 continue
             devices = [problem.devices[d].name for d in np.flatnonzero(where).tolist()]
-            heavy = _names(problem, [v for v in nodes if need[v] > 0])
-            reason = f"{heavy} take {problem.size(total)}; the devices they may be on, {_listed(devices)}, have {exact}"
-            yield reason, [*problem.of(Memory), *problem.of(Acyclic), *problem.of(InOrder), *_placing(problem, nodes)]
+            heavy = named(problem, [v for v in nodes if need[v] > 0])
+            reason = f"{heavy} take {problem.size(total)}; the devices they may be on, {listed(devices)}, have {exact}"
+            yield reason, [*problem.of(Memory), *problem.of(Acyclic), *problem.of(InOrder), *placing(problem, nodes)]
 
 
 def _unbatched(problem: Problem) -> Iterator[Finding]:
@@ -227,20 +200,20 @@ def _unbatched(problem: Problem) -> Iterator[Finding]:
         return
     batching = problem.batching
     finite = np.isfinite(batching.time)
-    for group in _groups(problem):
+    for group in groups_of(problem):
         where = problem.allowed[group].all(axis=0)
         reached = {0}
         for d in np.flatnonzero(where).tolist():
             menus = [np.flatnonzero(row) for row in finite[group, d]]
             reached = _sums(reached, menus, batching.repeat[d], batching.count)
         if batching.count not in reached:
-            devices = _listed([problem.devices[d].name for d in np.flatnonzero(where).tolist()])
+            devices = listed([problem.devices[d].name for d in np.flatnonzero(where).tolist()])
             sizes = list(problem.of(BatchSizes))
             inputs = counted(batching.inputs, "input")
             most, several = _most(batching.repeat), _several(problem, group)
             yield (
-                f"no batches of {_names(problem, group)}, {most} on each of {devices}, add up to {inputs}{several}",
-                [*sizes, *problem.of(Repeat), *_placing(problem, group)],
+                f"no batches of {named(problem, group)}, {most} on each of {devices}, add up to {inputs}{several}",
+                [*sizes, *problem.of(Repeat), *placing(problem, group)],
             )
 
 
@@ -288,7 +261,7 @@ def _unlinked(problem: Problem) -> Iterator[Finding]:
         return
     graph, carried = problem.graph, problem.transfers
     home, allowed = np.empty(graph.n, np.int64), np.empty((graph.n, problem.k), np.bool_)
-    groups = _groups(problem)
+    groups = groups_of(problem)
     for number, group in enumerate(groups):
         home[group] = number
         allowed[group] = problem.allowed[group].all(axis=0)
@@ -307,12 +280,12 @@ def _unlinked(problem: Problem) -> Iterator[Finding]:
         u, v = int(graph.tails[e]), int(graph.heads[e])
         yield (
             f"no link joins the devices that {graph.names[u]!r} may be on to those that {graph.names[v]!r} may be on",
-            [*_holding(problem, groups[home[u]]), *_holding(problem, groups[home[v]])],
+            [*holding(problem, groups[home[u]]), *holding(problem, groups[home[v]])],
         )
 
 
 def _together_and_apart(problem: Problem) -> Iterator[Finding]:
-    groups = _groups(problem)
+    groups = groups_of(problem)
     home = {v: number for number, group in enumerate(groups) for v in group}
     for apart in problem.of(Separate):
         seen: dict[int, int] = {}
@@ -320,9 +293,9 @@ def _together_and_apart(problem: Problem) -> Iterator[Finding]:
             other = seen.setdefault(home[v], v)
             if other != v:
                 group = groups[home[v]]
-                held = [c for c in _holding(problem, group) if isinstance(c, (Acyclic, Colocate, InOrder))]
+                held = [c for c in holding(problem, group) if isinstance(c, (Acyclic, Colocate, InOrder))]
                 yield (
-                    f"{_names(problem, [other, v])} are to be together and apart{_why(problem, group)}",
+                    f"{named(problem, [other, v])} are to be together and apart{_why(problem, group)}",
                     [apart, *held],
                 )
 
@@ -335,67 +308,12 @@ def _too_many_apart(problem: Problem) -> Iterator[Finding]:
             devices = counted(usable, "device")
             where = f"the spec has {devices}" if usable == problem.k else f"they may use {devices}"
             yield (
-                f"{_names(problem, nodes)} are to be on {len(nodes)} devices; {where}",
+                f"{named(problem, nodes)} are to be on {len(nodes)} devices; {where}",
                 [
                     apart,
-                    *(_placing(problem, nodes) if usable < problem.k else []),
+                    *(placing(problem, nodes) if usable < problem.k else []),
                 ],
             )
-
-
-def _behind(problem: Problem) -> Iterator[Finding]:
-    """Find a node that comes after another one, and that no device may have which is as far along their order."""
-    line = None if problem.objective.batch is not None else line_of(problem)
-    if line is None:
-        return
-    home = together(problem)
-    groups = _groups(problem)
-    allowed = np.array([problem.allowed[group].all(axis=0) for group in groups], np.bool_).reshape(-1, problem.k)
-    if not allowed.any(axis=1).all():
-        return  # said already
-    back = problem.graph.backward
-    arcs = [
-        (int(home[v]), int(home[u])) if back[u] else (int(home[u]), int(home[v]))
-        for u, v in zip(problem.graph.tails.tolist(), problem.graph.heads.tolist(), strict=True)
-        if back[u] == back[v] and home[u] != home[v]
-    ]
-    found = out_of_place(allowed[:, list(line.devices)], arcs)
-    if found is None:
-        return
-    chain, place = found
-    nodes = [v for v in groups[chain[-1]] if not problem.allowed[v].all()]
-    far = problem.devices[line.devices[place]].name
-    before = _names(problem, groups[chain[-2]][:1])
-    reason = (
-        f"{_names(problem, nodes)} may be on no device from {far} on, and {before}, which comes before, on no other"
-    )
-    yield reason, [*problem.of(InOrder), *(c for group in chain for c in _holding(problem, groups[group]))]
-
-
-def _too_few(problem: Problem) -> Iterator[Finding]:
-    """Find devices that have to have a node, under ``stages (empty = never)``, and more of them than nodes for them."""
-    rules = [rule for rule in problem.of(InOrder) if rule.empty == "never"]
-    if not rules or problem.objective.batch is not None or any(problem.replicate):
-        return
-    filled = sorted({d for rule in rules for d in listed_devices(rule, problem.k)})
-    groups = _groups(problem)
-    allowed = np.array([problem.allowed[group].all(axis=0) for group in groups], np.bool_).reshape(-1, problem.k)
-    found = unfilled(allowed, filled)
-    if found is None:
-        return
-    devices, few = found
-    nodes = [v for group in few for v in groups[group]]
-    many = [v for v in range(problem.graph.n) if not problem.allowed[v, devices].all()]
-    said = _listed([problem.devices[d].name for d in devices])
-    held = any(len(group) > 1 for group in groups)
-    there = f"{counted(len(few), 'group')} of nodes held together" if held else counted(len(few), "node")
-    holding = [c for group in groups if len(group) > 1 for c in _holding(problem, group)]
-    verb = "are" if len(few) != 1 else "is"
-    each, them = ("each of ", f"these {len(devices)}") if len(devices) > 1 else ("", "it")
-    yield (
-        f"{each}{said} has to have a node, and there {verb} {there} for {them}",
-        [*rules, *holding, *_placing(problem, [*nodes, *many])],
-    )
 
 
 def _out_of_reach(problem: Problem) -> Iterator[Finding]:
@@ -452,10 +370,10 @@ def _why(problem: Problem, group: Sequence[int]) -> str:
 def _unable(problem: Problem, group: Sequence[int], runs: Bools) -> str:
     """Return, for the end of a sentence, which devices that constraints leave to *group* cannot run it; "" for none."""
     left = np.ones(problem.k, np.bool_)
-    for rule in _placing(problem, group):
+    for rule in placing(problem, group):
         if isinstance(rule, (Pin, Forbid)):
-            named = np.isin(np.arange(problem.k), rule.devices)
-            left &= named if isinstance(rule, Pin) else ~named
+            chosen = np.isin(np.arange(problem.k), rule.devices)
+            left &= chosen if isinstance(rule, Pin) else ~chosen
     words = []
     for d in np.flatnonzero(left).tolist():
         device = problem.devices[d]
@@ -464,33 +382,7 @@ def _unable(problem: Problem, group: Sequence[int], runs: Bools) -> str:
             words.append(f"{device.name} does not support the kind {problem.graph.kinds[v]!r}")
         elif v is not None and not left.all():
             words.append(f"{device.name} cannot run {problem.graph.names[v]}")
-    return f": {_listed(words)}" if words else ""
-
-
-def _placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:
-    """Return the constraints that say where *nodes* may be, or hold them together."""
-    inside = set(nodes)
-    kinds = (Pin, Forbid, Colocate) if len(inside) > 1 else (Pin, Forbid)
-    return [c for c in problem.constraints if isinstance(c, kinds) and inside & set(c.nodes)]
-
-
-def _holding(problem: Problem, group: Sequence[int]) -> list[Constraint]:
-    """Return the constraints that say where the nodes of *group* may be, or make them one."""
-    cyclic = len(group) > 1 and closed_cycle(problem, group)
-    return [
-        *((c for c in problem.constraints if isinstance(c, (Acyclic, InOrder))) if cyclic else ()),
-        *_placing(problem, group),
-    ]
-
-
-def _names(problem: Problem, nodes: Sequence[int]) -> str:
-    return _listed([problem.graph.names[v] for v in nodes])
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > 4:
-        return f"{', '.join(names[:3])} and {len(names) - 3} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f": {listed(words)}" if words else ""
 
 
 FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (
@@ -501,7 +393,7 @@ FINDERS: Sequence[Callable[[Problem], Iterator[Finding]]] = (
     _too_much,
     _together_and_apart,
     _too_many_apart,
-    _behind,
-    _too_few,
+    behind,
+    too_few,
     _out_of_reach,
 )

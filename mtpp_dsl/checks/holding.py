@@ -1,0 +1,67 @@
+"""What findings of contradictions name: groups of nodes held together, and the constraints that hold or place them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Forbid, InOrder, Pin
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem.colocation import colocated, cycle, together
+from mtpp_dsl.problem.graph import Ints
+
+__all__ = ["Finding", "closed_cycle", "groups_of", "holding", "listed", "named", "placing"]
+
+LONGEST = 12
+"""Nodes of a cycle that are shown."""
+
+Finding = tuple[str, Sequence[Constraint]]
+"""A reason, and the constraints of which it speaks."""
+
+
+def groups_of(problem: Problem) -> list[list[int]]:
+    """Return the nodes, those that every plan has on one device in one list."""
+    members: dict[int, list[int]] = {}
+    for v, home in enumerate(together(problem).tolist()):
+        members.setdefault(home, []).append(v)
+    return list(members.values())
+
+
+def closed_cycle(problem: Problem, nodes: Sequence[int], home: Ints | None = None) -> str:
+    """Return in words the cycle that puts *nodes* on one device, where no colocation alone does; else "".
+
+    *home* is ``colocated(problem)``, for a caller that asks of many nodes.
+    """
+    home = colocated(problem) if home is None else home
+    walk = cycle(problem, nodes) if len(set(home[list(nodes)].tolist())) > 1 else []
+    if len(walk) > LONGEST:
+        walk = [*walk[: LONGEST - 1], walk[-1]]
+        return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk[:-1])} -> …"
+    return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk)}" if walk else ""
+
+
+def placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:
+    """Return the constraints that say where *nodes* may be, or hold them together."""
+    inside = set(nodes)
+    kinds = (Pin, Forbid, Colocate) if len(inside) > 1 else (Pin, Forbid)
+    return [c for c in problem.constraints if isinstance(c, kinds) and inside & set(c.nodes)]
+
+
+def holding(problem: Problem, group: Sequence[int]) -> list[Constraint]:
+    """Return the constraints that say where the nodes of *group* may be, or make them one."""
+    cyclic = len(group) > 1 and closed_cycle(problem, group)
+    return [
+        *((c for c in problem.constraints if isinstance(c, (Acyclic, InOrder))) if cyclic else ()),
+        *placing(problem, group),
+    ]
+
+
+def named(problem: Problem, nodes: Sequence[int]) -> str:
+    """Return the names of some nodes as a list in a sentence, of many the first ones."""
+    return listed([problem.graph.names[v] for v in nodes])
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence, of many the first ones."""
+    if len(names) > 4:
+        return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
