@@ -59,8 +59,8 @@ def with_times(graph: Graph, devices: Sequence[Device]) -> Graph:
 def model_times(tables: TimeTables, statements: Sequence[tree.Statement]) -> None:
     """Give *tables* the times that the law makes of costs; complaints go to the tables' findings.
 
-    They are those of nodes with costs on devices with a peak (or any, where the law is the spec's own), unless the node
-    has work, or a statement, an option or the graph's file says the time.
+    They are those of nodes with costs, unless the node has work, or a statement, an option or the graph's file says the
+    time. On a device without a peak and a bandwidth, nodes that do anything need a time, unless the law is the spec's.
 
     Args:
         tables: of the times, with all that is said of them.
@@ -102,6 +102,7 @@ def _in_phase(
         return
     wanted = {d: _wanted(tables, d, phase, graph, costs) for d in range(len(tables.devices))}
     uncounted, classes = np.isnan(costs.flop), law.classes(costs)
+    costly = costs.per_node(costs.flop + costs.read + costs.write, graph.n) != 0
     for d, nodes in wanted.items():
         device = tables.devices[d]
         alike = replace(device, name="")
@@ -110,9 +111,9 @@ def _in_phase(
         elif (uncounted & nodes[costs.owner]).any():
             seen.add(alike)
             yield _uncounted(graph, costs, np.flatnonzero(uncounted & nodes[costs.owner]).tolist(), device, place)
-        elif not (device.peak or law.own):
+        elif not (device.peak or device.bandwidth is not None or law.own) and (nodes & costly).any():
             seen.add(alike)
-            yield _no_peak(graph, nodes, device, device_place(device, statements) or place)
+            yield _no_peak(graph, nodes & costly, device, device_place(device, statements) or place)
         if nodes.any() and alike not in seen:
             try:
                 row = law.times(tables.scope, costs, classes, d, nodes, known)

@@ -112,6 +112,16 @@ def test_measured_times_override_the_law(tmp_path: Path) -> None:
     assert problem.graph.time_sources["gpu[0]"].tolist() == [TimeSource.MEASURED, TimeSource.MODELLED]
 
 
+def test_figures_are_needed_only_where_they_count() -> None:
+    """What computes nothing needs no peak, what moves nothing no bandwidth, and a view neither."""
+    nodes = "node a (flop = 0 FLOP, read = 2 GB)\nnode b (flop = 0 FLOP)"
+    assert load(nodes, "device d (bandwidth = 1 TB/s)").time.tolist() == [[2e-3], [0.0]]
+    assert "'a' has no time there" in wrong(nodes, "device d")
+    assert load("node b (flop = 0 FLOP)", "device d").time.tolist() == [[0.0]]
+    assert load("node c (flop = 1 GFLOP)", "device d (peak = 1 TFLOP/s)").time.tolist() == [[1e-3]]
+    assert "has no peak given" in wrong("node c (flop = 1 GFLOP)", "device d (bandwidth = 1 TB/s)")
+
+
 def test_a_law_of_the_spec_replaces_that_of_the_package() -> None:
     """It may use what it likes, on devices without figures, too; one that asks for names is asked for each."""
     nodes = "node a (flop = 1 GFLOP, weight_type = int4)\nnode b (flop = 1 GFLOP)"
@@ -147,7 +157,7 @@ def test_phases_have_costs_of_their_own() -> None:
     [
         (wrong("node a (flop = 1 GFLOP, dtype = fp8)"), r"has no peak for fp8, in which 'a' computes; .*bf16, fp32"),
         (wrong("node a (flop = 1 GFLOP)"), r"peaks by type of numbers \(bf16, fp32\), and 'a' does not say"),
-        (wrong("node a (flop = 1 GFLOP)", "device gpu (bandwidth = 1 TB/s)"), "'gpu' has no peak, and 'a' has no time"),
+        (wrong("node a (flop = 1 GFLOP)", "device gpu"), "'gpu' has no peak, and 'a' has no time"),
         (wrong("node a (flop = 0 FLOP, read = 1 B)", "device d (peak = 1 TFLOP/s)"), "'d' has no bandwidth given"),
         (wrong("node a (flop = 3)"), "flop must be a number of operations; this is a number without a unit"),
         (wrong("node a (read = 3 GB)"), "give flop, too"),

@@ -19,6 +19,7 @@ _PROFILE = (
 
 _MODEL = (
     '{"format": "mtpp-model", "version": 1, "operators": [{"name": "a", "flop": 0}, {"name": "b", "flop": 0}],\n'
+    ' "source": {"kind": "torch", "name": "model"},\n'
     ' "tensors": [{"name": "x", "producer": 0, "readers": [1], "bytes": 4000}]}\n'
 )
 
