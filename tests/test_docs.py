@@ -9,7 +9,8 @@ Words after the language of a fenced block say what the block is:
 * ``console``: after each ``$ mtpp …``, lines that it prints, in this order (others may stand between them, and seconds
   and versions may differ); it ends with code 0 unless ``$ echo $?`` shows another;
 * ``python``: runs; a ``text output`` block after it shows lines that it prints;
-* ``data``, ``scip``: only where the published workloads are, or that solver is.
+* ``data``, ``scip``: only where the published workloads are, or that solver is;
+* ``hf``: only where transformers is, and in long runs: it takes minutes.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from mtpp_dsl.language.syntax_errors import RULES, STATEMENTS
 from mtpp_dsl.registry import BACKENDS, BUILTIN, FORMATS, GENERATORS, TARGETS
 from mtpp_dsl.report.json import schema
 from mtpp_dsl.text.source import Source
+from tests.amount import stride
 from tests.tools import tables
 from tests.tools.picture import PICTURE, words
 from tests.tree import files
@@ -122,7 +124,11 @@ class Reader:
     def __init__(self, folder: Path, data: Path) -> None:
         (folder / "examples").symlink_to(ROOT / "examples")
         (folder / "dnn-partitioning").symlink_to(data / "dnn-partitioning")
-        self.there = {"data": (data / "dnn-partitioning").is_dir(), "scip": find_spec("pyscipopt") is not None}
+        self.there = {
+            "data": (data / "dnn-partitioning").is_dir(),
+            "scip": find_spec("pyscipopt") is not None,
+            "hf": find_spec("transformers") is not None and stride(2) == 1,
+        }
         self.names: dict[str, object] = {}
         self.printed = ""
 
