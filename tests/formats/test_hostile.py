@@ -1,97 +1,142 @@
-"""Damaged files of every format that is read here: each is read or refused, whatever was changed in it."""
+"""Files of every format that are damaged or made to harm: refused in words, at once, and nothing else is opened."""
 
 from __future__ import annotations
 
-import copy
-import json
+import resource
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mtpp_dsl import registry
-from mtpp_dsl.errors import UsageError
-from mtpp_dsl.formats import Workload, read
-from mtpp_dsl.model.json import text_of
-from tests.small_models import gpt, llama
+from mtpp_dsl import formats, registry
+from mtpp_dsl.cli.run import run
+from mtpp_dsl.errors import MtppError
+from tests.formats.hostile_files import BESIDE, BOMBS, SEEDS, edited, onnx_model, onnx_node
 
-ODD: st.SearchStrategy[Any] = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-3, 10**70),
-    st.floats(),
-    st.sampled_from(
-        ["", "x" * 2000, "a\x1bb", "\ud800", "1e999", "9" * 5000, "batch**8", "layer", "((", "inf", "2 ms"]
-    ),
-    st.sampled_from([[], {}, [[]], {"a": {}}, [0] * 50, {"prefill": 1}]),
-)
+KNOWN = set(registry.available(registry.FORMATS))
+NEEDS = {"onnx": "onnx"}
+"""The packages that formats need."""
+MOST_SECONDS = 10.0
+MOST_BYTES = 2**30
+OPENED: list[str] | None = None
 
 
-def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of all values within JSON data."""
-    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    return [path, *(found for key, value in inner for found in places(value, (*path, key)))]
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if OPENED is not None and event == "open" and isinstance(arguments[0], str):
+        OPENED.append(arguments[0])
 
 
-def graph_text() -> str:
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "g.json")
-        registry.load(registry.FORMATS, "graph")().write(Workload(gpt(1).graph(group_by="layer")), path)
-        return path.read_text()
+sys.addaudithook(_note)
 
 
-TEXTS = {"model": text_of(llama(1)), "graph": graph_text()}
+@pytest.fixture
+def opened() -> Iterator[list[str]]:
+    """Give the paths that are opened from now on."""
+    global OPENED
+    OPENED = []
+    yield OPENED
+    OPENED = None
 
 
-@pytest.mark.parametrize("name", TEXTS)
-@given(data=st.data())
-def test_json(name: str, data: st.DataObject) -> None:
-    file = json.loads(TEXTS[name])
-    found = [path for path in places(file) if path]
-    for _ in range(data.draw(st.integers(1, 3))):
-        *most, last = data.draw(st.sampled_from(found))
-        at = file
-        try:
-            for key in most:
-                at = at[key]
-            at[last] = copy.deepcopy(data.draw(ODD))
-        except (KeyError, IndexError, TypeError):
-            continue
-    read_or_refused("net.json", json.dumps(file), name)
+def prepared(name: str, folder: Path) -> Path:
+    """Return where a file of a format is to stand, with what stands beside it; skip formats that cannot be read."""
+    if name not in KNOWN:
+        pytest.skip(f"there is no format {name}")
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"the extra {name} is not installed")
+    for other, data in BESIDE.get(name, {}).items():
+        (folder / other).write_bytes(data)
+    return folder / SEEDS[name][0]
 
 
-DOT = (
-    'digraph "n" { node [work="1 ms"] a:p [label="x\\"y", params="3 B"]; subgraph { a -> {b c} } b -> c [size="2 kB"] }'
-)
-NODES = 'name,work (ms),time on cpu,color,kind\na,1,inf,3,"x, y"\nb,2 s,4,,\n'
+def refused(name: str, path: Path) -> str:
+    """Return why a file is refused; "" where it is read. Nothing but an error of ours may come."""
+    try:
+        formats.read(path, name)
+    except MtppError as error:
+        return str(error)
+    return ""
 
 
-@pytest.mark.parametrize(("name", "text"), [("net.dot", DOT), ("net.nodes.csv", NODES)])
-@given(data=st.data())
-def test_text(name: str, text: str, data: st.DataObject) -> None:
-    for _ in range(data.draw(st.integers(1, 4))):
-        at, to = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
-        piece = data.draw(
-            st.one_of(st.text(max_size=3), st.sampled_from([text[at:to] * 2, '"', "{", "}", "[", "->", "\n"]))
-        )
-        text = text[:at] + piece + text[min(to, at + 9) :]
-    read_or_refused(name, text, None)
+@pytest.mark.parametrize("name", SEEDS)
+def test_cut_off_files_are_refused(name: str, tmp_path: Path) -> None:
+    """What is left of a file that breaks off is refused in a few words, wherever it breaks off."""
+    path, data = prepared(name, tmp_path), SEEDS[name][1]()
+    path.write_bytes(data)
+    assert refused(name, path) == ""
+    lengths = sorted({*range(0, len(data), max(1, len(data) // 150)), *range(min(40, len(data)))})
+    for length in lengths:
+        path.write_bytes(data[:length])
+        reason = refused(name, path)
+        assert len(reason) < 500
+        if name != "csv" and not _is_whole(data, length):
+            assert reason, f"{length} of {len(data)} bytes were read as a whole file"
 
 
-def read_or_refused(name: str, text: str, format_name: str | None) -> None:
-    """Hold that a file is read or refused with a short message that names it."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, name)
-        path.write_bytes(text.encode("utf-8", "surrogatepass"))
-        if "nodes" in name:
-            path.with_name("net.edges.csv").write_text("source,target\na,b\n")
-        said = ""
-        try:
-            assert read(path, format_name).graph.n
-        except UsageError as error:
-            said = str(error)
-        assert not said or "net." in said
-        assert len(said) < 1500
+def _is_whole(data: bytes, length: int) -> bool:
+    """Return whether what is missing says nothing: blanks, or fields of a message whose rest stands for itself."""
+    return not data[length:].strip() or data[:2] == b"\x08\x08"
+
+
+@pytest.mark.parametrize("name", SEEDS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
+@given(source=st.data())
+def test_damaged_files_are_read_or_refused(name: str, source: st.DataObject, tmp_path: Path) -> None:
+    """A file with some bytes changed is read, or refused by an error of ours with a message that fits on a screen."""
+    path = prepared(name, tmp_path)
+    path.write_bytes(source.draw(edited(SEEDS[name][1]())))
+    begun = time.process_time()
+    assert len(refused(name, path)) < 1_000
+    assert time.process_time() - begun < MOST_SECONDS
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_bombs_are_refused(bomb: str, tmp_path: Path) -> None:
+    """Files made to cost time or memory are refused with the limit, before either is spent."""
+    name, called, make, message = BOMBS[bomb]
+    prepared(name, tmp_path)
+    path = tmp_path / called
+    path.write_bytes(make())
+    begun, held = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reason = refused(name, path)
+    assert time.process_time() - begun < MOST_SECONDS
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held) * 1024 < MOST_BYTES
+    assert reason
+    assert len(reason) < 500
+    assert message in reason
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_nothing_else_is_opened(name: str, tmp_path: Path, opened: list[str]) -> None:
+    """Reading a file opens it, what stands beside it by the format's own rules, and modules of Python."""
+    path = prepared(name, tmp_path)
+    path.write_bytes(SEEDS[name][1]())
+    refused(name, path)
+    opened.clear()
+    refused(name, path)
+    allowed = {str(path), *(str(tmp_path / other) for other in BESIDE.get(name, {}))}
+    assert [other for other in opened if other not in allowed and not other.endswith((".py", ".pyc", ".so"))] == []
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_control_characters_reach_no_terminal(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Names with characters that terminals obey are refused, or shown as what they are."""
+    path = prepared(name, tmp_path)
+    data = SEEDS[name][1]()
+    if name == "onnx":
+        data = onnx_model(onnx_node("Re\x1blu", "x", "\x1b]0;y\x07"), output="\x1b]0;y\x07")
+    else:
+        data = data.replace(b"a", b"\x1b[31ma\x07", 400 if name in ("csv", "dot") else 3)
+    path.write_bytes(data)
+    spec = tmp_path / "spec.mtpp"
+    spec.write_text(
+        f'graph from "{path.name}" (format = {name})\ndevice d[2]\ninterconnect shared\nminimize bottleneck\n'
+    )
+    run(["check", str(spec)])
+    shown = capfd.readouterr()
+    assert not {"\x1b", "\x07"} & {*shown.out, *shown.err}
