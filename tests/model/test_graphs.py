@@ -138,3 +138,14 @@ def test_a_weight_type_that_changes_nothing_is_warned_of() -> None:
     assert graph_of(model, weight_type="int4").warnings == (
         "weight_type = int4 changes nothing: no product or convolution reads a weight",
     )
+
+
+def test_views_take_no_memory_of_their_own() -> None:
+    operators = tuple(
+        Operator(name, kind=kind, flop=0) for name, kind in (("a", "matmul"), ("v", "view"), ("b", "matmul"))
+    )
+    tensors = (Tensor("x", 0, (1,), 100), Tensor("y", 1, (2,), 100), Tensor("z", 2, (), 7))
+    for by, expected in (("module", (107.0,)), ("operator", (100.0, 100.0, 107.0))):
+        origin = Model(operators, tensors, outputs=(2,)).graph(group_by=by).origin
+        assert origin is not None
+        assert origin.working == expected

@@ -192,3 +192,35 @@ def test_a_large_model_is_grouped_in_linear_time() -> None:
     assert group(line(*one), "layer").n == 3002
     inside = [(f"l.{i}" if k != 1 else "x", i if k != 1 else None) for i in range(1000) for k in range(3)]
     assert group(line(*inside), "layer").n == 1000
+
+
+def made(paths: str, edges: str, again: str = "") -> Model:
+    """Return operators of these paths, of layers where one begins with l, with an edge for each pair of numbers."""
+    pairs = [tuple(map(int, pair.split(">"))) for pair in edges.split()]
+    operators = []
+    for v, path in enumerate(paths.split()):
+        layer = int(path[2:]) if path.startswith("l.") else None
+        operators.append(Operator(f"o{v}", path=path, layer=layer, flop=1, recomputable=str(v) in again.split()))
+    tensors = [Tensor(f"t{u}", u, tuple(v for tail, v in pairs if tail == u), 1) for u in sorted({u for u, _ in pairs})]
+    return Model(tuple(operators), tuple(tensors))
+
+
+def test_what_a_copied_operator_reads_goes_to_every_copy() -> None:
+    graph = made("embed rope l.0 l.1", "0>1 0>2 1>2 1>3 2>3", again="1").graph(group_by="layer")
+    assert graph.names == ("embed", "l[0]", "l[1]")
+    assert list(zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2)]
+    assert graph.output.tolist() == [1, 1, 0]
+
+
+def test_cycles_by_way_of_copied_operators_are_seen() -> None:
+    model = made("l.0 rope x l.0 l.1", "0>1 1>2 2>3 3>4", again="1")
+    found = group(model, "layer")
+    check_sound(model, found)
+    assert found.names == ("l[0]", "l[1]")
+
+
+def test_operators_outside_are_joined_where_that_makes_no_cycle() -> None:
+    before = made("m w m l.0 l.1", "0>1 1>2 2>3 3>4")
+    assert group(before, "layer").names == ("m", "w", "m_1", "l[0]", "l[1]")
+    beside = made("m w m l.0 l.1", "0>3 1>3 2>3 3>4")
+    assert group(beside, "layer").names == ("m", "w", "l[0]", "l[1]")
