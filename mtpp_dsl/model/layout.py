@@ -21,9 +21,9 @@ class Layout:
     """A graph as a stack of layers.
 
     Attributes:
-        before: the nodes that layers depend on: embeddings, rotary tables, masks.
+        before: the nodes that layers depend on, in an order in which they can run: embeddings, rotary tables, masks.
         layers: the nodes of layer 0, 1, …; each has one at least.
-        after: the nodes that depend on layers: the last norm, the head.
+        after: the nodes that depend on layers, in such an order: the last norm, the head.
     """
 
     before: tuple[int, ...]
@@ -59,7 +59,7 @@ def layout_of(graph: Graph) -> Layout:
     between = [v for v in range(graph.n) if v not in number and reaches[v] and follows[v]]
     if between:
         raise UsageError(f"node {graph.names[between[0]]!r} lies between layers, and is part of none")
-    outside = [v for v in range(graph.n) if v not in number]
+    outside = [v for v in _in_order(graph) if v not in number]
     after = {v for v in outside if follows[v]}
     feeds = _closure(after, ((v, u) for u, v in edges), graph.n)
     after |= {v for v in outside if feeds[v] and not reaches[v]}
@@ -69,8 +69,14 @@ def layout_of(graph: Graph) -> Layout:
     return Layout(
         tuple(v for v in outside if v not in after),
         tuple(tuple(sorted(nodes)) for nodes in layers),
-        tuple(sorted(after)),
+        tuple(v for v in outside if v in after),
     )
+
+
+def _in_order(graph: Graph) -> list[int]:
+    """Return the nodes in an order in which they can run; those of the backward part come last, and in reverse."""
+    order = graph.topological_order.tolist()
+    return [v for v in order if not graph.backward[v]] + [v for v in reversed(order) if graph.backward[v]]
 
 
 def _within_parts(graph: Graph) -> Iterator[tuple[int, int]]:

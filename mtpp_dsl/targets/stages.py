@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from mtpp_dsl.constraints import (
     Constraint,
     Copies,
     InOrder,
+    Linear,
     Memory,
+    On,
     Pin,
     Repeat,
     Replicate,
@@ -156,6 +159,7 @@ class Stages:
                 yield Colocate(nodes=nodes, origin=origin)
         if len(devices) > 1:
             yield InOrder(devices=tuple(devices), empty="allowed" if self.empty else "never", origin=origin)
+            yield from _unjoined(problem, items, devices, origin)
         if self.ends and len(devices) > 1:
             yield Pin(nodes=items.nodes[0], devices=(devices[0],), origin=origin)
             yield Pin(nodes=items.nodes[-1], devices=(devices[-1],), origin=origin)
@@ -252,6 +256,23 @@ class Stages:
         if not self.empty and 0 in counts:
             raise UnsoundSplit(f"stage {counts.index(0)} has no {self.unit}; {self.runtime} needs one on each")
         return items.assigned(counts, devices)
+
+
+def _unjoined(problem: Problem, items: Items, devices: Sequence[int], origin: str) -> Iterator[Constraint]:
+    """Yield rows that keep items in their order which no edge joins: an order of devices speaks of edges alone."""
+    graph = problem.graph
+    where = {v: i for i, nodes in enumerate(items.nodes) for v in nodes}
+    ends = zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)
+    joined = {
+        frozenset((where[u], where[v]))
+        for u, v in ends
+        if u in where and v in where and graph.backward[u] == graph.backward[v]
+    }
+    for i, (one, other) in enumerate(pairwise(items.nodes)):
+        for j in range(1, 0 if frozenset((i, i + 1)) in joined else len(devices)):
+            terms = [(On(other[0], d), 1.0) for d in devices[:j]] + [(On(one[0], d), -1.0) for d in devices[:j]]
+            label = f"{items.names[i + 1]} not before {items.names[i]}: {problem.devices[devices[j - 1]].name}"
+            yield Linear(label=label, terms=tuple(terms), sense="<=", rhs=0.0, origin=origin)
 
 
 def check_stages(found: int, devices: int) -> None:

@@ -59,3 +59,9 @@ def test_puts_what_feeds_layers_before_and_what_feeds_the_end_after() -> None:
 def test_says_what_is_missing(names: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         layout_of(chain(*names))
+
+
+def test_what_is_outside_the_layers_comes_in_an_order_in_which_it_can_run() -> None:
+    names = ["head", "norm", "layer[0]", "table", "ids"]
+    graph = Graph.create(names, [(4, 3), (3, 2), (2, 1), (1, 0)], work=[1.0] * 5)
+    assert named(graph) == (["ids", "table"], [["layer[0]"]], ["norm", "head"])

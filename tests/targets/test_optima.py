@@ -13,7 +13,8 @@ import mtpp_dsl
 from mtpp_dsl.answers.again import under_target
 from mtpp_dsl.constraints import Acyclic
 from mtpp_dsl.plans.plan import Plan
-from mtpp_dsl.problem import Problem
+from mtpp_dsl.problem import Device, Problem, Shared
+from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.targets.stages import Stages
 from tests.targets.splits import stack, target_of
 
@@ -48,3 +49,18 @@ def test_the_best_plan_for_a_runtime_is_the_best_of_its_splits(name: str) -> Non
             assert found.cost == pytest.approx(min(costs))
         else:
             assert found.status == "infeasible"
+
+
+@pytest.mark.parametrize("name", ["deepspeed", "torchtitan", "vllm"])
+def test_items_that_no_edge_joins_keep_their_order(name: str) -> None:
+    """Two parallel layers, two tables before them and two nodes behind them, the head given before the norm."""
+    target, names = target_of(name), ["head", "norm", "layer[0]", "layer[1]", "embed", "wpe", "aux"]
+    assert isinstance(target, Stages)
+    edges = [(1, 0), (2, 1), (3, 1), (4, 2), (4, 3), (5, 3), (2, 6)]
+    graph = Graph.create(names, edges, work=[1.0, 5.0, 2.0, 6.0, 4.0, 3.0, 7.0], output=[1.0] * 7)
+    problem = Problem.create(graph, [Device("d[0]"), Device("d[1]", speed=2.0)], Shared(4.0))
+    limited = under_target(problem, name)
+    found = mtpp_dsl.solve(replace(limited, target=None), time_limit=30)
+    assert found.status == "optimal"
+    assert found.cost == pytest.approx(min(mtpp_dsl.evaluate(problem, p).cost for p in every_split(target, problem)))
+    assert mtpp_dsl.export(mtpp_dsl.solve(limited, time_limit=30), name)
