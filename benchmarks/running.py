@@ -36,11 +36,11 @@ from mtpp_dsl.profiling.measuring import Effort
 from mtpp_dsl.profiling.session import profile_of_jobs
 from mtpp_dsl.profiling.torch_profile import torch_jobs
 
-LAYERS, WIDTH, HEADS, VOCABULARY, LENGTH = 8, 192, 4, 2000, 128
-SIZES = {"batch": 2, "seq": LENGTH}
+LAYERS, WIDTH, HEADS, VOCABULARY, LENGTH = 8, 192, 4, 2000, 64
+SIZES = {"batch": 1, "seq": LENGTH}
 CODE = f"{Path(__file__)}:small"
 SPEC = """mtpp 1
-graph from "model.json" (group_by = {by}, batch = 2, seq = {seq}, ties = copy)
+graph from "model.json" (group_by = {by}, batch = 1, seq = {seq}, ties = copy)
 device stage[3] (type = "here")
 interconnect shared (bandwidth = 100 GB/s)
 times from "profile.json"

@@ -9,7 +9,7 @@ from typing import Any
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.importers.torch_names import calls, operator_names
 
-__all__ = ["TorchCall", "runner", "torch_calls"]
+__all__ = ["TorchCall", "disturbance", "runner", "torch_calls"]
 
 SHORT = {
     "torch.float32": "f32", "torch.float64": "f64", "torch.float16": "f16", "torch.bfloat16": "bf16",
@@ -20,6 +20,8 @@ COLD_BYTES = 96 * 2**20
 """Weights are read from so many bytes of copies in turn, as a pass over a model reads others between two reads."""
 MOST_COPIES = 64
 GENERATOR_SEED = 0
+ROWS, WIDTH = 16, 512
+"""Of the product that runs between two calls: its 1 MiB of weights takes the place of what the caches held."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,14 @@ def runner(call: TorchCall, device: str) -> Callable[[], object]:
         return target(*args, **kwargs)
 
     return run
+
+
+def disturbance() -> Callable[[], object]:
+    """Return what runs between two measured calls on a CPU: a layer, as in a model, with weights of its own."""
+    import torch
+
+    x, weights = torch.randn(ROWS, WIDTH), torch.randn(WIDTH, WIDTH)
+    return lambda: torch.nn.functional.gelu(torch.nn.functional.linear(x, weights))
 
 
 def _bytes(value: Any) -> int:

@@ -15,7 +15,7 @@ from mtpp_dsl.execution.user_code import make_module
 from mtpp_dsl.model import Model
 from mtpp_dsl.profiling.measuring import Effort, measure
 from mtpp_dsl.profiling.session import Job
-from mtpp_dsl.profiling.torch_calls import TorchCall, runner, torch_calls
+from mtpp_dsl.profiling.torch_calls import TorchCall, disturbance, runner, torch_calls
 
 __all__ = ["check_device", "torch_jobs"]
 
@@ -90,7 +90,7 @@ def _measure(call: TorchCall, device: str, effort: Effort, wait: Callable[[], ob
 
     with torch.no_grad():
         try:
-            return measure(runner(call, device), effort, wait)
+            return measure(runner(call, device), effort, wait, disturbance() if device == "cpu" else None)
         except UsageError:
             raise
         except Exception as error:  # of a kernel
