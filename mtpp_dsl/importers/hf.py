@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.importers.hf_config import configuration, read_configuration, transformers
+from mtpp_dsl.importers.hf_config import configuration, few_modules, read_configuration, transformers
 from mtpp_dsl.importers.hf_inputs import Asked, NotThisPhase, input_names, inputs_of, step_of
 from mtpp_dsl.importers.hf_steps import ATTENTION, as_step, register_attention
 from mtpp_dsl.importers.joined import joined
@@ -97,8 +97,10 @@ def make_model(said: Mapping[str, Any], asked: Asked, attention: str = ATTENTION
     config = configuration(said, asked.layers)
     kind = _class_of(package, config)
     try:
-        with torch.device(device):
+        with torch.device(device), few_modules():
             return kind._from_config(config, dtype=_dtype(torch, config, asked.dtype), attn_implementation=attention)
+    except UsageError:
+        raise
     except Exception as error:  # of the model's code
         raise UsageError(f"transformers cannot make this {config.model_type}: {cause(error)}") from error
 

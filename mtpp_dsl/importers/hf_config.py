@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ from typing import Any
 from mtpp_dsl.base.extras import need
 from mtpp_dsl.errors import UsageError, did_you_mean
 
-__all__ = ["configuration", "read_configuration", "transformers"]
+__all__ = ["configuration", "few_modules", "read_configuration", "transformers"]
 
 EXTRA = "hf"
 MAX_BYTES = 4 * 2**20
 MAX_DEPTH = 40
 MAX_LAYERS = 2_000
-MAX_NUMBER = 2**31
+MAX_COUNT = 1_000_000
+MAX_NUMBER = 2**40
+MAX_MODULES = 200_000
 LEFT_OUT = frozenset(
     """auto_map quantization_config transformers_version _name_or_path use_kernels kernel_config attn_implementation
     _attn_implementation _attn_implementation_internal experts_implementation _experts_implementation
@@ -96,6 +99,28 @@ def configuration(said: Mapping[str, Any], layers: int | None = None) -> Any:
     return found
 
 
+@contextmanager
+def few_modules() -> Iterator[None]:
+    """Refuse to make more modules than any model has, while they are made.
+
+    Raises:
+        UsageError: there are more.
+    """
+    made = 0
+
+    def count(_module: Any, _name: str, _part: Any) -> None:
+        nonlocal made
+        made += 1
+        if made > MAX_MODULES:
+            raise UsageError(f"the configuration makes more than {MAX_MODULES:,} modules")
+
+    handle = need("torch.nn.modules.module", EXTRA).register_module_module_registration_hook(count)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
 def _plain(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is handed on of a configuration, also of those within it."""
     return {
@@ -107,11 +132,21 @@ def _check(said: Any, depth: int = 0) -> None:
     """Refuse numbers that no model has, and nesting that none needs."""
     if depth > MAX_DEPTH:
         raise UsageError(f"the configuration is nested more deeply than {MAX_DEPTH} levels")
-    for each in said.values() if isinstance(said, Mapping) else said if isinstance(said, list) else ():
+    for name, each in said.items() if isinstance(said, Mapping) else (("", one) for one in said):
         if isinstance(each, (Mapping, list)):
             _check(each, depth + 1)
-        elif isinstance(each, int) and abs(each) > MAX_NUMBER * 1024:
-            raise UsageError(f"the configuration has the number {each}, which is out of range")
+        elif isinstance(each, int) and abs(each) > _most(name):
+            raise UsageError(
+                f"the configuration has {name or 'the number'} {each!s:.30}; at most {_most(name):,} is read"
+            )
+
+
+def _most(name: str) -> int:
+    """Return how large a number of that name, or of a list, may be: many layers or labels are many objects."""
+    if "layer" in name:
+        return MAX_LAYERS
+    few = not name or (name.startswith(("num_", "n_")) and "positions" not in name)
+    return MAX_COUNT if few else MAX_NUMBER
 
 
 def _cut(found: Any, layers: int) -> None:

@@ -146,9 +146,11 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         ({}, 'has no "model_type"'),
         ({"model_type": "lama"}, "has no architecture 'lama'; did you mean 'llama'"),
         ({"model_type": "zzz9", "auto_map": {}}, "the code that its auto_map names is never run"),
-        ({**LLAMA, "num_hidden_layers": 10**6}, "1000000 layers; at most 2,000"),
+        ({**LLAMA, "num_hidden_layers": 10**6}, "num_hidden_layers 1000000; at most 2,000"),
+        ({**LLAMA, "num_labels": 10**9}, "num_labels 1000000000; at most 1,000,000"),
+        ({"model_type": "swin", "depths": [2, 10**8], "num_heads": [2, 2]}, "the number 100000000; at most 1,000,000"),
         ({**LLAMA, "hidden_size": "wide"}, "transformers "),
-        ({**LLAMA, "hidden_size": 10**15}, "out of range"),
+        ({**LLAMA, "hidden_size": 10**15}, "hidden_size 1000000000000000; at most"),
         ({**LLAMA, "num_attention_heads": 0}, "transformers "),
     ],
 )
