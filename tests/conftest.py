@@ -28,8 +28,10 @@ EXAMPLES = {"quick": 0.1, "usual": 0.6, "all": 10.0}
 QUICK_CASES = 1
 """Of a test with many parameters, quick runs try so many."""
 LONGEST = (
-    "test_conformance", "test_list", "test_cpsat", "test_ideals", "test_docs", "test_decomposition", "test_auto",
-    "test_auto_batches", "test_auto_schedule", "test_classical", "test_latency", "test_branching", "test_annealing",
+    "test_conformance", "test_cpsat", "test_docs", "test_auto", "test_to_spec", "test_lexicographic", "test_hf",
+    "test_symmetry", "test_random_specs", "test_portfolio", "test_answers", "test_branching", "test_signals",
+    "test_installed", "test_running", "test_auto_schedule", "test_decomposition", "test_ideals_lazy",
+    "test_cpsat_batches", "test_custom_constraints", "test_hierarchy", "test_front", "test_list", "test_layers",
 )  # fmt: skip
 """Files that take longest begin first, so that no process is left alone with one of them."""
 
