@@ -40,6 +40,7 @@ from mtpp_dsl.solvers.bounds.modules.rounds import joined
 from mtpp_dsl.solvers.bounds.modules.split_bound import bound
 from mtpp_dsl.solvers.bounds.modules.whole_problem import wanted
 from mtpp_dsl.solvers.methods.modules import SplitBound
+from tests.amount import part
 from tests.batch_problems import random_batches
 
 OVER = 1 + 1e-9
@@ -114,7 +115,7 @@ def modular(seed: int) -> tuple[Problem, list[int]]:
     return Problem.create(graph, devices, links, Objective("makespan"), constraints), np.cumsum(sizes)[:-1].tolist()
 
 
-@pytest.mark.parametrize("seed", range(36))
+@pytest.mark.parametrize("seed", range(part(36, 2)))
 def test_never_above_the_makespan(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """On modular graphs with strong and weak dependence, no bound exceeds the optimum, and some meet it."""
     problem, cuts = modular(seed)
@@ -144,7 +145,7 @@ def test_work_of_many_chunks(seed: int) -> None:
     assert (monotone_cost <= exact * OVER).all()
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(part(120)))
 def test_paths_and_work_are_never_above(seed: int) -> None:
     """Without a solver, no bound exceeds what everything tried gives, whatever the modules."""
     problem = random_batches(seed, nodes=3, devices=2, chunks=3)
@@ -156,7 +157,7 @@ def test_paths_and_work_are_never_above(seed: int) -> None:
     assert run.best.cost <= best * OVER, run.best.detail
 
 
-@pytest.mark.parametrize("seed", range(300, 324))
+@pytest.mark.parametrize("seed", range(300, 300 + part(24)))
 def test_never_above_the_makespan_of_batches(seed: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With times that are arbitrary in the size, and sizes with gaps, no bound exceeds the optimum."""
     problem = random_batches(seed, nodes=4, devices=3, chunks=4)

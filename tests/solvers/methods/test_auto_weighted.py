@@ -7,10 +7,11 @@ import pytest
 from mtpp_dsl import solve
 from mtpp_dsl.api import find_method
 from mtpp_dsl.solvers.algorithms.device_sets import cheapest_sets
+from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(part(100)))
 def test_auto_meets_brute_force(seed: int) -> None:
     """Auto finds the best plan of small problems, with a proof, or proves that there is none."""
     problem = random_problem(seed, rows=2, soft=0.7)
@@ -22,7 +23,7 @@ def test_auto_meets_brute_force(seed: int) -> None:
         assert found.status == "optimal"
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(part(120)))
 def test_divided_bounds_every_plan(seed: int) -> None:
     """The bound with divided nodes is above no plan, and calls no problem infeasible that has one."""
     problem = random_problem(seed, rows=3, soft=0.3, linear=seed % 3 > 0)
@@ -33,7 +34,7 @@ def test_divided_bounds_every_plan(seed: int) -> None:
         assert found.bound is None or found.bound.cost <= min(costs) + 1e-6 * max(1.0, abs(min(costs)))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(part(60)))
 def test_sets_of_devices_leave_no_plan_out(seed: int) -> None:
     """The devices of every plan are among the sets, and using them costs what the set says."""
     problem = random_problem(seed, rows=2, soft=0.0, linear=True)

@@ -19,6 +19,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.registry import PROOFS, load
 from mtpp_dsl.solvers.algorithms.windows.batch_work import closed
 from mtpp_dsl.views.batch_tasks import BatchInstance
+from tests.amount import part
 from tests.batched_cases import built, cases
 from tests.repeats import random_repeats, reference, references
 
@@ -77,7 +78,7 @@ def test_cp_sat_is_exact(seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 400))
+@pytest.mark.parametrize("seed", range(100, 100 + part(300)))
 def test_many(seed: int) -> None:
     """The same for many problems, with both engines."""
     test_models_and_bounds_keep_to_the_optimum(seed)

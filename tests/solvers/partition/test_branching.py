@@ -26,6 +26,7 @@ from mtpp_dsl.solvers.partition.branching.bitsets import Instance, instance_of, 
 from mtpp_dsl.solvers.partition.branching.blocks import BLOCKS, COUNT, DONE, INF, Ask, walk_of
 from mtpp_dsl.solvers.partition.branching.positions import positions
 from mtpp_dsl.solvers.partition.branching.weights import Weights
+from tests.amount import part
 from tests.oracle import optimum
 from tests.strategies import plain_problems
 
@@ -89,26 +90,26 @@ def _without_plans(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_small_problems_are_solved_to_the_optimum() -> None:
-    """150 random problems with memory, overflow, ties, zero weights: the optimum, or the proof of no plan."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(150))
+    """Random problems with memory, overflow, ties, zero weights: the optimum, or the proof of no plan."""
+    statuses = Counter(check(random_problem(seed)) for seed in range(part(150)))
     assert set(statuses) == {"optimal", "infeasible"}
 
 
 @pytest.mark.usefixtures("_without_plans")
 def test_it_finds_plans_by_itself() -> None:
     """The same without a plan to begin with."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(1000, 1100))
+    statuses = Counter(check(random_problem(seed)) for seed in range(1000, 1000 + part(100, 2)))
     assert set(statuses) == {"optimal", "infeasible"}
 
 
 @pytest.mark.usefixtures("_without_plans")
 def test_two_devices_are_searched_in_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ideals by minimum cuts and chains by weights find the same optimum, that of trying everything."""
-    problems = [stages(random_problem(seed).graph, 2) for seed in range(2000, 2060)]
+    problems = [stages(random_problem(seed).graph, 2) for seed in range(2000, 2000 + part(60, 2))]
     for problem in problems:
         check(problem)
     monkeypatch.setattr(halves_run, "halved", lambda _: False)
-    for problem in problems[:30]:
+    for problem in problems[: len(problems) // 2]:
         check(problem)
 
 
@@ -125,7 +126,7 @@ def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many nodes as it likes over any devices, memory and overflow: bounds that hold, and mostly a plan."""
     monkeypatch.setattr(method, "MAX_NODES", 0)
     statuses: Counter[str] = Counter()
-    for seed in range(3000, 3150):
+    for seed in range(3000, 3000 + part(150)):
         problem = random_problem(seed)
         best, result = optimum(problem), solve(problem)
         statuses[result.status] += 1
@@ -134,7 +135,7 @@ def test_bounds_of_parted_devices_hold(monkeypatch: pytest.MonkeyPatch) -> None:
         else:
             assert result.infeasibility is None
             assert all(bound <= best * (1 + NEAR) for bound in bounds_of(result))
-    assert statuses["optimal"] > 75
+    assert statuses["optimal"] > part(75)
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from mtpp_dsl.solvers.partition.classical.descent import DESCEND, GAIN, Fixed, S
 from mtpp_dsl.solvers.partition.classical.movable import conflicts, movable
 from mtpp_dsl.solvers.partition.classical.random_split import random_split
 from mtpp_dsl.views.device_types import device_types
+from tests.amount import part
 from tests.oracle import optimum
 from tests.solvers.partition.test_classical import solve, workload
 from tests.solvers.partition.test_ideals import random_problem
@@ -75,7 +76,7 @@ def test_updated_loads_are_the_loads() -> None:
 def test_a_local_optimum_is_one() -> None:
     """Where a descent ends, no group of colocated nodes alone can go elsewhere and leave a lower bottleneck."""
     checked = 0
-    for seed in range(150):
+    for seed in range(part(150)):
         problem = free(seed)
         result = solve(LocalSearch(restarts=1), problem)
         if result.plan is None or result.cost is None:
@@ -88,20 +89,20 @@ def test_a_local_optimum_is_one() -> None:
                 moved = Plan.create(problem, assignment)
                 if not verify(problem, moved):
                     assert evaluate(problem, moved).cost >= result.cost * (1 - 1e-6)
-    assert checked > 100
+    assert checked > part(100)
 
 
 def test_restarts_find_most_optima_of_small_problems() -> None:
     """Ten starts, on problems of up to six nodes: mostly the optimum."""
     hits = total = 0
-    for seed in range(100):
+    for seed in range(part(100)):
         problem = free(seed)
         best, result = optimum(problem), solve("local-search", problem)
         if best is not None and result.cost is not None:
             total += 1
             assert result.cost >= best * (1 - 1e-9)
             hits += result.cost <= best * (1 + 1e-9)
-    assert hits > 0.7 * total > 50
+    assert hits > 0.7 * total > part(50)
 
 
 def test_compiled_and_plain_descend_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ from mtpp_dsl.solvers.algorithms.ideals.supernodes import ordered_supernodes
 from mtpp_dsl.solvers.algorithms.ideals.sweep import SWEEP
 from mtpp_dsl.solvers.methods.partition import Ideals
 from mtpp_dsl.views.device_types import device_types
+from tests.amount import part
 from tests.oracle import optimum
 from tests.strategies import memory_problems, plain_problems
 
@@ -114,17 +115,17 @@ def random_problem(seed: int, *, training: bool = False) -> Problem:
 
 @pytest.mark.slow
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
-    """400 mixtures of CPUs, memory, unsupported nodes, colocation, pins: always the optimum, or the proof of none."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(400))
+    """Mixtures of CPUs, memory, unsupported nodes, colocation, pins: always the optimum, or the proof of none."""
+    statuses = Counter(check(random_problem(seed)) for seed in range(part(400)))
     assert set(statuses) == {"optimal", "infeasible"}
-    assert min(statuses.values()) > 20
+    assert min(statuses.values()) > part(20)
 
 
 @pytest.mark.slow
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
-    """300 mixtures with backward nodes: never a wrong bound; mostly the optimum."""
-    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1300))
-    assert statuses["optimal"] > 200
+    """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
+    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(1000, 1000 + part(300)))
+    assert statuses["optimal"] > part(200)
 
 
 def test_compiled_loops_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

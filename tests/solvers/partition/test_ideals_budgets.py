@@ -14,6 +14,7 @@ from mtpp_dsl.checks.verification import cost_of
 from mtpp_dsl.constraints import Bottleneck, Constraint, Decision, Linear, Load, On, Robust, Used
 from mtpp_dsl.problem import Objective, Problem
 from mtpp_dsl.solvers.methods.partition import Ideals
+from tests.amount import part
 from tests.solvers.partition.test_ideals_priced import priced
 
 
@@ -45,7 +46,7 @@ def budgeted(seed: int) -> Problem:
     return Problem.create(graph, problem.devices, problem.interconnect, Objective("bottleneck"), rules)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(part(40, 2)))
 def test_brute_force(seed: int) -> None:
     """The least bottleneck of all plans within the budgets, proved."""
     problem = budgeted(seed)

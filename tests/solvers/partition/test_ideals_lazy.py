@@ -20,6 +20,7 @@ from mtpp_dsl.solvers.partition.ideals import lazy_search as lazy
 from mtpp_dsl.solvers.partition.ideals import raise_target as search
 from mtpp_dsl.solvers.partition.ideals.lazy_store import enlarged, entries
 from mtpp_dsl.solvers.partition.ideals.lazy_walk import WALK
+from tests.amount import part
 from tests.oracle import optimum
 from tests.problem import test_replicas
 from tests.solvers.partition.test_ideals import check, random_problem
@@ -92,29 +93,30 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_inference_graphs_are_solved_to_the_optimum() -> None:
-    """200 mixtures of CPUs, memory, overflow, unsupported nodes, colocation, pins: the optimum or the proof of none."""
-    statuses = Counter(check(random_problem(seed)) for seed in range(3000, 3200))
+    """Mixtures of CPUs, memory, overflow, unsupported nodes, colocation, pins: the optimum or the proof of none."""
+    statuses = Counter(check(random_problem(seed)) for seed in range(3000, 3000 + part(200, 2)))
     assert set(statuses) == {"optimal", "infeasible"}
-    assert min(statuses.values()) > 20
+    assert min(statuses.values()) > part(20, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_random_training_graphs_get_plans_and_bounds_that_hold() -> None:
-    """100 mixtures with backward nodes: never a wrong bound; mostly the optimum."""
-    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(4000, 4100))
-    assert statuses["optimal"] > 65
+    """Mixtures with backward nodes: never a wrong bound; mostly the optimum."""
+    statuses = Counter(check(random_problem(seed, training=True)) for seed in range(4100 - part(100, 2), 4100))
+    assert statuses["optimal"] > part(65, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_no_lattice", "_compiled")
 def test_replicas_are_found_and_bounded() -> None:
-    """80 mixtures with stages on several devices: the optimum, or the proof of none."""
+    """Mixtures with stages on several devices: the optimum, or the proof of none."""
     statuses = Counter(
-        test_replicas.check(test_replicas.random_problem(seed, training=False)) for seed in range(7000, 7080)
+        test_replicas.check(test_replicas.random_problem(seed, training=False))
+        for seed in range(7000, 7000 + part(80, 2))
     )
     assert set(statuses) <= {"optimal", "infeasible"}
-    assert statuses["optimal"] > 50
+    assert statuses["optimal"] > part(50, 2)
 
 
 @pytest.mark.usefixtures("_no_lattice")
@@ -157,7 +159,7 @@ def test_bounds_hold_whenever_it_is_stopped(seed: int, monkeypatch: pytest.Monke
         assert result.infeasibility is None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(part(40, 2)))
 def test_bounds_hold_with_hardly_any_memory(seed: int) -> None:
     """Where nothing fits it gives up target after target; it proves nothing by that."""
     problem = random_problem(6000 + seed)

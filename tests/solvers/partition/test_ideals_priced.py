@@ -16,6 +16,7 @@ from mtpp_dsl.constraints import Acyclic, Bottleneck, Constraint, Decision, Late
 from mtpp_dsl.problem import Device, Host, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.reductions.contract import Contract
+from tests.amount import part
 from tests.repeats import references
 
 
@@ -57,7 +58,7 @@ def priced(seed: int) -> Problem:
     return Problem.create(graph, devices, link, objective, rules)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(part(60)))
 def test_brute_force(seed: int) -> None:
     """The least sum of all plans, with a bound that is as good."""
     problem = priced(seed)

@@ -14,10 +14,11 @@ from mtpp_dsl.solvers.partition.weighted.instance import instance_of
 from mtpp_dsl.solvers.partition.weighted.moves import ANNEAL, DRAWS, Best, Moves
 from mtpp_dsl.solvers.partition.weighted.state import state_of
 from mtpp_dsl.views.hypergraph import hypergraph
+from tests.amount import part
 from tests.weighted_problems import all_costs, random_problem
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(part(40, 2)))
 def test_annealing_finds_the_best_of_small_problems(seed: int) -> None:
     """On problems of a few nodes the search meets the optimum, and finds no plan only where there is none."""
     problem = random_problem(seed, rows=2, linear=seed % 2 == 0)

@@ -35,6 +35,7 @@ from mtpp_dsl.solvers.schedule.decomposition.solve_modules import Settling
 from mtpp_dsl.solvers.schedule.decomposition.weighted_module import told, weights_for
 from mtpp_dsl.solvers.schedule.modules.canonical import canonical
 from mtpp_dsl.solvers.schedule.modules.piece import Piece, piece_of
+from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 
 MAKESPAN = Objective("makespan")
@@ -104,7 +105,7 @@ def settled(problem: Problem, found: list[Module], pool: Pool) -> Settling:
     return settling
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(part(60)))
 def test_cut_nodes_are_what_they_are_by_definition(seed: int) -> None:
     """A cut node is before or after every other, and no edge bypasses it; nodes and edges are in one module each."""
     random = np.random.default_rng(seed)
@@ -149,7 +150,7 @@ def test_shortest_way_is_the_least_over_all_states(seed: int) -> None:
             assert through[pair] == least
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(part(30, 2)))
 def test_canonical_forms_tell_equal_modules(seed: int) -> None:
     """Renumbering changes no form; changing one time does, and leaves the form of the graph as it was."""
     random = np.random.default_rng(seed)
@@ -177,7 +178,7 @@ def test_canonical_forms_tell_equal_modules(seed: int) -> None:
     assert canonical(other, weights=False).key == canonical(piece, weights=False).key
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(part(120)))
 def test_schedules_by_lists_keep_everything_and_bounds_lie_below(seed: int) -> None:
     """What a list arranges breaks nothing, is no shorter than longest paths, and no longer than all one by one."""
     problem = makespan_problem(seed, 7, 3)
@@ -215,7 +216,7 @@ def check_arrangement(piece: Piece, found: Arrangement, first: int, last: int) -
     assert (np.bincount(found.device, piece.memory, piece.k) <= piece.limit).all()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(part(40, 2)))
 def test_decomposition_is_exact(seed: int, pool: Pool) -> None:
     """Without memories that bind, the settled modules give the least makespan by trying everything; else a bound."""
     problem, best = makespan_problem(seed), best_of(seed)
@@ -229,7 +230,7 @@ def test_decomposition_is_exact(seed: int, pool: Pool) -> None:
         assert settling.bound >= least * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", [*range(part(60)), *range(60, 60 + part(140))])
 def test_chains_of_anchors_bound_from_below(seed: int, pool: Pool) -> None:
     """What a chain of anchors leaves is a relaxation: its least makespan is at most that of the whole."""
     problem, best = makespan_problem(seed, 5 if seed < 60 else 4), best_of(seed, 5 if seed < 60 else 4)
@@ -270,7 +271,7 @@ def test_ways_by_two_lengths_stay_few_and_bounds() -> None:
     assert max(best.one, best.other) >= max(total, 0.97 * 0.75 * 61)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", [*range(part(60)), *range(60, 60 + part(90))])
 def test_balances_bound_from_below(seed: int, pool: Pool) -> None:
     """The mean of time, load and what a device receives is at most the least makespan by trying everything."""
     n = 5 if seed < 60 else 4
@@ -308,7 +309,7 @@ def test_a_balance_sees_what_lies_beside_a_chain() -> None:
     assert "beside the chain included" in result.bound.detail
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(part(24, 2)))
 def test_methods_bound_below_the_optimum_and_verify(seed: int) -> None:
     """Both methods answer with verified plans and true bounds; ``decomposition`` with the optimum, memories aside."""
     problem, best = makespan_problem(seed), best_of(seed)

@@ -22,6 +22,7 @@ from mtpp_dsl.solvers.schedule.search.sample_starts import starts
 from mtpp_dsl.solvers.schedule.search.sample_state import Field, field_of, order_of, plan_of, state_of
 from mtpp_dsl.solvers.schedule.search.search_tree import BRANCH, Found, tree_of
 from mtpp_dsl.views.tasks import Instance
+from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.solvers.algorithms.test_timing import linked
 
@@ -44,7 +45,7 @@ def solved(method: Method, problem: Problem, **limits: Any) -> Result:
 @pytest.mark.slow
 @names
 def test_plans_of_mixtures_are_plans(method: Method) -> None:
-    """60 mixtures of all features: verified plans, none below the optimum, most of them optimal."""
+    """Mixtures of all features: verified plans, none below the optimum, most of them optimal."""
     outcomes: Counter[str] = Counter()
     for seed in range(60):
         problem, best = makespan_problem(seed), best_of(seed)
@@ -63,7 +64,7 @@ def test_plans_of_mixtures_are_plans(method: Method) -> None:
 @pytest.mark.parametrize("informed", [True, False])
 def test_the_tree_holds_every_optimum(informed: bool) -> None:
     """Without a plan to beat, and without bounds on what follows, the whole tree finds the optimum, or that none is."""
-    for seed in range(120):
+    for seed in range(part(120, 2)):
         problem, best = makespan_problem(seed), best_of(seed)
         instance = Instance.of(problem)
         field = field_of(instance)
@@ -86,7 +87,7 @@ def test_the_tree_holds_every_optimum(informed: bool) -> None:
 
 @pytest.mark.slow
 def test_branch_and_bound_proves() -> None:
-    """60 mixtures: proven optima, and proofs that there is no plan; a bound is there when it is stopped."""
+    """Mixtures: proven optima, and proofs that there is no plan; a bound is there when it is stopped."""
     for seed in range(60):
         problem, best = makespan_problem(seed), best_of(seed)
         result = solved(BranchAndBound(), problem)

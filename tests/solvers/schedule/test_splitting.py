@@ -23,6 +23,7 @@ from mtpp_dsl.solvers.schedule.modules.part import parts
 from mtpp_dsl.solvers.schedule.splitting.boundary_states import Walk
 from mtpp_dsl.solvers.schedule.splitting.module_engines import ByMethod
 from mtpp_dsl.solvers.schedule.splitting.same_modules import grouped
+from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.oracle import optimum
 
@@ -140,7 +141,7 @@ def test_between_cut_nodes_it_is_exact(seed: int) -> None:
     assert any("exact" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(part(24, 2)))
 def test_plans_and_bounds_of_any_problem(seed: int) -> None:
     """Plans break nothing, bounds are never above the optimum, and what is called optimal is."""
     problem = makespan_problem(seed)
