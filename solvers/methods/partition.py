@@ -129,7 +129,10 @@ class Ideals(Scoped, MethodBase):
         if outside(self.name, (BUDGETS, in_line(BUDGETS)), problem) is not None:
             return False
         from mtpp_dsl.solvers.partition.ideals.priced import limit_of, unfit_for_budgets
+        from mtpp_dsl.solvers.partition.ideals.unsupported import unfit_for_line
 
+        if any(problem.of(InOrder)) and unfit_for_line(problem) is not None:
+            return False
         rows = any(limit_of(row) is None for row in problem.of(Linear))
         return (rows or problem.robust is not None) and unfit_for_budgets(problem) is None
 

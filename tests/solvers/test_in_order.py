@@ -11,6 +11,7 @@ import mtpp_dsl
 from mtpp_dsl.api import find_method, method_names
 from mtpp_dsl.checks.verification import cost_of, verify
 from mtpp_dsl.constraints import InOrder, Memory
+from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.problem import Device, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
@@ -169,3 +170,28 @@ def test_llama_70b_on_unequal_devices(phase: str, best: list[int], ratios: dict[
     for layers, ratio in ratios.items():
         assert cost_of(problem, split(layers)) / found.cost == pytest.approx(ratio, abs=0.006)
     assert "rtx_4090 needs" in str(verify(problem, split([20] * 4)))
+
+
+PART = """
+graph {
+  node a (work = 9, output = 5)
+  node b (work = 2, output = 2)
+  node c (work = 4, output = 1)
+  edge a -> b -> c
+}
+device d[3] (speed = 0.5)
+device free (speed = 2, io = free)
+interconnect host (bandwidth = 4)
+minimize bottleneck
+constraint stages on d[0], d[1]
+constraint r: on(a, d[1]) + on(b, d[1]) <= 0
+"""
+
+
+def test_ideals_does_not_take_an_order_of_some_devices_where_rows_are_budgets() -> None:
+    """Devices outside the order may come again and again: chains of ideals are not all plans."""
+    problem = mtpp_dsl.load(PART)
+    with pytest.raises(Refused, match="takes an order of all devices"):
+        mtpp_dsl.solve(problem, "ideals")
+    with pytest.raises(Refused, match="takes an order of all devices"):
+        mtpp_dsl.solve(mtpp_dsl.load(PART + "constraint acyclic\n"), "ideals")
