@@ -300,12 +300,15 @@ class Stages:
             return
         tables = TimeTables(self.graph, self.scope, self.times, self.findings)
         tables.options()
+        unread = False  # whether times are missing because a file of them could not be taken
         for statement, folder in statements:
             if isinstance(statement, tree.TimeStatement):
                 self.findings.attempt(tables.statement, statement)
             else:
+                before = self.findings.failed
                 self.findings.attempt(times_from, tables, statement, folder)
-        if not {"devices", "nodes", "options", "edges", "weights"} & self.scope.unsettled:
+                unread |= self.findings.failed > before
+        if not unread and not {"devices", "nodes", "options", "edges", "weights"} & self.scope.unsettled:
             if costs:
                 self.findings.attempt(model_times, tables, [statement for statement, _ in self.statements])
             tables.check_complete()

@@ -122,6 +122,13 @@ def test_figures_are_needed_only_where_they_count() -> None:
     assert "has no peak given" in wrong("node c (flop = 1 GFLOP)", "device d (bandwidth = 1 TB/s)")
 
 
+def test_times_that_a_lost_file_would_give_are_not_asked_for() -> None:
+    """The file is the one error; devices without figures are the same spec with the file."""
+    said = wrong("node a (flop = 1 GFLOP)", "device gpu", more='times from "none.json"')
+    assert "there is no file none.json" in said
+    assert "has no peak" not in said
+
+
 def test_a_law_of_the_spec_replaces_that_of_the_package() -> None:
     """It may use what it likes, on devices without figures, too; one that asks for names is asked for each."""
     nodes = "node a (flop = 1 GFLOP, weight_type = int4)\nnode b (flop = 1 GFLOP)"
