@@ -17,11 +17,11 @@ from mtpp_dsl.formats.rows import (
     MAX_EDGES,
     MAX_NODES,
     NODE_FIELDS,
-    SUM,
     TIME_ON,
     Rows,
     check_name,
     graph_of,
+    remedy,
     rows_of,
     unsaid,
 )
@@ -75,7 +75,7 @@ class CsvPair:
         """
         reason = unsaid(workload.graph)
         if reason is not None:
-            raise UsageError(f"CSV cannot say {reason}; write JSON{SUM if 'costs' in reason else ''}")
+            raise UsageError(f"CSV cannot say {reason}; write JSON{remedy(reason)}")
         edges_path = edges_beside(path)
         rows = rows_of(workload.graph)
         columns = [what for what in NODE_FIELDS if any(what in row for row in rows.nodes)]

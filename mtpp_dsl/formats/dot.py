@@ -11,7 +11,7 @@ from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.formats.csv_pair import number_text
 from mtpp_dsl.formats.dot_reader import read_dot
-from mtpp_dsl.formats.rows import NODE_FIELDS, SUM, TIME_ON, Rows, graph_of, rows_of, unsaid
+from mtpp_dsl.formats.rows import NODE_FIELDS, TIME_ON, Rows, graph_of, remedy, rows_of, unsaid
 from mtpp_dsl.formats.workload import Workload
 
 __all__ = ["DotFile"]
@@ -63,7 +63,7 @@ class DotFile:
         """
         reason = unsaid(workload.graph)
         if reason is not None:
-            raise UsageError(f"DOT cannot say {reason}; write JSON{SUM if 'costs' in reason else ''}")
+            raise UsageError(f"DOT cannot say {reason}; write JSON{remedy(reason)}")
         rows = rows_of(workload.graph)
         rows.nodes[0] |= _zeros(rows)
         lines = [f"  {_quoted(name)}{_listed(row, rows)};" for name, row in zip(rows.names, rows.nodes, strict=True)]

@@ -21,10 +21,10 @@ __all__ = [
     "MAX_EDGES",
     "MAX_NODES",
     "NODE_FIELDS",
-    "SUM",
     "TIME_ON",
     "Rows",
     "graph_of",
+    "remedy",
     "rows_of",
     "unsaid",
 ]
@@ -34,8 +34,8 @@ MAX_EDGES = 1_000_000
 MAX_CELL = 100
 """Characters of a number with its unit."""
 
-SUM = ", or add them up (mtpp convert --sum-costs)"
-"""What helps where a form has no costs of single operators."""
+PHASES = "phases"
+"""What a form without phases cannot say."""
 
 SIZES = ("params", "output", "saved", "state", "reduce")
 COSTS = ("flop", "read", "write")
@@ -83,7 +83,7 @@ class Rows:
 def unsaid(graph: Graph) -> str | None:
     """Return what of a graph its rows do not say, or None."""
     if graph.phases:
-        return "phases"
+        return PHASES
     if graph.batch_times or graph.device_times:
         return "times of batches" if graph.batch_times else "times on single devices"
     if graph.costs is not None and len(np.unique(graph.costs.owner)) < len(graph.costs):
@@ -97,6 +97,13 @@ def unsaid(graph: Graph) -> str | None:
                 return f"the operator of node {graph.names[v]}, which is of another kind or name"
     odd = next((name for name in graph.names if not name.isprintable()), None)
     return None if odd is None else f"names with control characters, such as {odd!r}"
+
+
+def remedy(reason: str) -> str:
+    """Return what else helps, beside JSON, where :func:`unsaid` gives this reason."""
+    if reason == PHASES:
+        return ", or one phase of a model (mtpp convert --phase)"
+    return ", or add them up (mtpp convert --sum-costs)" if "costs" in reason else ""
 
 
 def rows_of(graph: Graph) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,12 +55,19 @@ def test_ties_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["m.json", "m2.dot", "--size", "batch=two"], "--size batch=two: expected a whole number"),
         (["g.nodes.csv", "m2.dot", "--group-by", "layer"], "files of format csv have no option 'group_by'"),
         (["none.json", "m2.dot"], "there is no file"),
+        (
+            ["phases.json", "m2.dot"],
+            "DOT cannot say phases; write JSON, or one phase of a model (mtpp convert --phase)",
+        ),
     ],
 )
 def test_refused(options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(llama(1), tmp_path / "m.json")
     (tmp_path / "g.nodes.csv").write_text("name,work\na,1\n")
     (tmp_path / "g.edges.csv").write_text("source,target\n")
+    phases = [{"name": name, "weight": 1, "nodes": [{"name": "a"}], "edges": []} for name in ("prefill", "decode")]
+    head = {"format": "mtpp-graph", "version": 1, "units": {"work": "s", "size": "B", "memory": "B"}}
+    (tmp_path / "phases.json").write_text(json.dumps({**head, "phases": phases}))
     assert run(["convert", *(str(tmp_path / each) if "." in each else each for each in options)]) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.glob("m2*"))
