@@ -295,7 +295,12 @@ def export(
 @command
 def validate(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A file or a folder, or the text itself.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A file or a folder, or the text itself; text that begins with - comes last, behind --.",
+            show_default=False,
+        ),
     ],
     form: Annotated[
         str,

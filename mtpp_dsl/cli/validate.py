@@ -63,7 +63,7 @@ def source_of(file: str) -> Path | str:
     except (OSError, ValueError):  # too long for a name, or with a zero in it
         pass
     if _TEXT.fullmatch(file) is None:
-        raise UsageError(f"there is no file {file}")
+        raise UsageError(f"there is no file {file}, and this is no text of a split either")
     return file
 
 
@@ -114,12 +114,12 @@ def _verdict(found: Validation) -> str:
         parts.append(f"is {_times(found.ratio)} times the best possible")
     elif least is not None and most is not None:
         close = _times(least) == _times(most)
-        found_is = "" if close else f"{_times(least)} times the best plan found, and at most "
+        found_is = "" if close else f"{_beside_found(least)}, and at most "
         parts.append(f"is {found_is}{_times(most)} times the best possible")
     elif most is not None:
         parts.append(f"is at most {_times(most)} times the best possible")
     elif least is not None:
-        parts.append(f"is {_times(least)} times the best plan found")
+        parts.append(f"is {_beside_found(least)}")
     if found.over:
         names = ", ".join(found.problem.devices[d].name for d in found.over)
         parts.append(f"runs out of memory on {names}")
@@ -127,6 +127,11 @@ def _verdict(found: Validation) -> str:
     if other:
         parts.append(f"breaks {len(other)} {'constraint' if len(other) == 1 else 'constraints'}")
     return f"yours {', and '.join(parts)}" if parts else "yours is sound"
+
+
+def _beside_found(ratio: float) -> str:
+    """Return in words how a split is beside the best plan found, which may be the split itself."""
+    return "as fast as the best plan found" if abs(ratio - 1) <= 1e-6 else f"{_times(ratio)} times the best plan found"
 
 
 def _times(ratio: float) -> str:

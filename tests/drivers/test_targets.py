@@ -139,6 +139,7 @@ def test_a_plan_that_a_runtime_cannot_run_is_refused_with_the_constraint_to_add(
         ("2,2,1", 7, "5, and the model has 6 layers: 1 is lost"),
         ("3,3", 7, "too few stages"),
         ("nonsense.txt", 2, "there is no file nonsense.txt"),
+        ("2,2,x", 2, "there is no file 2,2,x, and this is no text of a split either"),
     ],
 )
 def test_splits_of_others_are_judged(
@@ -147,6 +148,15 @@ def test_splits_of_others_are_judged(
     assert run(["validate", split, "--format", "vllm", "--spec", "s.mtpp"]) == code
     captured = capsys.readouterr()
     assert said in captured.out + captured.err
+
+
+def test_a_split_that_nothing_beats_is_as_fast_as_the_best_found(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A method that proves too little leaves it open how good the split is, but finds nothing better."""
+    call = ["validate", "--format", "vllm", "--spec", "s.mtpp", "--method", "annealing", "--", "1,2,3"]
+    assert run(call) == 0
+    assert "yours is as fast as the best plan found, and at most 1." in capsys.readouterr().out
 
 
 def test_a_split_is_held_against_the_best_plan(problem: Problem) -> None:
