@@ -108,7 +108,9 @@ def _verdict(found: Validation) -> str:
     """Return in a sentence how good the split is, and what is wrong with it."""
     least, most = found.ratios
     parts = []
-    if found.ratio is not None and (found.ratio <= 1 + 1e-6 or (found.sound and found.ratio < 1.000001)):
+    if found.ratio is not None and found.ratio < 1 - 1e-6 and not found.sound:
+        parts.append("is better than any plan that is sound")
+    elif found.ratio is not None and found.ratio <= 1 + 1e-6:
         parts.append("is as fast as the best possible")
     elif found.ratio is not None:
         parts.append(f"is {_times(found.ratio)} times the best possible")

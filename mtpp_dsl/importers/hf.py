@@ -15,7 +15,7 @@ from mtpp_dsl.importers.joined import joined
 from mtpp_dsl.importers.torch_export import cause
 from mtpp_dsl.importers.torch_inputs import TYPES
 from mtpp_dsl.importers.torch_model import model_of
-from mtpp_dsl.importers.torch_training import training_of
+from mtpp_dsl.importers.torch_training import Training, arguments_of, training_of
 from mtpp_dsl.model import Model, Size, Source
 
 __all__ = ["PHASES", "Asked", "from_hf", "make_model"]
@@ -147,6 +147,12 @@ def _of_phase(said: Mapping[str, Any], phase: str, asked: Asked, digest: str) ->
     raise first
 
 
+def _chosen(asked: Asked, training: Training | None) -> dict[str, Any]:
+    """Return what the user chose in place of what the configuration says, and how the model is trained."""
+    chosen: dict[str, Any] = {"dtype": asked.dtype, "layers": asked.layers, **arguments_of(training)}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
 def _exported(package: Any, said: Mapping[str, Any], phase: str, asked: Asked, digest: str, attention: str) -> Model:
     import torch
 
@@ -155,14 +161,14 @@ def _exported(package: Any, said: Mapping[str, Any], phase: str, asked: Asked, d
     config = module.config
     step = step_of(module, phase)
     given, kept, places = inputs_of(module, step, asked)
+    training = asked.training if phase == "train" else None
     source = Source(
         "hf",
         type(module).__name__,
         digest,
         {"torch": str(torch.__version__), "transformers": str(package.__version__)},
-        {"phases": phase, "batch": asked.batch, "seq": asked.seq, "attention": attention},
+        {"phases": phase, "batch": asked.batch, "seq": asked.seq, "attention": attention, **_chosen(asked, training)},
     )
-    training = asked.training if phase == "train" else None
     model = model_of(
         as_step(module, step, places), given, source=source, flops=asked.flops, kept=kept, training=training
     )

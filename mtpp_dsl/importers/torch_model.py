@@ -15,7 +15,7 @@ from mtpp_dsl.importers.torch_assemble import Kept, parts_of
 from mtpp_dsl.importers.torch_export import cause, export, with_sizes
 from mtpp_dsl.importers.torch_graph import draw
 from mtpp_dsl.importers.torch_inputs import Given, Input, sizes_to_trace, tensors_for
-from mtpp_dsl.importers.torch_training import Training, training_of, with_backward
+from mtpp_dsl.importers.torch_training import Training, arguments_of, training_of, with_backward
 from mtpp_dsl.model import Model, Size, Source, Symbol
 
 __all__ = ["from_torch", "import_torch", "made_by", "model_of"]
@@ -63,7 +63,9 @@ def from_torch(
     torch = need("torch", EXTRA)
     given = _given(torch, module, tuple(args), dict(kwargs or {}), shapes or {})
     training = _training(phase, optimizer, backward_ratio)
-    source = Source("torch", name or type(module).__name__, versions={"torch": str(torch.__version__)})
+    arguments: Mapping[str, Any] = {} if training is None else {"phase": phase, **arguments_of(training)}
+    name = name or type(module).__name__
+    source = Source("torch", name, versions={"torch": str(torch.__version__)}, arguments=arguments)
     return model_of(module, given, source=source, flops=flops, training=training)
 
 
@@ -175,7 +177,8 @@ def import_torch(
     given = tensors_for(inputs, values or {}, _device_of(module, device))
     names = {each.name for each in inputs}
     _check_names(module, names)
-    arguments = {"inputs": [_shown(each) for each in inputs], "device": device, "phase": phase, **(values or {})}
+    arguments = {"inputs": [_shown(each) for each in inputs], "device": device, "phase": phase}
+    arguments |= arguments_of(training) | dict(values or {})
     source = Source("torch", target, versions={"torch": str(torch.__version__)}, arguments=arguments)
     module = module.train() if training is not None else module.eval()
     return model_of(module, given, source=source, flops=flops, training=training)

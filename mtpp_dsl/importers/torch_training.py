@@ -55,6 +55,18 @@ def training_of(optimizer: str | int = "adam", ratio: float | None = None) -> Tr
     return Training(text if text in OPTIMIZERS else int(text), ratio)
 
 
+def arguments_of(training: Training | None) -> dict[str, str | int | float]:
+    """Return what a model's source says of how it is trained; nothing where it only runs forward.
+
+    >>> arguments_of(Training("sgd", 2))
+    {'optimizer': 'sgd', 'backward_ratio': 2}
+    """
+    if training is None:
+        return {}
+    ratio = {} if training.ratio is None else {"backward_ratio": training.ratio}
+    return {"optimizer": training.optimizer, **ratio}
+
+
 def with_backward(drawn: Drawn, parts: Parts, training: Training) -> Parts:
     """Return the parts of a model with the backward pass behind the forward pass.
 

@@ -143,6 +143,8 @@ def _uncounted(graph: Graph, costs: Costs, items: list[int], device: Device, pla
         f"nobody can count the operations of {operators}: give each node of them a time on {device.name}, as in "
         f"'time {node} on {device.name} = 3 ms', or its work"
     )
+    if graph.origin is not None:
+        message += "; or import the model anew with --flop 'OPERATION=FORMULA'"
     return Diagnostic(message, place, code="MTPP-E310")
 
 

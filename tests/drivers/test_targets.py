@@ -190,3 +190,15 @@ def test_an_answer_without_a_plan_for_the_runtime_says_what_there_is_without_its
     assert result.target.cost is not None
     lines = [line.plain for line in summary(changed, result)]
     assert any("vllm can run no plan; the best plan found without them has" in line for line in lines)
+
+
+def test_a_split_that_breaks_a_memory_may_be_better_than_any_sound_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = "graph { node layer[i in 0..7] (work = 1 ms, params = 1 GB)  edge layer[i] -> layer[i+1] for i in 0..6 }\n"
+    spec += "device a (memory = 10 GB)\ndevice b (memory = 3 GB)\ninterconnect shared (bandwidth = 1 GB/s)\n"
+    Path("tight.mtpp").write_text(spec + "minimize bottleneck\nconstraint memory\n", encoding="utf-8")
+    assert run(["validate", "4,4", "--format", "vllm", "--spec", "tight.mtpp"]) == 7
+    assert "yours is better than any plan that is sound, and runs out of memory on b" in capsys.readouterr().out
+    assert run(["validate", "5,3", "--format", "vllm", "--spec", "tight.mtpp"]) == 0
+    assert "yours is as fast as the best possible" in capsys.readouterr().out

@@ -105,6 +105,7 @@ def test_state_of_the_optimizer(optimizer: Any, each: int) -> None:
 
 def test_a_stated_ratio() -> None:
     model = train(torch_modules.rotary, backward_ratio=1.5)
+    assert model.source.arguments == {"phase": "train", "optimizer": "adam", "backward_ratio": 1.5}
     forward = {one.name: one for one in model.operators if not one.backward}
     assert total(model, "flop", backward=True) == 1.5 * total(model, "flop", backward=False)
     backward = [one for one in model.operators if one.backward]
