@@ -177,8 +177,8 @@ def import_torch(
     given = tensors_for(inputs, values or {}, _device_of(module, device))
     names = {each.name for each in inputs}
     _check_names(module, names)
-    arguments = {"inputs": [_shown(each) for each in inputs], "device": device, "phase": phase}
-    arguments |= arguments_of(training) | dict(values or {})
+    arguments: dict[str, Any] = {"inputs": [_shown(each) for each in inputs], "device": device, "phase": phase}
+    arguments = {**arguments, **arguments_of(training), **(values or {})}
     source = Source("torch", target, versions={"torch": str(torch.__version__)}, arguments=arguments)
     module = module.train() if training is not None else module.eval()
     return model_of(module, given, source=source, flops=flops, training=training)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mtpp_dsl.constraints import Acyclic, Constraint, Robust, Shard, StageMemory
+from mtpp_dsl.constraints import Acyclic, Constraint, Memory, Robust, Shard, StageMemory
 from mtpp_dsl.errors import did_you_mean
 from mtpp_dsl.problem.batching import menus
 from mtpp_dsl.problem.graph import Bools, Floats, Graph
@@ -60,10 +60,15 @@ def _of_groups(interconnect: Interconnect, constraints: Sequence[Constraint]) ->
 
 
 def _of_stages(graph: Graph, objective: Objective, constraints: Sequence[Constraint]) -> Iterator[str]:
-    """Yield what nodes say of stages, where nothing asks for it; what a model says of them is no slip of the user's."""
-    if graph.origin is not None:
-        return
+    """Yield what nodes say of stages, where nothing asks for it; of a model only what a memory leaves out."""
     staged = any(isinstance(c, StageMemory) for c in constraints)
+    if graph.origin is not None:
+        if not staged and any(isinstance(c, Memory) for c in constraints) and (graph.state != graph.params).any():
+            yield (
+                "'constraint memory' counts the parameters alone, and this model is trained: gradients, what the "
+                "optimizer keeps and activations count in 'constraint memory (schedule = …, microbatches = …)'"
+            )
+        return
     memory = "what a stage keeps: say 'constraint memory (schedule = …, microbatches = …)'"
     forward = "passes apart: minimize iteration, or 'constraint memory (schedule = …, recompute = free)'"
     usual = np.where(graph.backward, 0.0, 1.0)

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from mtpp_dsl.constraints import Colocate
+from mtpp_dsl import with_times
+from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Memory, StageMemory
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.model import Model, Operator, Tensor
 from mtpp_dsl.model.graphs import graph_of
 from mtpp_dsl.problem import Device, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from tests.small_models import gpt, llama
+
+DEVICE = Device("a", memory=1e12, peak={"bf16": 1e12}, bandwidth=1e12)
 
 
 def problem_of(graph: Graph) -> Problem:
@@ -102,6 +105,20 @@ def test_what_training_keeps() -> None:
     graph = replace(model, operators=operators, weights=weights).graph(batch=2)
     assert graph.saved.sum() == 20 * model.n
     assert (graph.state == 8 * graph.params).all()
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_memory_that_leaves_training_out_is_told(trained: bool) -> None:
+    model = llama(1)
+    weights = tuple(replace(each, state=8 * each.bytes if trained else None) for each in model.weights)
+    graph = with_times(replace(model, weights=weights).graph(batch=2), [DEVICE])
+
+    def warned(constraint: Constraint) -> bool:
+        problem = Problem.create(graph, [DEVICE], Shared(1e9), Objective("bottleneck"), [Acyclic(), constraint])
+        return any("counts the parameters alone" in each for each in problem.warnings)
+
+    assert warned(Memory()) == trained
+    assert not warned(StageMemory(schedule="1f1b", microbatches=4))
 
 
 @pytest.mark.parametrize(
