@@ -151,6 +151,8 @@ def _most(name: str) -> int:
 
 def _cut(found: Any, layers: int) -> None:
     """Give a configuration another number of layers."""
+    if layers > MAX_LAYERS:  # before a list of so many types is made
+        raise UsageError(f"--layers {layers:,}: at most {MAX_LAYERS:,} are read")
     inner = found.get_text_config()
     if not hasattr(inner, "num_hidden_layers"):
         raise UsageError(f"--layers: a configuration of {found.model_type} says nothing of its number of layers")

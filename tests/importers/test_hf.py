@@ -11,6 +11,7 @@ import pytest
 
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.importers.hf import from_hf
+from mtpp_dsl.importers.hf_config import configuration
 from mtpp_dsl.model import Amount, Model, value
 
 pytest.importorskip("torch", reason="torch is not installed")
@@ -177,3 +178,9 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text(text)
         with pytest.raises(UsageError, match=r"config\.json' is no"):
             from_hf(tmp_path)
+
+
+def test_too_many_layers_are_refused_before_a_list_of_them_is_made() -> None:
+    said = {"model_type": "qwen3", "num_hidden_layers": 2}
+    with pytest.raises(UsageError, match="--layers 1,000,000,000: at most 2,000 are read"):
+        configuration(said, 10**9)
