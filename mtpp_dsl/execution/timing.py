@@ -28,8 +28,8 @@ class Spread:
 def spread(times: Sequence[float]) -> Spread:
     """Return median and quartiles of one time or more.
 
-    >>> spread([3.0, 1.0, 2.0, 10.0])
-    Spread(median=2.5, low=1.0, high=3.0, runs=4)
+    >>> spread([3.0, 1.0, 2.0, 10.0, 4.0])
+    Spread(median=3.0, low=2.0, high=4.0, runs=5)
     """
     ordered = sorted(times)
     quarter = (len(ordered) - 1) // 4
