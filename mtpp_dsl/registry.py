@@ -39,7 +39,8 @@ CONSTRAINTS = "mtpp_dsl.constraints"
 TARGETS = "mtpp_dsl.targets"
 
 MAX_LISTED = 12
-"""A message names all plug-ins of a group where there are no more."""
+"""A message names all plug-ins of a group where there are no more, or no command lists them."""
+_LISTED = {METHODS: "mtpp methods", BACKENDS: "mtpp solvers", ENGINES: "mtpp solvers", TARGETS: "mtpp targets"}
 
 BUILTIN: dict[str, dict[str, str]] = {
     FORMULATIONS: {
@@ -200,8 +201,9 @@ def load(group: str, name: str) -> Any:
     """
     points = available(group)
     if name not in points:
-        listed = ", ".join(points) if len(points) <= MAX_LISTED else f"{len(points)} others"
-        raise PluginError(f"there is no {_NOUN[group]} {name!r}{nearest(name, points)} (there are: {listed})")
+        short = len(points) <= MAX_LISTED or group not in _LISTED
+        listed = f"there are: {', '.join(points)}" if short else f"{_LISTED[group]} lists all {len(points)}"
+        raise PluginError(f"there is no {_NOUN[group]} {name!r}{nearest(name, points)} ({listed})")
     try:
         return points[name].load()
     except (ImportError, AttributeError) as error:

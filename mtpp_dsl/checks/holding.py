@@ -33,10 +33,20 @@ def closed_cycle(problem: Problem, nodes: Sequence[int], home: Ints | None = Non
     """
     home = colocated(problem) if home is None else home
     walk = cycle(problem, nodes) if len(set(home[list(nodes)].tolist())) > 1 else []
-    if len(walk) > LONGEST:
-        walk = [*walk[: LONGEST - 1], walk[-1]]
-        return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk[:-1])} -> …"
-    return f"colocation closes the cycle {' -> '.join(problem.graph.names[v] for v in walk)}" if walk else ""
+    if not walk:
+        return ""
+    tied = _of_ties(problem, walk)
+    short = [*walk[: LONGEST - 1]] if len(walk) > LONGEST else walk
+    shown = " -> ".join(problem.graph.names[v] for v in short)
+    return f"colocation closes the cycle {shown}{' -> …' if short is not walk else ''}{tied}"
+
+
+def _of_ties(problem: Problem, walk: Sequence[int]) -> str:
+    """Return what to say where nodes of a cycle are together because they read the same weights; else ""."""
+    origin = problem.graph.origin
+    if origin is None or not any(len({*tie.nodes} & {*walk}) > 1 for tie in origin.ties):
+        return ""
+    return " (of tied weights: with ties = copy, each node has its own)"
 
 
 def placing(problem: Problem, nodes: Iterable[int]) -> list[Constraint]:

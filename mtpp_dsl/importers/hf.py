@@ -60,7 +60,7 @@ def from_hf(
     names = tuple(part.strip() for part in phases.split(",")) if isinstance(phases, str) else tuple(phases)
     for name in names:
         if name not in PHASES:
-            raise UsageError(f"there is no phase {name!r}{did_you_mean(name, PHASES)}; there are {', '.join(PHASES)}")
+            raise UsageError(f"there is no phase {name!r}{did_you_mean(name, PHASES)} (there are: {', '.join(PHASES)})")
     if "train" in names and len(names) > 1:
         raise UsageError("phase train stands alone: a pipeline that trains runs no prefill and no decode")
     if backward_ratio is not None and "train" not in names:

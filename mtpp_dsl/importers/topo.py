@@ -99,7 +99,9 @@ def _rate(code: str, rate: str) -> str:
     """Return a bandwidth that the user gave, as the language writes it."""
     place = f"--rate {code[:20]}={rate[:40]}"
     if code not in CODES:
-        raise UsageError(f"{place}: there is no {code[:20]!r}{did_you_mean(code, CODES)}; there are {', '.join(CODES)}")
+        raise UsageError(
+            f"{place}: there is no {code[:20]!r}{did_you_mean(code, CODES)} (there are: {', '.join(CODES)})"
+        )
     said = re.fullmatch(r"([0-9.eE+-]+)\s*([A-Za-zµ/]*)", rate.strip())
     if said is None or (said[2] and UNITS.get(said[2], (0, None))[1] != RATE):
         raise UsageError(f"{place}: write a bandwidth, such as {code}=20GB/s")

@@ -76,7 +76,7 @@ def _training(phase: str, optimizer: str | int, ratio: float | None) -> Training
         UsageError: the phase is neither, or a model that is not trained is given a ratio.
     """
     if phase not in PHASES:
-        raise UsageError(f"there is no phase {phase!r}{did_you_mean(phase, PHASES)}; there are {', '.join(PHASES)}")
+        raise UsageError(f"there is no phase {phase!r}{did_you_mean(phase, PHASES)} (there are: {', '.join(PHASES)})")
     if phase == "train":
         return training_of(optimizer, ratio)
     if ratio is not None:

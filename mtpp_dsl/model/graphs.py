@@ -73,6 +73,11 @@ def graph_of(
     found = group(model, chosen.group_by)
     held = _Held.of(model, found, chosen)
     warnings = [*model.warnings, *found.warnings]
+    if found.n == 1 < len(model.operators) and found.by != "operator":
+        warnings.append(
+            f"group_by = {found.by} makes one node of all operators, as none of them names its {found.by}: "
+            "say group_by = operator"
+        )
     if weight_type is not None and not any(held.changed):
         warnings.append(f"weight_type = {weight_type} changes nothing: no product or convolution reads a weight")
     flows = _Flows(model, found)

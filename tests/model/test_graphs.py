@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mtpp_dsl import with_times
+from mtpp_dsl.checks.holding import closed_cycle
 from mtpp_dsl.constraints import Acyclic, Colocate, Constraint, Memory, StageMemory
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.model import Model, Operator, Tensor
@@ -56,6 +57,23 @@ def test_tied_weights_are_kept_together_in_every_problem() -> None:
     copies = gpt(2).graph(ties="copy")
     assert copies.params[tied[1]] == copies.params[tied[0]] == 2 * 64 * 100
     assert not problem_of(copies).constraints
+
+
+def test_a_cycle_that_tied_weights_close_names_the_way_out() -> None:
+    graph = gpt(2).graph()
+    problem = problem_of(graph)
+    problem = problem.with_constraints([*problem.constraints, Acyclic()])
+    ends = (graph.index["transformer.wte"], graph.index["lm_head"])
+    assert closed_cycle(problem, range(graph.n)).endswith("(of tied weights: with ties = copy, each node has its own)")
+    assert not closed_cycle(problem, ends)
+
+
+def test_one_node_of_all_operators_is_warned_of() -> None:
+    operators = (Operator("a", flop=0), Operator("b", flop=0))
+    model = Model(operators, (Tensor("x", 0, (1,), 100),))
+    (warning,) = graph_of(model, group_by="module").warnings
+    assert "say group_by = operator" in warning
+    assert not graph_of(model, group_by="operator").warnings
 
 
 def test_weight_types_change_what_products_read() -> None:
