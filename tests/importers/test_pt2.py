@@ -180,7 +180,7 @@ def changed(archive: Path, folder: Path, change: Callable[[Any], None]) -> Path:
             "has the shape",
         ),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_damaged_programs_are_refused(
     change: Callable[[Any], None], message: str, archive: tuple[Path, Any], tmp_path: Path
