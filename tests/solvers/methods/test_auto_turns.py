@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mtpp_dsl.constraints import Colocate, Linear, Replicate, Robust, Separate
+from mtpp_dsl.constraints import Colocate, InOrder, Linear, Replicate, Robust, Separate
 from mtpp_dsl.contracts import Limits, Method, Progress
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.plugins.samples import large, large_schedule, small
@@ -28,7 +28,7 @@ MODELS = (
     "methods.cp_sat:BatchScheduling",
 )
 SECONDS = 60.0
-UNSLICED = (Colocate, Linear, Replicate, Robust, Separate)
+UNSLICED = (Colocate, InOrder, Linear, Replicate, Robust, Separate)
 """Of a problem with these ``auto`` may slice what is left without them."""
 MOMENTS = {"single-device", "simple", "node", "anchor", "count", "critical-path"}
 MOMENTS |= {"greedy", "met", "peft", "cpop", "etf", "published-greedy"}
