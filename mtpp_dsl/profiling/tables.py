@@ -11,9 +11,9 @@ from pathlib import Path
 from mtpp_dsl.base.files import read_text
 from mtpp_dsl.base.units import TIME, UNITS
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.execution.timing import spread
 from mtpp_dsl.model import Model
-from mtpp_dsl.model.profile import Profile, Timing
+from mtpp_dsl.model.profile import Profile
+from mtpp_dsl.profiling.samples import profile_of_samples
 
 __all__ = ["profile_of_table"]
 
@@ -44,19 +44,7 @@ def profile_of_table(path: Path, model: Model, device: str) -> Profile:
         found.setdefault(operator, []).append(_seconds(text, factor, place))
     if not found:
         raise UsageError(f"{path} has no times below its first line")
-    signatures = {}
-    for operator, times in found.items():
-        one = spread(times)
-        op = model.operators[model.index[operator]].op
-        signatures[operator] = Timing(one.median, one.low, one.high, one.runs, op)
-    return Profile(
-        device=device,
-        signatures=signatures,
-        operators={operator: operator for operator in signatures},
-        machine={"table": path.name},
-        model={"name": model.source.name, "sha256": model.source.sha256},
-        source="csv",
-    )
+    return profile_of_samples(found, model, device, "csv", {"table": path.name})
 
 
 def _columns(head: list[str], path: Path) -> tuple[int, int, float]:

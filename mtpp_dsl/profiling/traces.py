@@ -13,9 +13,9 @@ from typing import Any
 
 from mtpp_dsl.base.files import parse_json, read_bytes
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.execution.timing import spread
 from mtpp_dsl.model import Model
-from mtpp_dsl.model.profile import Profile, Timing
+from mtpp_dsl.model.profile import Profile
+from mtpp_dsl.profiling.samples import profile_of_samples
 
 __all__ = ["profile_of_trace"]
 
@@ -36,19 +36,8 @@ def profile_of_trace(path: Path, model: Model, device: str) -> Profile:
         event for event in events if event.get("cat") == "Node" and str(event.get("name", "")).endswith("_kernel_time")
     ]
     samples = _of_onnx(nodes, model, path) if nodes else _of_torch(events, model, path)
-    signatures = {}
-    for name, durations in samples.items():
-        found = spread([duration * MICRO for duration in durations])
-        op = model.operators[model.index[name]].op
-        signatures[name] = Timing(found.median, found.low, found.high, found.runs, op)
-    return Profile(
-        device=device,
-        signatures=signatures,
-        operators={name: name for name in signatures},
-        machine={"trace": path.name},
-        model={"name": model.source.name, "sha256": model.source.sha256},
-        source="trace",
-    )
+    times = {name: [duration * MICRO for duration in durations] for name, durations in samples.items()}
+    return profile_of_samples(times, model, device, "trace", {"trace": path.name})
 
 
 def _events(path: Path) -> list[Mapping[str, Any]]:
