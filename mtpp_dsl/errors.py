@@ -11,6 +11,7 @@
     │   └── Refused                         this method cannot honour this problem; says which can
     ├── PluginError         (LookupError)   a plug-in is unknown, ambiguous or broken
     ├── SolverError         (RuntimeError)  a solver is missing or failed
+    │   └── Ended                           a process has ended, or cannot be reached any more
     └── VerificationError   (AssertionError) a plan or bound did not survive the independent check
 """
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConstraintError",
     "DeviceError",
+    "Ended",
     "MtppError",
     "OptionError",
     "PluginError",
@@ -120,6 +122,10 @@ class SolverError(MtppError, RuntimeError):
     """A solver is missing, unlicensed for this size, or failed."""
 
     exit_code = 5
+
+
+class Ended(SolverError):
+    """A process that we started has ended, or cannot be reached any more; the text says why."""
 
 
 class VerificationError(MtppError, AssertionError):

@@ -15,6 +15,7 @@ __all__ = [
     "BACKENDS",
     "CONSTRAINTS",
     "ENGINES",
+    "EXECUTORS",
     "FORMATS",
     "FORMULATIONS",
     "GENERATORS",
@@ -37,6 +38,7 @@ GENERATORS = "mtpp_dsl.generators"
 PROOFS = "mtpp_dsl.proofs"
 CONSTRAINTS = "mtpp_dsl.constraints"
 TARGETS = "mtpp_dsl.targets"
+EXECUTORS = "mtpp_dsl.executors"
 
 MAX_LISTED = 12
 """A message names all plug-ins of a group where there are no more, or no command lists them."""
@@ -139,6 +141,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "windows": "mtpp_dsl.solvers.proofs.windows:Windows",
         "batches": "mtpp_dsl.solvers.proofs.batches:BatchProof",
     },
+    EXECUTORS: {
+        "local": "mtpp_dsl.executors.local:Local",
+    },
     CONSTRAINTS: {},  # those of the language are no plug-ins: it has rules of its own for them
     TARGETS: {  # by every name that --for and --to take: two names may be of one class
         "vllm": "mtpp_dsl.targets.layers:VLlm",
@@ -169,6 +174,7 @@ _NOUN = {
     PROOFS: "kind of proof",
     CONSTRAINTS: "constraint",
     TARGETS: "target",
+    EXECUTORS: "executor",
 }
 
 

@@ -29,6 +29,7 @@ CORE = {  # what a part of the core may import beside itself
     "views": DATA,
     "contracts": DATA,
     "registry": {"errors"},
+    "executors": DATA | {"contracts", "registry"},
     "report": DATA,
     "formats": DATA | {"contracts", "model", "registry"},
     "library": {"errors"},
@@ -102,7 +103,7 @@ MODELS = {
     "models.formulations": BELOW_MODELS | {"models.blocks", "models.extract", "models.facts"},
     "models.relaxations": BELOW_MODELS | {"models.blocks", "models.facts", "models.formulations"},
 }
-BELOW_SOLVERS = DATA | {"checks", "contracts", "registry", "views"}
+BELOW_SOLVERS = DATA | {"checks", "contracts", "executors", "registry", "views"}
 RUNTIME = {"solvers.runtime", "solvers.runtime.portfolio"}
 ALGORITHMS = {
     "solvers.algorithms",

@@ -20,9 +20,9 @@ import pytest
 
 import mtpp_dsl
 from mtpp_dsl.errors import DeviceError, SpecError, UsageError
+from mtpp_dsl.executors.wire import receive, send
 from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.report.json import schema
-from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
 QUICK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.mtpp"
 

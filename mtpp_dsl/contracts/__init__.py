@@ -3,6 +3,7 @@
 They import problems and plans. The public names are here; what is behind each is in the modules of this folder.
 """
 
+from mtpp_dsl.contracts.executors import Channel, Executor
 from mtpp_dsl.contracts.limits import Limits
 from mtpp_dsl.contracts.progress import Progress
 from mtpp_dsl.contracts.protocols import (
@@ -48,10 +49,12 @@ __all__ = [
     "Availability",
     "Backend",
     "BackendBase",
+    "Channel",
     "Checker",
     "CustomConstraint",
     "CutoffFormulation",
     "Engine",
+    "Executor",
     "Feature",
     "Files",
     "Format",

@@ -12,6 +12,7 @@ from typing import Any
 from mtpp_dsl.base.pickling import Picklable
 from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.base.shown import Short
+from mtpp_dsl.contracts.executors import Executor
 from mtpp_dsl.plans.plan import Plan
 
 __all__ = ["Limits"]
@@ -34,6 +35,8 @@ class Limits(Short, Picklable):
         solver_options: passed through to it; an unknown one is an error.
         start: a plan to start from; whoever calls a method has verified it and reported it.
         write_model: where to write the MIP before solving it (.lp or .mps).
+        executor: what starts processes; None for this machine. It does not travel: a process that is sent limits
+            starts its own where it runs.
     """
 
     time: float | None = None
@@ -44,9 +47,13 @@ class Limits(Short, Picklable):
     solver_options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     start: Plan | None = None
     write_model: Path | None = None
+    executor: Executor | None = field(default=None, compare=False)
     _born: float = field(default_factory=monotonic, repr=False)
     _prepared: float = field(default_factory=lambda: PREPARING.seconds, repr=False)
     _end: float | None = field(default=None, repr=False)  # of the limits that these are a share of
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "executor": None}
 
     @property
     def end(self) -> float:

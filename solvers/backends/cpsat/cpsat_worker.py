@@ -1,17 +1,17 @@
-"""The process that runs CP-SAT: it reads requests from its standard input."""
+"""The process that runs CP-SAT: it reads requests from its wire."""
 
 from __future__ import annotations
 
 import os
-import sys
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
 from traceback import format_exc
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 from ortools.sat.python import cp_model
 
+from mtpp_dsl.executors.wire import Wire
 from mtpp_dsl.solvers.backends.cpsat.batch_model import BatchModel
 from mtpp_dsl.solvers.backends.cpsat.batch_paths import narrowed_batches
 from mtpp_dsl.solvers.backends.cpsat.batch_request import BatchRequest
@@ -20,7 +20,6 @@ from mtpp_dsl.solvers.backends.cpsat.sample_model import Model
 from mtpp_dsl.solvers.backends.cpsat.split_model import SplitModel
 from mtpp_dsl.solvers.backends.cpsat.split_request import SplitRequest
 from mtpp_dsl.solvers.backends.cpsat.task_paths import narrowed
-from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
 __all__ = ["main"]
 
@@ -41,15 +40,15 @@ AnyModel: TypeAlias = Model | BatchModel | SplitModel
 class _Worker:
     """Answers requests one after another, and stops one when told."""
 
-    def __init__(self, source: BinaryIO, out: BinaryIO) -> None:
-        self._source, self._out = source, out
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
         self._jobs: SimpleQueue[tuple[int, Question, Effort, bool]] = SimpleQueue()
-        self._sending, self._lock = Lock(), Lock()
+        self._lock = Lock()
         self._cancelled = -1
         self._current: tuple[int, Any] = (-1, None)
 
     def run(self) -> None:
-        """Answer until standard input ends."""
+        """Answer until the wire ends."""
         Thread(target=self._listen, daemon=True).start()
         while True:
             number, request, effort, wordy = self._jobs.get()
@@ -63,7 +62,7 @@ class _Worker:
     def _listen(self) -> None:
         try:
             while True:
-                kind, number, *job = receive(self._source)
+                kind, number, *job = self._wire.receive()
                 if kind == "solve":
                     request, effort, wordy = job
                     self._jobs.put((number, request, effort, wordy))
@@ -80,11 +79,10 @@ class _Worker:
             solver.stop_search()
 
     def _tell(self, kind: str, number: int, *values: Any) -> None:
-        with self._sending:
-            try:
-                send(self._out, (kind, number, *values))
-            except OSError:
-                os._exit(0)
+        try:
+            self._wire.send((kind, number, *values))
+        except OSError:
+            os._exit(0)
 
     def _answer(self, number: int, request: Question, effort: Effort, wordy: bool) -> Reply[Any]:
         began = monotonic()
@@ -181,8 +179,6 @@ def _read(solver: Any, status: int, model: AnyModel, seconds: float) -> Reply[An
     return Reply(word, round(solver.objective_value), bound, model.read(solver.value), seconds)
 
 
-def main() -> None:
-    """Answer requests until the input ends; anything printed on the way goes to the standard error."""
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    _Worker(sys.stdin.buffer, out).run()
+def main(wire: Wire) -> None:
+    """Answer requests until the wire ends."""
+    _Worker(wire).run()

@@ -10,6 +10,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from mtpp_dsl.contracts import Executor
 from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.process import Process
@@ -38,9 +39,13 @@ class Engine:
     """One process of CP-SAT, started with its first request; use it as a context, or close it.
 
     It serves one thread at a time; see :class:`Pool` for several.
+
+    Args:
+        executor: starts the process; None for this machine.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, executor: Executor | None = None) -> None:
+        self._executor = executor
         self._process: Process | None = None
         self._number = 0
 
@@ -69,7 +74,7 @@ class Engine:
         effort = effort or Effort()
         if self._process is None or not self._process.alive:
             self.close()
-            self._process = Process()
+            self._process = Process(self._executor)
         self._number += 1
         wait = _Wait(self._process, self._number, request, effort, stopped, news, log)
         answer = wait.answer()
@@ -161,11 +166,12 @@ class Pool:
 
     Args:
         size: how many run at once; each is started when it is first needed.
+        executor: starts them; None for this machine.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, executor: Executor | None = None) -> None:
         self.size = size
-        self._engines = [Engine() for _ in range(size)]
+        self._engines = [Engine(executor) for _ in range(size)]
         self._idle = list(self._engines)
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(size)

@@ -12,8 +12,8 @@ from threading import Thread
 from time import monotonic
 
 from mtpp_dsl.contracts import Progress
-from mtpp_dsl.solvers.runtime.portfolio.early_ends import last_words
-from mtpp_dsl.solvers.runtime.portfolio.spawn import program
+from mtpp_dsl.executors.early_ends import last_words
+from mtpp_dsl.executors.spawn import program
 
 __all__ = ["Finished", "Watch", "as_arguments", "run"]
 

@@ -82,7 +82,7 @@ def bound(problem: Problem, split: Split, limits: Limits, progress: Progress, po
 def _run(problem: Problem, split: Split, limits: Limits, progress: Progress, pool: Pool | None = None) -> _Run:
     if pool is None and availability().ok:
         check(limits)
-        with Pool(cores(limits)) as own:
+        with Pool(cores(limits), limits.executor) as own:
             return _run(problem, split, limits, progress, own)
     run = _Run(problem, split, limits, progress)
     if pool is None:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from pickle import PicklingError
-from queue import SimpleQueue
-from tempfile import TemporaryFile
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 
 from mtpp_dsl.base.preparation import PREPARING
-from mtpp_dsl.contracts import Limits, Progress
+from mtpp_dsl.contracts import Channel, Limits, Progress
+from mtpp_dsl.errors import Ended, SolverError
+from mtpp_dsl.executors.local import LOCAL
 from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.solvers.runtime.portfolio.early_ends import last_words
 from mtpp_dsl.solvers.runtime.portfolio.lane import Task, closed, run_lane
-from mtpp_dsl.solvers.runtime.portfolio.spawn import module
-from mtpp_dsl.solvers.runtime.portfolio.wire import receive, send
 
 __all__ = ["MARGIN", "cores", "run_together"]
 
@@ -33,28 +27,17 @@ STOP_GRACE = 1.0
 """The same after a request to stop, so that solvers hand over the plan that they hold."""
 MARGIN, MARGIN_SHARE = 0.2, 0.05
 """By how much, and by which share of the time, processes end before the limit: what they hold has to arrive in it."""
-PROCESS_MEMORY = 400 << 20
-"""Bytes that a process takes, about, with numpy, numba and a solver."""
 MODULE = "mtpp_dsl.solvers.runtime.portfolio.lane_worker"
 
 
 def cores(limits: Limits) -> int:
     """Return how many processes may run at once.
 
-    That is the number of threads asked for, or of cores this process may use, and no more than the memory is enough
-    for.
+    That is the number of threads asked for, or of cores this process, or the cluster of the limits, may use, and no
+    more than the memory is enough for.
     """
-    affinity = getattr(os, "sched_getaffinity", None)
-    there = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return max(1, min(there if limits.threads is None else limits.threads, _memory() // PROCESS_MEMORY))
-
-
-def _memory() -> int:
-    """Return the bytes of memory of this machine; where it cannot be found out, more than any process needs."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return sys.maxsize
+    executor = limits.executor or LOCAL
+    return max(1, min(executor.slots if limits.threads is None else limits.threads, executor.room))
 
 
 def run_together(
@@ -129,9 +112,7 @@ class _Team:
         With *again*, a process has died in the lane's first task before.
         """
         limits, progress = self._limits, self._progress
-        margin = min(MARGIN, MARGIN_SHARE * limits.remaining)
         given = {
-            "until": limits.end - margin,
             "gap": limits.gap,
             "threads": self._threads,
             "seed": limits.seed,
@@ -140,15 +121,28 @@ class _Team:
             "start": limits.start,
             "write_model": self._write_model,
         }
-        share = monotonic() + limits.remaining - margin
-        job = (self._problem, list(tasks), given, share, progress.plan, progress.cost, progress.bound)
         try:
-            worker = _Worker(self, job, tasks, again=again)
-        except (OSError, ValueError, PicklingError, TypeError, AttributeError) as error:
-            progress.say(f"no process could be started ({error}): the methods run one after another")
-            return False
+            channel = (limits.executor or LOCAL).start(MODULE)
+        except (OSError, SolverError) as error:
+            return self._not_started(error)
+        remaining = limits.remaining
+        margin = min(MARGIN, MARGIN_SHARE * remaining)
+        seconds, share = limits.end - monotonic() - margin, remaining - margin  # clocks differ between machines
+        try:
+            channel.tell(
+                (self._problem, list(tasks), seconds, share, given, progress.plan, progress.cost, progress.bound)
+            )
+        except (ValueError, PicklingError, TypeError, AttributeError) as error:
+            channel.end()
+            return self._not_started(error)
+        worker = _Worker(self, channel, tasks, again=again)
         self._workers.append(worker)
         return True
+
+    def _not_started(self, error: Exception) -> bool:
+        """Say why a process could not be started or given its job, and return False."""
+        self._progress.say(f"no process could be started ({error}): the methods run one after another")
+        return False
 
     def hear(self, source: _Worker, kind: str, *values: Any) -> None:
         """Handle a message of a process, and tell the others."""
@@ -231,7 +225,7 @@ class _Team:
 
 
 class _Worker:
-    """One process.
+    """One process, and the thread that hears it.
 
     Attributes:
         tasks: of its lane.
@@ -239,36 +233,15 @@ class _Worker:
         again: whether a process has died in its first task before.
         settled: whether no more messages are to be expected.
         prepared: seconds that it has spent on preparing compiled code.
-
-    Raises:
-        OSError: it cannot be started.
-        PicklingError, TypeError, AttributeError: the job cannot be sent.
     """
 
-    def __init__(self, team: _Team, job: object, tasks: Sequence[Task], *, again: bool) -> None:
-        self._team = team
+    def __init__(self, team: _Team, channel: Channel, tasks: Sequence[Task], *, again: bool) -> None:
+        self._team, self._channel = team, channel
         self.tasks, self.at, self.again = tasks, 0, again
-        self._outbox: SimpleQueue[object] = SimpleQueue()
-        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.settled = False
         self.prepared = 0.0
-        try:
-            self._process = module(MODULE, self._errors)
-        except BaseException:
-            self._errors.close()
-            raise
-        try:
-            assert self._process.stdin is not None
-            send(self._process.stdin, job)
-        except BaseException:
-            self._process.kill()
-            self._process.wait()
-            self._close()
-            raise
         self._reader = Thread(target=self._listen, daemon=True)
-        self._writer = Thread(target=self._write, daemon=True)
         self._reader.start()
-        self._writer.start()
 
     @property
     def alive(self) -> bool:
@@ -277,42 +250,21 @@ class _Worker:
 
     def tell(self, kind: str, *values: Any) -> None:
         """Send a message, without waiting until it is read; a process that has ended gets none."""
-        self._outbox.put((kind, *values))
-
-    def _write(self) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError, ValueError):
-            while (message := self._outbox.get()) is not None:
-                send(self._process.stdin, message)
+        self._channel.tell((kind, *values))
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None
         try:
             while not self.settled:
-                kind, *values = receive(self._process.stdout)
+                kind, *values = self._channel.hear()
                 self._team.hear(self, kind, *values)
-        except (EOFError, OSError):
-            pass
-        if not self.settled:
-            code = self._process.wait()
-            self._errors.seek(0)
-            self._team.hear(self, "died", last_words(code, self._errors.read().decode(errors="replace")))
+        except Ended as error:
+            if not self.settled:
+                self._team.hear(self, "died", str(error))
 
     def end(self, seconds: float) -> None:
         """Wait for the end, and kill the process after *seconds*."""
         self.settled = self.settled or not self.alive
         self._reader.join(seconds)
         self.settled = True
-        self._process.kill()
-        self._process.wait()
-        self._outbox.put(None)
+        self._channel.end()
         self._reader.join()
-        self._writer.join()
-        self._close()
-
-    def _close(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self._errors.close()

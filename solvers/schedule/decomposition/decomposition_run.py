@@ -54,7 +54,7 @@ class Run:
     def solve(self) -> Result:
         """Solve the modules, first without exclusive links where there are such, and report bounds and plans."""
         exclusive, limits = self._whole.instance.exclusive, self._limits
-        with Pool(cores(limits)) as pool:
+        with Pool(cores(limits), limits.executor) as pool:
             before = None
             if exclusive:
                 before = self._settling(pool, exclusive=False)

@@ -55,7 +55,7 @@ def lns(problem: Problem, limits: Limits, progress: Progress) -> Result:
         if plan is not None:
             plan = _annealed(problem, plan, limits, progress)
             incumbent.take(plan)
-            with Pool(cores(limits)) as pool:
+            with Pool(cores(limits), limits.executor) as pool:
                 search(problem, plan, pool, incumbent, limits, progress)
     except Ended:
         pass

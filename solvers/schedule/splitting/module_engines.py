@@ -122,7 +122,7 @@ class ByCpSat(Engine):
 
     def __init__(self, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         super().__init__(limits, size, stopped)
-        self._pool = self.pool = Pool(size)
+        self._pool = self.pool = Pool(size, limits.executor)
         self.solver = "cp-sat"
 
     def _solve(self, problem: Problem, seconds: float) -> Found:

@@ -249,7 +249,7 @@ def test_an_engine_stops_dies_and_starts_again() -> None:
 
         def die() -> bool:
             assert engine._process is not None
-            engine._process._process.kill()
+            engine._process._channel.end()
             return False
 
         with pytest.raises(SolverError, match="died"):

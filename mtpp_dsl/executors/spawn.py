@@ -11,14 +11,16 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from time import sleep
+from time import monotonic, sleep
 from typing import IO
+
+from mtpp_dsl.executors.wire import Wire
 
 __all__ = ["main", "module", "program"]
 
 SENT_TO_ALL = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
 """What terminals and batch systems send to all processes of a job. Ours are told by us when to stop."""
-HERE = "mtpp_dsl.solvers.runtime.portfolio.spawn"
+HERE = "mtpp_dsl.executors.spawn"
 LOOK = 0.1
 """Seconds between looks at whether whoever started us is still there."""
 LIFELINE = """
@@ -45,9 +47,9 @@ except OSError as error:
 
 
 def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start ``python -m name`` with pipes for its input and output.
+    """Start a process with pipes for its input and output, which calls ``main(wire)`` of the module *name*.
 
-    It calls ``main`` of the module. The process ignores the signals of :data:`SENT_TO_ALL`, and ends when this one
+    The process ignores the signals of :data:`SENT_TO_ALL`, and ends when this one
     does.
 
     Args:
@@ -59,7 +61,7 @@ def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """
     with _shielded():
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", HERE, name],
+            [sys.executable, "-P", "-m", HERE, name, repr(monotonic())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -69,13 +71,14 @@ def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 def main() -> None:
-    """Call ``main`` of the module that the command line names, in a process that :func:`module` has started."""
+    """Call ``main(wire)`` of the module that the command line names, in a process that :func:`module` has started."""
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     for number in SENT_TO_ALL:
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SENT_TO_ALL)
-    import_module(sys.argv[1]).main()
+    wire = Wire.of_this_process(float(sys.argv[2]))
+    import_module(sys.argv[1]).main(wire)
 
 
 def _end_with(parent: int) -> None:
