@@ -123,12 +123,14 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     GENERATORS: {
         "chain": "mtpp_dsl.generators.basic:chain",
+        "evoformer": "mtpp_dsl.generators.evoformer:evoformer",
         "gpt": "mtpp_dsl.generators.gpt:gpt",
         "inception": "mtpp_dsl.generators.inception:inception",
         "layered": "mtpp_dsl.generators.basic:layered",
         "regal": "mtpp_dsl.generators.regal:regal",
         "resnet": "mtpp_dsl.generators.resnet:resnet",
         "rwnn": "mtpp_dsl.generators.rwnn:rwnn",
+        "swin": "mtpp_dsl.generators.swin:swin",
     },
     PROOFS: {
         "shares": "mtpp_dsl.solvers.proofs.shares:Shares",

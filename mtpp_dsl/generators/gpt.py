@@ -27,6 +27,7 @@ def gpt(
     intensity: float = 100.0,
     shards: int = 0,
     fused: bool = False,
+    dtype: str = "",
 ) -> Graph:
     """Return a decoder's inference graph with every head by itself: ``layers * (11 + 12 heads)`` operators.
 
@@ -59,10 +60,12 @@ def gpt(
         shards: into how many equal parts the heads of a layer are cut, each with one operator of a kind for all its
             heads; 0 for as many as there are heads.
         fused: whether operators that one kernel runs are one: ``layers * (4 + 4 shards)`` of them.
+        dtype: the numbers that operators compute with, such as "fp16", where times are to follow from the figures of
+            each device (``docs/costs.md``); with an intensity of 0. "": they follow from ``work`` and ``speed``.
 
     Raises:
-        UsageError: a number below 1 (of *vocabulary* and the last two below 0), a width that heads do not divide, heads
-            that shards do not, or more than a million operators.
+        UsageError: a number below 1 (of *vocabulary*, *intensity* and *shards* below 0), a width that heads do not
+            divide, heads that shards do not, more than a million operators, or both a dtype and an intensity.
 
     >>> gpt(layers=24, hidden=1024, heads=16)
     Graph(n=4872, m=6046)
@@ -80,7 +83,7 @@ def gpt(
         raise UsageError(f"shards is {shards}; it must divide heads, {heads}")
     size = layers * (FUSED + PER_SHARD * shards if fused else SHARED + PER_HEAD * shards)
     check_size(size, 2 * size)
-    stack = _Stack(Operators(bytes, intensity), hidden, heads, shards, batch * sequence, sequence)
+    stack = _Stack(Operators(bytes, intensity, dtype), hidden, heads, shards, batch * sequence, sequence)
     last = stack.embedding(vocabulary) if vocabulary else None
     for layer in range(layers):
         last = (stack.fused if fused else stack.layer)(f"layer {layer}", last)
@@ -115,12 +118,12 @@ class _Stack:
         contexts = [self._heads(f"{label} {part} {number}", normed) for number in range(self.shards)]
         joined = self.net.add("concat", f"{label} concat", contexts, size, 0.0)
         attended = self._linear(f"{label} output", joined, self.hidden, self.hidden)
-        x = self._wise("add", f"{label} residual", [*reads, attended], size)
+        x = self.net.wise("add", f"{label} residual", [*reads, attended], size)
         normed = self._norm(f"{label} layernorm", [x])
         wide = self._linear(f"{label} wide", normed, self.hidden, 4 * self.hidden)
-        active = self._wise("gelu", f"{label} gelu", [wide], 4 * size, each=8)
+        active = self.net.wise("gelu", f"{label} gelu", [wide], 4 * size, each=8)
         narrow = self._product(f"{label} narrow", active, 4 * self.hidden, self.hidden)
-        return self._wise("add", f"{label} residual", [x, narrow], size, each=2, weights=self.hidden)
+        return self.net.wise("add", f"{label} residual", [x, narrow], size, each=2, weights=self.hidden)
 
     def fused(self, label: str, x: int | None) -> int:
         """Add a layer of fused operators that reads *x*; return its last operator."""
@@ -141,7 +144,9 @@ class _Stack:
         for shard in range(self.shards):
             y = self.net.add(kind, f"{label} shard {shard}", [normed], rows * width, flop, weights)
             parts.append(self._product(f"{label} shard {shard} back", y, width, hidden))
-        return self._wise("add", f"{label} sum", [*reads, *parts], rows * hidden, each=self.shards + 1, weights=hidden)
+        return self.net.wise(
+            "add", f"{label} sum", [*reads, *parts], rows * hidden, each=self.shards + 1, weights=hidden
+        )
 
     def _heads(self, label: str, x: int) -> int:
         """Add the heads of a shard, together; return their last operator."""
@@ -151,26 +156,18 @@ class _Stack:
         query, key, value = (
             self._linear(f"{label} {what}", x, self.hidden, width) for what in ("query", "key", "value")
         )
-        key = self._wise("transpose", f"{label} transpose", [key], size, each=0)
+        key = self.net.wise("transpose", f"{label} transpose", [key], size, each=0)
         score = self.net.add("matmul", f"{label} scores", [query, key], scores, products)
-        score = self._wise("mul", f"{label} scale", [score], scores)
-        score = self._wise("add", f"{label} mask", [score], scores)
-        score = self._wise("softmax", f"{label} softmax", [score], scores, each=5)
+        score = self.net.wise("mul", f"{label} scale", [score], scores)
+        score = self.net.wise("add", f"{label} mask", [score], scores)
+        score = self.net.wise("softmax", f"{label} softmax", [score], scores, each=5)
         return self.net.add("matmul", f"{label} context", [score, value], size, products)
 
     def _norm(self, label: str, reads: list[int]) -> int:
-        return self._wise("layernorm", label, reads, self.rows * self.hidden, each=8, weights=2 * self.hidden)
+        return self.net.norm(label, reads, self.rows, self.hidden)
 
     def _linear(self, label: str, x: int, inner: int, outer: int) -> int:
-        """Add a matrix product and a bias."""
-        product = self._product(label, x, inner, outer)
-        return self._wise("add", f"{label} bias", [product], self.rows * outer, weights=outer)
+        return self.net.linear(label, x, self.rows, inner, outer)
 
     def _product(self, label: str, x: int, inner: int, outer: int) -> int:
-        return self.net.add("matmul", label, [x], self.rows * outer, 2.0 * self.rows * inner * outer, inner * outer)
-
-    def _wise(
-        self, kind: str, label: str, reads: list[int], size: float, *, each: float = 1, weights: float = 0.0
-    ) -> int:
-        """Add an operator of so much FLOP for each number."""
-        return self.net.add(kind, label, reads, size, each * size, weights)
+        return self.net.product(label, x, self.rows, inner, outer)

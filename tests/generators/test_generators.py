@@ -14,11 +14,13 @@ from mtpp_dsl import registry
 from mtpp_dsl.errors import PluginError, UsageError
 from mtpp_dsl.generators import Parameter, generate, signature
 from mtpp_dsl.generators.basic import chain, layered
+from mtpp_dsl.generators.evoformer import evoformer
 from mtpp_dsl.generators.gpt import gpt
 from mtpp_dsl.generators.inception import inception
 from mtpp_dsl.generators.regal import regal
 from mtpp_dsl.generators.resnet import resnet
 from mtpp_dsl.generators.rwnn import rwnn
+from mtpp_dsl.generators.swin import swin
 from mtpp_dsl.problem.graph import Graph
 
 NAMES = sorted(registry.BUILTIN[registry.GENERATORS])
@@ -55,8 +57,15 @@ def test_seed_decides(name: str, seed: int) -> None:
 def test_every_parameter_matters(name: str) -> None:
     """No parameter is accepted and then ignored: each can change the graph."""
     other = {"model": "ws", "dependence": "weak", "reading": "own-memory", "p": 0.9, "spread": 0.1, "heads": 4}
-    other |= {"kept": 0.5, "fused": True, "hidden": 384, "affinity": 0.2, "types": "gpu"}
-    base = {"rwnn": {"modules": 2, "affinity": 0.5, "types": "cpu"}, "gpt": {"layers": 1}}.get(name, {})
+    other |= {"kept": 0.5, "fused": True, "hidden": 384, "affinity": 0.2, "types": "gpu", "dtype": "fp16"}
+    other |= {"depths": "1, 1, 1, 2"} | ({"width": 48} if name == "swin" else {})
+    other |= {"shards": 2, "pair_shards": 2, "pair_heads": 8, "msa": 128, "pair": 64} if name == "evoformer" else {}
+    base: dict[str, object] = {
+        "rwnn": {"modules": 2, "affinity": 0.5, "types": "cpu"},
+        "gpt": {"layers": 1, "intensity": 0.0},
+        "swin": {"depths": "1, 1, 1, 1", "heads": 2, "intensity": 0.0},
+        "evoformer": {"blocks": 1, "intensity": 0.0},
+    }.get(name, {})
     for parameter in signature(name):
         value: object = other.get(parameter.name) or (parameter.default or 0) * 2 + 1  # type: ignore[operator]
         assert not same(generate(name, **{**base, parameter.name: value}), generate(name, **base)), parameter.name
@@ -104,6 +113,69 @@ def test_shards_of_gpt_share_the_work(layers: int, shards: int, sequence: int) -
     assert fused.n == layers * (4 + 4 * shards)
     assert fused.params.sum() == pytest.approx(whole.params.sum())
     assert fused.work.sum() == pytest.approx(whole.work.sum() + layers * 2 * (shards - 1) * sequence * 48)
+
+
+def test_swin_is_swin_t() -> None:
+    """Law: the parameters and multiplications that torchvision's ``swin_t`` has: 28,288,354 and 4.491 G."""
+    graph = swin(intensity=0.0)
+    assert graph.params.sum() == 2 * 28_288_354
+    products = sum(w for w, kind in zip(graph.work, graph.kinds, strict=True) if kind in ("matmul", "conv"))
+    assert products / 2 == pytest.approx(4.491e9, rel=1e-3)
+    assert graph.labels[-1] == "classes bias"
+    assert graph.n == 27 + 6 * (13 + 15) + 25 * (3 + 6 + 3 * 12 + 24)
+
+
+@given(st.tuples(*[st.integers(1, 2)] * 4), st.integers(1, 3), st.integers(32, 80), st.sampled_from([0, 1]))
+def test_swin_counts_its_layers(depths: tuple[int, ...], heads: int, resolution: int, shards: int) -> None:
+    """Law: 13 + 12 heads operators in a layer, 15 + 13 in a shifted one, 27 elsewhere; one source and one sink."""
+    graph = swin(", ".join(map(str, depths)), 4 * heads, heads, resolution, window=3, shards=shards)
+    parts = [shards or heads * 2**stage for stage in range(4)]
+    shifted = [depth // 2 for depth in depths]
+    plain = [depth - other for depth, other in zip(depths, shifted, strict=True)]
+    each = zip(plain, shifted, parts, strict=True)
+    assert graph.n == 27 + sum(a * (13 + 12 * p) + b * (15 + 13 * p) for a, b, p in each)
+    assert int((np.diff(graph.offsets_in) == 0).sum()) == int((np.diff(graph.offsets) == 0).sum()) == 1
+
+
+def test_evoformer_is_that_of_alphafold() -> None:
+    """Law: a block has the parameters that the supplement of Jumper et al. (2021) says, and 48 have 88 million."""
+    m, z, c = 256, 128, 32
+    gated = 5 * m * m + 2 * m  # queries, keys, values, gate with bias, output with bias
+    triangle = 5 * z * z + 2 * z + 4 * z + 2 * z  # the same of pairs, the bias of 4 heads, the norm
+    multiply = 6 * z * z + 6 * z + 4 * z
+    wide = [8 * width**2 + 5 * width + 2 * width for width in (m, z)]
+    outer = 2 * (m * c + c) + c * c * z + z + 2 * m
+    block = (gated + 2 * m + 2 * z + 8 * z) + (gated + 2 * m) + sum(wide) + outer + 2 * multiply + 2 * triangle
+    graph = evoformer(blocks=2, intensity=0.0)
+    assert graph.params.sum() == 2 * 2 * block
+    assert 48 * block == pytest.approx(88e6, rel=0.005)
+
+
+@given(st.integers(1, 2), st.sampled_from([1, 2, 4]), st.sampled_from([1, 2]))
+def test_shards_of_evoformer_share_the_work(blocks: int, shards: int, pair_shards: int) -> None:
+    """Law: however heads are cut, a block computes and holds the same, in 97 + 25 shards + 26 pair_shards operators."""
+    shape = {"msa": 16, "pair": 8, "heads": 4, "pair_heads": 2, "sequences": 3, "residues": 5, "intensity": 0.0}
+    whole = generate("evoformer", blocks=blocks, **shape)
+    cut = generate("evoformer", blocks=blocks, shards=shards, pair_shards=pair_shards, **shape)
+    assert cut.n == blocks * (97 + 25 * shards + 26 * pair_shards)
+    for column in ("work", "params"):
+        assert getattr(cut, column).sum() == pytest.approx(getattr(whole, column).sum())
+    assert int((np.diff(cut.offsets) == 0).sum()) == 1  # the pairs, which read the sequences
+
+
+@pytest.mark.parametrize("name", ["gpt", "swin", "evoformer"])
+def test_types_of_numbers_give_costs(name: str) -> None:
+    """Law: with a dtype the operators have costs and no work; their operations are the work without a roofline."""
+    small = {"gpt": {"layers": 1}, "swin": {"depths": "1, 1, 1, 1"}, "evoformer": {"blocks": 1}}[name]
+    plain = generate(name, intensity=0.0, **small)
+    costed = generate(name, intensity=0.0, dtype="fp16", **small)
+    assert costed.costs is not None
+    np.testing.assert_array_equal(costed.costs.flop, plain.work)
+    assert not costed.work.any()
+    assert set(costed.costs.dtypes) == {"fp16"}
+    assert (costed.params == plain.params).all()
+    with pytest.raises(UsageError, match="goes with intensity = 0"):
+        generate(name, dtype="fp16", **small)
 
 
 def test_inception_is_inception_v3() -> None:
