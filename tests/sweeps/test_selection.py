@@ -1,0 +1,67 @@
+"""What --only and --retry choose, and what is said where they choose nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.sweeps.outcome import FAILED, STATUSES
+from mtpp_dsl.sweeps.selection import chosen, statuses
+from mtpp_dsl.sweeps.store import Store
+from tests.sweeps.rows import a_run, an_outcome
+
+RUNS = [
+    a_run("regal-k2", params={"k": 2, "fast": True}, method="heft", label="heft", group="regal"),
+    a_run("regal-k4", params={"k": 4, "fast": False}, method="heft", label="heft", group="regal"),
+    a_run("a=b[0]", params={"k": 8}, method="milp-split", label="milp-split (1)", seed=3),
+]
+
+
+@pytest.mark.parametrize(
+    ("only", "which"),
+    [
+        ([], [0, 1, 2]),
+        (["regal-*"], [0, 1]),
+        (["group=regal", "k=4"], [1]),
+        (["k=2,8"], [0, 2]),
+        (["label=milp-split (1)"], [2]),
+        (["method=milp*", "seed=3"], [2]),
+        (["fast=true"], [0]),
+        (["a=b[0]"], [2]),
+        ([f"key={RUNS[1].key[:12]}*"], [1]),
+    ],
+)
+def test_only(only: list[str], which: list[int]) -> None:
+    assert chosen(RUNS, only) == [RUNS[i] for i in which]
+
+
+@pytest.mark.parametrize(
+    ("only", "message"),
+    [
+        ("method=hft", "no run is left; there are heft, milp-split; did you mean 'heft'"),
+        ("metod=heft", "there is no field 'metod'; did you mean 'method'"),
+        ("status=optimal", "there is no field 'status'"),
+        ("regal-k3", "no run is left; there are a=b.*did you mean 'regal-k4'"),
+    ],
+)
+def test_only_that_fits_nothing(only: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        chosen(RUNS, [only])
+
+
+def test_only_of_rows(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "x.sqlite") as store:
+        for run, status in zip(RUNS, ("optimal", "crashed", "killed"), strict=True):
+            store.put(run, an_outcome(status=status))
+        rows = chosen([*store.rows()], ["status=crashed,killed", "group=regal"])
+    assert [row.problem for row in rows] == ["regal-k4"]
+
+
+def test_retry() -> None:
+    assert statuses("failed") == FAILED
+    assert statuses("all") == STATUSES
+    assert statuses("failed, unknown") == FAILED | {"unknown"}
+    with pytest.raises(UsageError, match="no such status; did you mean 'crashed'"):
+        statuses("crashd")
