@@ -90,6 +90,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "etf": "mtpp_dsl.solvers.methods.list_schedules:Etf",
         "m-sct": "mtpp_dsl.solvers.methods.list_schedules:Sct",
         "getf": "mtpp_dsl.solvers.methods.list_schedules:Getf",
+        "placeto": "mtpp_dsl.solvers.methods.learned:Placeto",
         "latency-search": "mtpp_dsl.solvers.methods.by_subgraphs:LatencySearch",
         "path-hull": "mtpp_dsl.solvers.methods.by_subgraphs:PathHull",
         "published-greedy": "mtpp_dsl.solvers.methods.by_subgraphs:PublishedGreedy",

@@ -147,6 +147,7 @@ SOLVERS = {
     "solvers.schedule.state": SEARCHES,
     "solvers.schedule.modules": SEARCHES,
     "solvers.schedule.list": SEARCHES | {"solvers.schedule.state"},
+    "solvers.schedule.learning": SEARCHES | {"solvers.schedule.list"},
     "solvers.schedule.search": SEARCHES | {"solvers.schedule.list", "solvers.schedule.state"},
     "solvers.schedule.lns": SEARCHES,
     "solvers.schedule.decomposition": SEARCHES | {"solvers.schedule.modules"},

@@ -10,6 +10,7 @@ import typer
 from mtpp_dsl.cli.commands import commands_of
 from mtpp_dsl.cli.execution import profile, run
 from mtpp_dsl.cli.import_torch import import_app
+from mtpp_dsl.cli.training import train
 
 __all__ = ["app"]
 
@@ -122,6 +123,10 @@ def solve(
     module_method: Annotated[
         str | None, typer.Option(metavar="NAME", help="milp-split: method that solves the modules.", show_default=False)
     ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="placeto: begin with this policy, by mtpp train.", show_default=False),
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(
@@ -190,6 +195,7 @@ def solve(
             channels=channels,
             module_time_limit=module_time_limit,
             module_method=module_method,
+            policy=policy,
             target=target,
             json=json,
             checkpoint=checkpoint,
@@ -440,3 +446,4 @@ def devices(
 
 command(run)
 command(profile)
+command(train)

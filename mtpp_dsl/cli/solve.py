@@ -36,6 +36,13 @@ OUTPUT_SECONDS = 0.1
 """Of the time limit, what is kept for writing the answer."""
 LEAST_SECONDS = 0.3
 """What solving gets of a time limit that reading the spec has used up."""
+TAKERS = {
+    "channels": "milp-split and split-bound have it",
+    "module_time_limit": "milp-split has it",
+    "module_method": "milp-split has it",
+    "policy": "placeto has it",
+}
+"""Options that single methods take."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ class SolveCall:
     channels: int | None
     module_time_limit: str | None
     module_method: str | None
+    policy: Path | None
     target: str | None
     json: Path | None
     checkpoint: Path | None
@@ -138,11 +146,16 @@ def _with_options(method: Method, call: SolveCall) -> Method:
     if call.module_time_limit is not None:
         said = seconds(call.module_time_limit)
         limit = inf if said is None else said
-    asked = {"channels": call.channels, "module_time_limit": limit, "module_method": call.module_method}
+    asked = {
+        "channels": call.channels,
+        "module_time_limit": limit,
+        "module_method": call.module_method,
+        "policy": call.policy,
+    }
     given = {name: value for name, value in asked.items() if value is not None}
     for name in given:
         if name not in method_traits(method).options:
-            takers = "milp-split and split-bound have it" if name == "channels" else "milp-split has it"
+            takers = TAKERS[name]
             raise UsageError(f"--{name.replace('_', '-')} is not an option of method {method.name!r}; {takers}")
     return type(method)(**given) if given else method
 

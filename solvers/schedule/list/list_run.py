@@ -45,6 +45,7 @@ class Lister:
         pause: called often; raises to end a run.
         say: told when code has to be compiled.
         note: told what the user should know of the run.
+        runs: how many there will be, about; code is compiled where that pays for all of them.
     """
 
     instance: Instance
@@ -55,6 +56,7 @@ class Lister:
     pause: Callable[[], None] = _nothing
     say: Callable[[str], None] = _nothing
     note: Callable[[str], None] = _nothing
+    runs: int = 1
 
     @classmethod
     def of(cls, instance: Instance, pause: Callable[[], None] = _nothing) -> Lister | None:
@@ -129,7 +131,7 @@ class Lister:
 
     @property
     def _steps(self) -> float:
-        return float((self.instance.n + self.instance.m) * self.instance.k)
+        return float((self.instance.n + self.instance.m) * self.instance.k * self.runs)
 
     def _fresh(self) -> tuple[Hold, Idle, Times]:
         return deepcopy(self.hold), self._roomy(_idle(self.instance)), Times.empty(self.instance.n, self.instance.m)

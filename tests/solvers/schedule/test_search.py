@@ -1,4 +1,4 @@
-"""Annealing, ea and branch-and-bound for makespans on links: plans are plans, and on small problems nearly optimal."""
+"""Searches for makespans on links: their plans are plans, and on small problems nearly optimal."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Device, Links, Objective, Problem, Shared
 from mtpp_dsl.problem.graph import Graph
 from mtpp_dsl.solvers.methods.annealing import Annealing
+from mtpp_dsl.solvers.methods.learned import Placeto
 from mtpp_dsl.solvers.methods.schedules import BranchAndBound, Ea
 from mtpp_dsl.solvers.schedule.search.sample_moves import DRAWS, SEARCH, Best, Moves
 from mtpp_dsl.solvers.schedule.search.sample_starts import starts
@@ -26,7 +27,7 @@ from tests.amount import part
 from tests.makespans import best_of, makespan_problem
 from tests.solvers.algorithms.test_timing import linked
 
-QUICK: list[Method] = [Annealing(patience=2, moves=100), Ea(patience=20), BranchAndBound()]
+QUICK: list[Method] = [Annealing(patience=2, moves=100), Ea(patience=20), Placeto(patience=2), BranchAndBound()]
 names = pytest.mark.parametrize("method", QUICK, ids=lambda method: method.name)
 
 
@@ -58,7 +59,10 @@ def test_plans_of_mixtures_are_plans(method: Method) -> None:
             assert result.cost >= best * (1 - 1e-9)
             outcomes["optimal" if result.cost <= best * (1 + 1e-9) else "above"] += 1
     assert outcomes["missed"] == 0
-    assert outcomes["optimal"] >= {"annealing": 42, "ea": 35, "branch-and-bound": sum(outcomes.values())}[method.name]
+    assert (
+        outcomes["optimal"]
+        >= {"annealing": 42, "ea": 35, "placeto": 30, "branch-and-bound": 60 - outcomes["missed"]}[method.name]
+    )
 
 
 @pytest.mark.parametrize("informed", [True, False])

@@ -22,8 +22,8 @@ _ONE_PART = ("auto", "exact", "ideals", "simple", "anchor", "node", "count", "co
              "superblock", "guess", "branching", "fig3", "annealing", "local-search", "pipedream", "single-device",
              "random", "brkga", "mla", "mla-weighted")  # fmt: skip
 _LINKS = ("auto", "moirai", "moirai+cp-sat", "critical-path", "interval", "simple", "branch-and-bound", "heft",
-          "greedy", "met", "cpop", "peft", "etf", "m-sct", "getf", "decomposition", "chain-relaxation", "milp-split",
-          "split-bound", "ea", "annealing", "lns", "moirai-printed", "single-device")  # fmt: skip
+          "greedy", "met", "cpop", "peft", "etf", "m-sct", "getf", "placeto", "decomposition", "chain-relaxation",
+          "milp-split", "split-bound", "ea", "annealing", "lns", "moirai-printed", "single-device")  # fmt: skip
 METHODS: dict[str, tuple[str, ...]] = {
     "shared": _ONE_PART,
     "host": _ONE_PART,

@@ -1,0 +1,118 @@
+"""``mtpp train``: a policy that places nodes, trained on some problems, for ``--method placeto --policy FILE``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import exp, inf, log
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from mtpp_dsl.base.amounts import seconds
+from mtpp_dsl.base.files import read_json
+from mtpp_dsl.base.units import format_quantity
+from mtpp_dsl.base.writing import check_writable, write_text
+from mtpp_dsl.cli.arguments import read_problem
+from mtpp_dsl.cli.screen import say
+from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.contracts import Limits, refusal
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.registry import built_in
+from mtpp_dsl.report.json import versions
+
+__all__ = ["train_and_report"]
+
+METHOD = "mtpp_dsl.solvers.methods.learned:Placeto"
+TRAIN = "mtpp_dsl.solvers.schedule.learning.training:train"
+POLICY = "mtpp_dsl.solvers.schedule.learning.policy:Policy"
+LOOK = 2.0
+"""Seconds between lines of progress."""
+
+
+def train_and_report(
+    sources: Sequence[Path],
+    *,
+    output: Path,
+    define: Sequence[str],
+    include: Sequence[Path],
+    updates: int,
+    time_limit: str,
+    seed: int,
+    start: Path | None,
+    quiet: bool,
+) -> int:
+    """Train, write the policy, print what it makes of each problem, and return the exit code."""
+    limit = seconds(time_limit)
+    check_writable(output)
+    policy = None if start is None else built_in(POLICY).from_json(read_json(start))
+    problems = {str(source): read_problem(source, define, include) for source in sources}
+    method = built_in(METHOD)()
+    for name, problem in problems.items():
+        why = refusal(method, problem)
+        if why is not None:
+            raise UsageError(f"{name}: {why}")
+    telling = _Telling(updates, quiet=quiet)
+    limits = Limits(time=limit, seed=seed)
+    with listener.searching(telling.stop):
+        found = built_in(TRAIN)(list(problems.values()), limits=limits, updates=updates, policy=policy, told=telling)
+        listener.found()
+    spent = telling.spent
+    trained = {
+        "on": [Path(name).name for name in problems],
+        "updates": found.updates,
+        "seconds": round(spent, 3),
+        "seed": seed,
+        "from": None if start is None else start.name,
+        "versions": versions(),
+    }
+    write_text(output, json.dumps({**found.policy.to_json(), "trained": trained}) + "\n")
+    if not quiet:
+        _report(problems, found.lessons)
+        say(f"{output}: {found.updates} updates in {format_quantity(spent, 's')}")
+    return 0 if telling.signal is None else listener.exit_code(telling.signal)
+
+
+class _Telling:
+    """Tells of the training from time to time, and whether somebody asked to stop."""
+
+    def __init__(self, updates: int, *, quiet: bool) -> None:
+        self._updates, self._quiet = updates, quiet
+        self._began = self._last = monotonic()
+        self._shares: list[float] = []
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    @property
+    def signal(self) -> int | None:
+        return listener.stopped_by
+
+    @property
+    def spent(self) -> float:
+        return monotonic() - self._began
+
+    def __call__(self, done: int, share: float) -> bool:
+        self._shares.append(share)
+        now = monotonic()
+        if not self._quiet and (now - self._last >= LOOK or done == self._updates):
+            mean = exp(sum(log(max(one, 1e-300)) for one in self._shares) / len(self._shares))
+            say(f"update {done} of {self._updates}: {mean:.3f} of the makespans of heft", stderr=True)
+            self._last, self._shares = now, []
+        return self._stopped
+
+
+def _report(problems: Mapping[str, Problem], lessons: Sequence[Any]) -> None:
+    """Print a line a problem: makespans before and after, beside those of ``heft``."""
+    width = max((len(name) for name in problems), default=0)
+    say(f"{'':{width}}  {'before':>10}  {'after':>10}  {'heft':>10}")
+    for (name, problem), lesson in zip(problems.items(), lessons, strict=True):
+        unit = problem.objective.unit(problem.time_unit)
+        shown = [_shown(value, unit) for value in (lesson.before, lesson.after, lesson.heft)]
+        say(f"{name:{width}}  {shown[0]:>10}  {shown[1]:>10}  {shown[2]:>10}")
+
+
+def _shown(value: float, unit: str | None) -> str:
+    return "none" if value == inf else format_quantity(value, unit or "")

@@ -1,0 +1,56 @@
+"""``mtpp train`` and the policy that it writes, on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mtpp_dsl.cli.run import run
+
+SPEC = """mtpp 1
+graph from generator layered (nodes = 12, width = 3, seed = 1)
+device d[2]
+interconnect links (bandwidth = 1)
+minimize makespan
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> str:
+    """Return the path of a small spec."""
+    (tmp_path / "a.mtpp").write_text(SPEC)
+    return str(tmp_path / "a.mtpp")
+
+
+def test_a_policy_is_trained_and_used(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file says on what it was trained; solve begins with it; training goes on from it."""
+    policy = str(tmp_path / "p.json")
+    assert run(["train", spec, "-o", policy, "--updates", "3", "--seed", "4"]) == 0
+    assert "heft" in capsys.readouterr().out
+    first = json.loads(Path(policy).read_text())
+    assert first["trained"]["on"] == ["a.mtpp"]
+    assert (first["trained"]["updates"], first["trained"]["seed"]) == (3, 4)
+    assert run(["train", spec, "-o", policy, "--updates", "3", "--start", policy, "-q"]) == 0
+    assert not capsys.readouterr().out
+    assert json.loads(Path(policy).read_text())["weights"] != first["weights"]
+    answer = tmp_path / "answer.json"
+    call = ["solve", spec, "--method", "placeto", "--policy", policy, "--json", str(answer), "--time-limit", "1s"]
+    assert run([*call, "-q"]) == 0
+    found = json.loads(answer.read_text())
+    assert found["verified"]
+    assert found["time"]["train"] > 0
+
+
+def test_wrong_calls_are_refused(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A spec without a makespan, a policy that is none, and a method that takes none."""
+    Path(spec).with_name("b.mtpp").write_text(SPEC.replace("links", "shared").replace("makespan", "bottleneck"))
+    assert run(["train", spec, str(Path(spec).with_name("b.mtpp")), "-o", str(tmp_path / "p.json")]) == 2
+    assert "b.mtpp" in capsys.readouterr().err
+    (tmp_path / "no.json").write_text("{}")
+    assert run(["solve", spec, "--method", "placeto", "--policy", str(tmp_path / "no.json")]) == 2
+    assert "not a policy" in capsys.readouterr().err
+    assert run(["solve", spec, "--method", "heft", "--policy", str(tmp_path / "no.json")]) == 2
+    assert "placeto has it" in capsys.readouterr().err
+    assert not (tmp_path / "p.json").exists()
