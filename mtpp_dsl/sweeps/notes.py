@@ -1,0 +1,87 @@
+"""What must be said below a table: what its figures are, what failed, and what is not comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mtpp_dsl.base.units import counted
+from mtpp_dsl.sweeps.figures import Column, Figure
+from mtpp_dsl.sweeps.measures import MEASURES
+from mtpp_dsl.sweeps.numerals import Numeral
+from mtpp_dsl.sweeps.runs import Runs
+
+__all__ = ["failures", "rules", "sets"]
+
+MAX_NAMES = 4
+"""So many problems are named in a note, the others counted."""
+
+
+def rules(columns: Sequence[Column], numerals: Sequence[Numeral], grid: Sequence[Sequence[Figure | None]]) -> list[str]:
+    """Return what the figures are, a sentence for each kind."""
+    said: dict[str, None] = {}
+    means = {"geomean": "geometric mean", "mean": "mean", "median": "median", "min": "least", "max": "largest"}
+    for column, numeral in zip(columns, numerals, strict=True):
+        measure = MEASURES[column.show]
+        if measure.kind == "text":
+            continue
+        alike = [figure for row in grid for d, figure in enumerate(row) if figure and columns[d].show == column.show]
+        over = column.rule.over or measure.over
+        unit = f" in {numeral.unit}" if numeral.unit else ""
+        parts = []
+        if over == "sum":
+            parts.append("the number of problems" if measure.kind == "count" else "sum over problems")
+        elif any(figure.problems > 1 for figure in alike):
+            parts.append(f"{means[over]} over problems")
+        if any(figure.runs > figure.problems for figure in alike):
+            parts.append(f"{means.get(column.rule.seeds, column.rule.seeds)} over seeds")
+        text = f"{measure.head}{unit}{': ' if parts else ''}{', '.join(parts)}"
+        if column.best != "all" and column.show in ("ratio", "bound/plan", "ratio-to-bound", "time-ratio"):
+            text += f", relative to {column.best}"
+        if column.spread:
+            text += "; [least, largest] over seeds"
+        if column.rule.penalty:
+            what = "the best" if measure.kind == "ratio" else "its time limit"
+            if measure.kind in ("ratio", "time"):
+                text += f"; a run that failed counts as {column.rule.penalty} times {what}"
+        if unit or text != measure.head:
+            said[f"{text}."] = None
+    return list(said)
+
+
+def failures(grid: Sequence[Sequence[Figure | None]], columns: Sequence[Column]) -> list[str]:
+    """Return what stands behind figures of which some runs have none."""
+    for row in grid:
+        for figure, column in zip(row, columns, strict=True):
+            if (
+                figure is not None
+                and 0 < figure.counted < figure.runs
+                and not column.rule.penalty
+                and MEASURES[column.show].kind not in ("count", "text")
+            ):
+                example = f"({figure.counted} of {figure.runs})"
+                return [f"{example}: so many of the runs have a figure, and it is of these alone."]
+    return []
+
+
+def sets(runs: Runs, shown: Sequence[int]) -> list[str]:
+    """Return which methods have no runs of some problems, and which names stand for several problems."""
+    numbers, _ = runs.problems
+    labels, names = runs.field("label"), runs.field("problem")
+    tried: dict[str, set[int]] = {}
+    name_of: dict[int, str] = {}
+    for i in shown:
+        tried.setdefault(labels[i], set()).add(int(numbers[i]))
+        name_of[int(numbers[i])] = names[i]
+    said = []
+    every = set(name_of)
+    for label, have in tried.items():
+        if have != every:
+            missing = [name_of[number] for number in sorted(every - have)]
+            named = ", ".join(missing[:MAX_NAMES]) + (
+                f" and {len(missing) - MAX_NAMES} more" if missing[MAX_NAMES:] else ""
+            )
+            said.append(f"{label} has no runs of {len(missing)} of {counted(len(every), 'problem')}: {named}.")
+    twice = sorted(name for name in set(name_of.values()) if list(name_of.values()).count(name) > 1)
+    if twice:
+        said.append(f"Several problems are called {', '.join(twice[:MAX_NAMES])}: their texts or parameters differ.")
+    return said
