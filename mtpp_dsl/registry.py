@@ -146,6 +146,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     EXECUTORS: {
         "local": "mtpp_dsl.executors.local:Local",
+        "dask": "mtpp_dsl.executors.dask:Dask",
     },
     CONSTRAINTS: {},  # those of the language are no plug-ins: it has rules of its own for them
     TARGETS: {  # by every name that --for and --to take: two names may be of one class

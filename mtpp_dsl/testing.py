@@ -27,6 +27,7 @@ from mtpp_dsl.contracts import (
     Availability,
     Backend,
     CustomConstraint,
+    Executor,
     Feature,
     Formulation,
     FormulationFamily,
@@ -46,6 +47,7 @@ from mtpp_dsl.errors import MtppError, PluginError, Refused, SolverError, UsageE
 from mtpp_dsl.formats import Workload
 from mtpp_dsl.plans.result import Result, Termination
 from mtpp_dsl.plugins.constraint_laws import broken_laws
+from mtpp_dsl.plugins.executor_laws import broken_laws as broken_executor_laws
 from mtpp_dsl.plugins.own_optimum import broken_rows, complaint, lost_by_below, own_optimum
 from mtpp_dsl.plugins.samples import MORE_THAN_VERIFIED, large, large_schedule, optimum, small, verifiable
 from mtpp_dsl.plugins.target_laws import broken_laws as broken_target_laws
@@ -55,6 +57,7 @@ from mtpp_dsl.problem.graph import Graph
 __all__ = [
     "check_backend",
     "check_constraint",
+    "check_executor",
     "check_format",
     "check_formulation",
     "check_generator",
@@ -233,6 +236,20 @@ def check_target(target: Target) -> None:
     _attributes(target)
     for broken in broken_target_laws(target):
         _law(False, f"target {target.name}: {broken}")
+
+
+def check_executor(executor: Executor) -> None:
+    """Check an executor by starting processes with it, two of them at once; it is not closed.
+
+    Messages arrive whole and in order; what a process prints is none; its end is told of, with a reason, after all that
+    it had sent; ending one process leaves the others alone.
+    """
+    _law(isinstance(executor, Executor), f"{executor!r} lacks a part of the contract Executor")
+    _attributes(executor)
+    words = (executor.name, *executor.schemes)
+    _law(all(re.fullmatch(r"[a-z][a-z0-9+.-]*", word) for word in words), f"schemes {words}: words before a colon")
+    for broken in broken_executor_laws(executor):
+        _law(False, f"executor {executor.name}: {broken}")
 
 
 def _of_all(name: str) -> tuple[float | None, bool]:

@@ -141,8 +141,12 @@ class LocalChannel(Framed):
         self._why = last_words(code, self._errors.read().decode(errors="replace"))
         self._inbox.put(None)
 
+    def kill(self) -> None:
+        """Kill the process, without waiting for its end."""
+        self._process.kill()
+
     def end(self) -> None:
-        """Kill the process."""
+        """Kill the process, and release what belongs to it."""
         with self._lock:
             if self._closed:
                 return

@@ -16,7 +16,7 @@ from typing import IO
 
 from mtpp_dsl.executors.wire import Wire
 
-__all__ = ["main", "module", "program"]
+__all__ = ["main", "module", "program", "shielded"]
 
 SENT_TO_ALL = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
 """What terminals and batch systems send to all processes of a job. Ours are told by us when to stop."""
@@ -59,7 +59,7 @@ def module(name: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     Raises:
         OSError: it cannot be started.
     """
-    with _shielded():
+    with shielded():
         return subprocess.Popen(
             [sys.executable, "-P", "-m", HERE, name, repr(monotonic())],
             stdin=subprocess.PIPE,
@@ -101,7 +101,7 @@ def program(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[s
     line, ours = os.pipe()
     watched = [sys.executable, "-I", "-S", "-c", LIFELINE, str(line)] if hasattr(os, "fork") else []
     try:
-        with _shielded():
+        with shielded():
             process = subprocess.Popen(
                 [*watched, *command],
                 cwd=folder,
@@ -123,7 +123,7 @@ def program(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[s
 
 
 @contextmanager
-def _shielded() -> Iterator[None]:
+def shielded() -> Iterator[None]:
     """Let processes that start in the block ignore the signals of :data:`SENT_TO_ALL` until they handle them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -1,0 +1,32 @@
+"""Find the executor that an address is of."""
+
+from __future__ import annotations
+
+from mtpp_dsl import registry
+from mtpp_dsl.contracts import Executor
+from mtpp_dsl.errors import UsageError, nearest
+
+__all__ = ["open_executor"]
+
+
+def open_executor(address: str) -> Executor:
+    """Return what starts processes at *address*, such as ``tcp://scheduler:8786``, ``local-cluster:2`` or ``local``.
+
+    What stands before the first colon says which executor it is: its name, or one of the schemes that it claims.
+
+    Raises:
+        UsageError: no executor claims it; the address is wrong, or nobody answers there.
+        PluginError: it cannot be imported.
+    """
+    scheme = address.partition(":")[0]
+    known: dict[str, str] = {}
+    for name in registry.available(registry.EXECUTORS):
+        kind = registry.load(registry.EXECUTORS, name)
+        known.update(dict.fromkeys((name, *kind.schemes), name))
+        if scheme in (name, *kind.schemes):
+            found: Executor = kind(address)
+            return found
+    raise UsageError(
+        f"--scheduler {address!r}: no executor takes addresses that begin with {scheme!r}{nearest(scheme, known)}; "
+        f"there are: {', '.join(known)}"
+    )

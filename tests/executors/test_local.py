@@ -1,0 +1,38 @@
+"""Processes on this machine: the laws of executors, and addresses."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from mtpp_dsl.contracts import Limits
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.executors.addresses import open_executor
+from mtpp_dsl.executors.local import LOCAL, Local
+from mtpp_dsl.testing import check_executor
+
+
+def test_it_keeps_the_laws() -> None:
+    """Messages, ends, last words, prints."""
+    check_executor(Local())
+
+
+def test_addresses_say_how_many_and_which() -> None:
+    """``local:3`` has three slots; what is no number, and what nobody claims, is refused with what there is."""
+    assert open_executor("local:3").slots == 3
+    assert open_executor("local").slots == LOCAL.slots
+    for wrong in ("local:0", "local:many", "local-cluster:0"):
+        with pytest.raises(UsageError, match="how many"):
+            open_executor(wrong)
+    with pytest.raises(UsageError, match=r"begin with 'tpc'.*'tcp'.*there are: local, dask, tcp"):
+        open_executor("tpc://host:1")
+
+
+def test_limits_travel_without_their_executor() -> None:
+    """A process that is sent limits starts its own processes where it runs."""
+    limits = Limits(time=60.0, executor=LOCAL)
+    assert limits.within(1.0).executor is LOCAL
+    copy = pickle.loads(pickle.dumps(limits))
+    assert copy.executor is None
+    assert copy.time == 60.0
