@@ -52,7 +52,8 @@ CORE = {  # what a part of the core may import beside itself
     "builder": DATA | {"algebra", "formats", "language", "model"},
     "running": DATA | {"api", "checks", "contracts"},
     "sweeps": DATA
-    | {"answers", "api", "checks", "contracts", "drivers", "generators", "language", "plugins", "registry", "report"},
+    | {"answers", "api", "checks", "contracts", "drivers", "execution", "executors", "generators", "language"}
+    | {"plugins", "registry", "report"},
     "": DATA
     | {
         "api",

@@ -64,16 +64,19 @@ def write_frame(stream: IO[bytes], frame: bytes) -> None:
     stream.flush()
 
 
-def read_frame(stream: IO[bytes]) -> bytes:
+def read_frame(stream: IO[bytes], most: int | None = None) -> bytes:
     """Read the next frame.
 
     Raises:
         EOFError: there are no more.
+        ValueError: it has more than *most* bytes, or what was read is no frame.
     """
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         raise EOFError
     size = _LENGTH.unpack(head)[0]
+    if most is not None and size > most:
+        raise ValueError(f"a frame of {size} bytes")
     body = stream.read(size)
     if len(body) < size:
         raise EOFError
@@ -130,7 +133,15 @@ class Wire:
         Raises:
             EOFError: whoever started us has gone.
         """
-        return receive(self._source)
+        return unpack(self.take())
+
+    def take(self) -> bytes:
+        """Wait for the next frame, and return it as it is.
+
+        Raises:
+            EOFError: whoever started us has gone.
+        """
+        return read_frame(self._source)
 
     def send(self, message: object) -> None:
         """Send a message.
@@ -138,7 +149,14 @@ class Wire:
         Raises:
             OSError: nobody reads any more.
         """
-        frame = pack(message)
+        self.put(pack(message))
+
+    def put(self, frame: bytes) -> None:
+        """Send a frame as it is, to one that reads frames.
+
+        Raises:
+            OSError: nobody reads any more.
+        """
         with self._sending:
             write_frame(self._out, frame)
 

@@ -1,0 +1,189 @@
+"""Solve one run in this process, and return what came of it, whatever comes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from inspect import Parameter, signature
+from pathlib import Path
+from time import monotonic
+from traceback import extract_tb
+from typing import Any
+
+from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.base.files import read_json
+from mtpp_dsl.contracts import Method, method_traits
+from mtpp_dsl.errors import MtppError, Refused, SpecError, UsageError, VerificationError, did_you_mean
+from mtpp_dsl.language.lower import load as load_spec
+from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER
+from mtpp_dsl.problem import Problem
+from mtpp_dsl.registry import built_in
+from mtpp_dsl.report.json import result_to_json, versions
+from mtpp_dsl.sweeps.machines import machine_class
+from mtpp_dsl.sweeps.outcome import Outcome
+from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.sweeps.watch import now
+
+__all__ = ["attempt", "failure"]
+
+
+def attempt(run: Run, solving: Callable[[], None] = lambda: None) -> Outcome:
+    """Solve a run as ``mtpp solve`` would, and return its outcome.
+
+    Nothing is raised. Limits of time are those that methods keep to by themselves; one of memory is not held here.
+
+    Args:
+        run: what to solve, by what.
+        solving: called when the spec is read and the method begins.
+    """
+    clock = _Clock()
+    folder = Path.cwd()
+    try:
+        return clock.stamped(_attempted(run, clock, solving))
+    except Refused as error:
+        return clock.stamped(Outcome("refused", error=str(error)))
+    except MemoryError as error:
+        return clock.stamped(Outcome("memory", error=f"there was no memory left{f': {error}' if str(error) else ''}"))
+    except BaseException as error:  # a plug-in may raise anything, or exit
+        return clock.stamped(Outcome("error", error=failure(error)))
+    finally:
+        with suppress(OSError):
+            os.chdir(folder)
+
+
+@dataclass
+class _Clock:
+    """What is known of a run apart from its answer, for all outcomes alike."""
+
+    started: str = field(default_factory=now)
+    began: float = field(default_factory=monotonic)
+    cpu: float = field(default_factory=lambda: _cpu())
+    solving: float | None = None
+    problem: Problem | None = None
+
+    def stamped(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with times, the size of the problem, the machine and versions."""
+        ended, problem = monotonic(), self.problem
+        return replace(
+            outcome,
+            started=self.started,
+            ended=now(),
+            total=ended - self.began,
+            seconds=None if self.solving is None else outcome.seconds or ended - self.solving,
+            cpu=_cpu() - self.cpu,
+            nodes=None if problem is None else problem.graph.n,
+            edges=None if problem is None else problem.graph.m,
+            devices=None if problem is None else len(problem.devices),
+            machine=machine_class(),
+            versions=versions(),
+        )
+
+
+def _cpu() -> float:
+    """Return the seconds of processors that this process has used, with those of processes that it has waited for."""
+    return sum(os.times()[:4])
+
+
+def _attempted(run: Run, clock: _Clock, solving: Callable[[], None]) -> Outcome:
+    _same_chances(run.seed or 0)
+    spec = run.spec if run.in_place else Path(run.folder, run.spec)
+    problem = load_spec(spec, run.params, scenario=run.scenario or None)
+    clock.problem = problem
+    method = _method(run)
+    start = Plan.from_json(problem, read_json(run.start)) if run.start else None
+    clock.solving = monotonic()
+    solving()
+    result = solve(
+        problem,
+        method,
+        solver=run.solver or DEFAULT_SOLVER,
+        time_limit=run.time_limit,
+        gap=max(run.gap, 1e-6),
+        threads=run.threads if method_traits(method).uses_solver else None,
+        seed=run.seed or 0,
+        start=start,
+        solver_options=run.solver_options,
+    )
+    seconds = monotonic() - clock.solving
+    data = result_to_json(problem, result)
+    data["time"] = {"read": clock.solving - clock.began, **data["time"]}
+    return _outcome(data, seconds)
+
+
+def _same_chances(seed: int) -> None:
+    """Set the generators that plug-ins may share, so that no run depends on what ran in this process before it."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+
+
+def _method(run: Run) -> Method:
+    """Return the method of a run, with its options, on a coarsened graph where that is asked for.
+
+    Raises:
+        PluginError: there is no such method or solver.
+        UsageError: the method does not take an option.
+    """
+    method = find_method(run.method, run.solver or DEFAULT_SOLVER)
+    if run.options:
+        method = _with_options(method, run)
+    if run.coarsen:
+        coarse: Method = built_in("mtpp_dsl.solvers.reductions.coarsened:coarsened")(method, run.coarsen)
+        return coarse
+    return method
+
+
+def _with_options(method: Method, run: Run) -> Method:
+    kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    known = [each.name for each in signature(type(method)).parameters.values() if each.kind in kinds]
+    if type(method).__name__ == "MipMethod":
+        known = []
+    for name in run.options:
+        if name not in known:
+            there = f"; it has {', '.join(known)}" if known else ""
+            raise UsageError(f"method {run.method!r} has no option {name!r}{did_you_mean(name, known)}{there}")
+    made: Method = type(method)(**run.options)
+    return made
+
+
+def _outcome(data: dict[str, Any], seconds: float) -> Outcome:
+    """Return the outcome that an answer is."""
+    bound = data["bound"] or {}
+    return Outcome(
+        data["status"],
+        termination=data["termination"],
+        objective=data["objective"]["name"],
+        sense=data["objective"]["sense"],
+        unit=data["objective"]["unit"],
+        value=data["objective"]["value"],
+        bound=bound.get("value"),
+        gap=data["gap"],
+        bound_method=bound.get("method", ""),
+        proof=bound.get("proof", ""),
+        seconds=seconds,
+        log=tuple((entry["time"], entry["incumbent"], entry["bound"]) for entry in data["log"]),
+        answer=json.dumps(data, allow_nan=False),
+        error=" ".join(data["notes"][-1:]) if data["termination"] == "error" else "",
+    )
+
+
+def failure(error: BaseException) -> str:
+    """Return in words why a run failed: the message of an error of ours, else the kind of error and where it was."""
+    if isinstance(error, SpecError):
+        return "; ".join(" ".join(str(each).splitlines()[:1]) for each in error.diagnostics)
+    if isinstance(error, VerificationError):
+        return f"the independent check failed, which is a bug of mtpp or of the method: {error}"
+    if isinstance(error, MtppError):
+        return str(error)
+    if isinstance(error, SystemExit):
+        return f"the method ended the process: sys.exit({error.code!r})"
+    place = extract_tb(error.__traceback__)[-1:]
+    where = f" ({Path(place[0].filename).name}, line {place[0].lineno})" if place else ""
+    return f"{type(error).__name__}: {error}{where}"
