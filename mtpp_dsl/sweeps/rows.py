@@ -11,7 +11,7 @@ from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.outcome import STATUSES, Outcome
 from mtpp_dsl.sweeps.run import Run
 
-__all__ = ["COLUMNS", "Row", "checked_columns", "decoded", "row_of"]
+__all__ = ["COLUMNS", "Row", "checked_columns", "decoded", "row_of", "sql_of"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,11 @@ def row_of(run: Run, outcome: Outcome, before: int = 0) -> tuple[Any, ...]:
             value = getattr(run, _RENAMED.get(name, name))
         values.append(_encoded(kind, value))
     return tuple(values)
+
+
+def sql_of(row: Row) -> tuple[Any, ...]:
+    """Return the values of a row, in the order of the columns, as SQLite takes them."""
+    return tuple(_encoded(kind, getattr(row, name)) for name, kind in COLUMNS.items())
 
 
 def _encoded(kind: str, value: Any) -> Any:

@@ -47,7 +47,7 @@ _ACTIONS = {
     sqlite3.SQLITE_DELETE,
     sqlite3.SQLITE_TRANSACTION,
 }
-_FUNCTIONS = {"count", "length", "max", "min", "sum"}
+_FUNCTIONS = {"coalesce", "count", "max"}
 
 
 def guard(connection: sqlite3.Connection) -> None:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 import time
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from mtpp_dsl.base.files import MAX_FILE_BYTES
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.sweeps.connection import connect, refused
 from mtpp_dsl.sweeps.leases import LEASE_SECONDS, holds, owner
 from mtpp_dsl.sweeps.outcome import Outcome
-from mtpp_dsl.sweeps.rows import COLUMNS, Row, checked_columns, decoded, row_of
+from mtpp_dsl.sweeps.packing import packed, unpacked
+from mtpp_dsl.sweeps.rows import COLUMNS, Row, checked_columns, decoded, row_of, sql_of
 from mtpp_dsl.sweeps.run import Run
 
 __all__ = ["Outcome", "Row", "Store"]
 
-SMALL = 4096
-"""An answer of more bytes is kept compressed."""
 AT_ONCE = 1000
 """So many rows are read at a time."""
 NEVER_DONE = frozenset({"changed"})
@@ -95,10 +92,7 @@ class Store:
             if before > self._seen.get(run.key, before if self._held(run.key) else 0):
                 return False
             run_sql(_PUT, row_of(run, outcome, before))
-            if outcome.answer is None:
-                run_sql("DELETE FROM answers WHERE key = ?", (run.key,))
-            else:
-                run_sql("INSERT OR REPLACE INTO answers VALUES (?, ?)", (run.key, _packed(outcome.answer)))
+            self._put_answer(run_sql, run.key, outcome.answer)
             run_sql("DELETE FROM leases WHERE key = ?", (run.key,))
             self._seen.pop(run.key, None)
         return True
@@ -172,15 +166,50 @@ class Store:
         entries = zip(*rows, strict=True) if rows else ([] for _ in checked)
         return {name: decoded(name, found, self._refuse) for name, found in zip(checked, entries, strict=bool(checked))}
 
-    def rows(self, **where: object) -> Iterator[Row]:
-        """Yield the rows, in the order in which they were recorded; *where* as of :meth:`columns`."""
+    def rows(self, *, logs: bool = True, **where: Any) -> Iterator[Row]:
+        """Yield the rows, in the order in which they were recorded.
+
+        Args:
+            logs: read the logs, too, which are most of a row; they are empty otherwise.
+            where: as of :meth:`columns`.
+        """
+        last = -1
+        while page := self.page(last, logs=logs, **where):
+            last = page[-1][0]
+            yield from (row for _, row in page)
+
+    def page(self, after: int, *, most: int = AT_ONCE, logs: bool = True, **where: Any) -> list[tuple[int, Row]]:
+        """Return the next *most* rows after the one of number *after*, each with its number; see :meth:`rows`."""
         clause, values = _where(where, "rowid > ?")
-        select, last = f"SELECT rowid, {', '.join(COLUMNS)} FROM runs{clause} ORDER BY rowid LIMIT {AT_ONCE}", -1
-        while found := self._read(select, (last, *values)):
-            last = found[-1][0]
-            _, *entries = zip(*found, strict=True)
-            lists = [decoded(name, entry, self._refuse) for name, entry in zip(COLUMNS, entries, strict=True)]
-            yield from map(Row, *lists)
+        wanted = ", ".join(name if logs or name != "log" else "'[]'" for name in COLUMNS)
+        select = f"SELECT rowid, {wanted} FROM runs{clause} ORDER BY rowid LIMIT ?"
+        found = self._read(select, (after, *values, most))
+        if not found:
+            return []
+        numbers, *entries = zip(*found, strict=True)
+        lists = [decoded(name, entry, self._refuse) for name, entry in zip(COLUMNS, entries, strict=True)]
+        return [*zip(numbers, map(Row, *lists), strict=True)]
+
+    def frame(self, columns: Sequence[str] = (), **where: Any) -> Any:
+        """Return the rows as a table of pandas; *columns* as of :func:`mtpp_dsl.sweeps.export.table_of`.
+
+        Raises:
+            UsageError: pandas is not installed; there is no such column.
+        """
+        from mtpp_dsl.sweeps.export import frame
+
+        return frame([*self.rows(logs="log" in columns, **where)], columns)
+
+    def last(self) -> int:
+        """Return the number of the last row; -1 without one."""
+        return int(self._read("SELECT coalesce(max(rowid), -1) FROM runs")[0][0])
+
+    def copy(self, rows: Iterable[tuple[Row, str | None]]) -> None:
+        """Record rows of another database with their answers, in place of what there is of these runs; all or none."""
+        with self._transaction() as run_sql:
+            for row, answer in rows:
+                run_sql(_PUT, sql_of(row))
+                self._put_answer(run_sql, row.key, answer)
 
     def answer(self, key: str) -> str | None:
         """Return the whole JSON answer of a run as text; None if there is none.
@@ -189,7 +218,13 @@ class Store:
             UsageError: it is damaged, or larger than 128 MB.
         """
         rows = self._read("SELECT json FROM answers WHERE key = ?", (key,))
-        return _unpacked(rows[0][0], self._refuse) if rows else None
+        return unpacked(rows[0][0], self._refuse) if rows else None
+
+    def _put_answer(self, run_sql: Any, key: str, answer: str | None) -> None:
+        if answer is None:
+            run_sql("DELETE FROM answers WHERE key = ?", (key,))
+        else:
+            run_sql("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, packed(answer)))
 
     def _attempts(self, key: str) -> int:
         rows = self._read("SELECT attempts FROM runs WHERE key = ?", (key,))
@@ -240,24 +275,3 @@ def _where(where: Mapping[str, object], first: str = "") -> tuple[str, list[Any]
         parts.append(f"{name} IN ({', '.join('?' for _ in among)})")
         values += among
     return f" WHERE {' AND '.join(parts)}" if parts else "", values
-
-
-def _packed(answer: str) -> str | bytes:
-    data = answer.encode("utf-8", "replace")
-    return zlib.compress(data) if len(data) > SMALL else data.decode()
-
-
-def _unpacked(kept: object, refuse: Any) -> str:
-    """Return an answer as it was; a small file that would unpack to a huge one is not unpacked."""
-    if isinstance(kept, str):
-        return kept
-    if not isinstance(kept, bytes):
-        raise refuse(f"an answer is {kept!r:.60}")
-    unpacking = zlib.decompressobj()
-    try:
-        data = unpacking.decompress(kept, MAX_FILE_BYTES)
-        if not unpacking.eof:
-            raise refuse("an answer is damaged, or larger than any that is read")
-        return data.decode()
-    except (zlib.error, UnicodeDecodeError) as error:
-        raise refuse(f"an answer is damaged: {error}") from error

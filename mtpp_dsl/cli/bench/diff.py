@@ -1,0 +1,91 @@
+"""``mtpp bench diff A B``: what has become worse from one database of results to another."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mtpp_dsl.sweeps.rows import Row
+
+__all__ = ["diff"]
+
+REGRESSION = 1
+STDOUT = Path("-")
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="A", help="A database of results: the reference.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="Another: what is compared with it.")],
+    only: Annotated[
+        list[str],
+        typer.Option(
+            metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
+        ),
+    ] = [],  # noqa: B006  typer copies defaults
+    level: Annotated[str, typer.Option(metavar="SHARE", help="Chance of a false report.")] = "5%",
+    tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="Values and bounds that differ by no more are the same.")
+    ] = "0.01%",
+    time_tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="Times that differ by no more are the same.")
+    ] = "10%",
+    time_floor: Annotated[
+        str, typer.Option(metavar="TIME", help="Neither are smaller differences of time one.")
+    ] = "50ms",
+    cpu: Annotated[bool, typer.Option("--cpu", help="Compare processor time in place of wall time.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every difference, not the first 20.")] = False,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE|-", help="Write it as JSON; - is stdout.", show_default=False)
+    ] = None,
+) -> int:
+    """Say what has become worse or better from database A to database B: values, bounds, times, failures.
+
+    Runs are paired by their keys, then by problem, params, label, solver and seed. What seeds or clocks may explain is
+    tested (Wilcoxon signed rank over the pairs, corrected for the number of tests by Holm). A run that fails, and one
+    with a single seed that reaches no limit, needs no test. Plans that are better than a bound are told of, too.
+
+    Exit codes: 0 nothing is worse · 1 something is · 2 the call is wrong, or a database cannot be read · 7 two answers
+    contradict each other.
+    """
+    from mtpp_dsl.base.amounts import fraction, seconds
+    from mtpp_dsl.base.writing import check_writable, write_text
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.errors import UsageError, VerificationError
+    from mtpp_dsl.report.json import dumps
+    from mtpp_dsl.sweeps.comparison import Rules, compare
+    from mtpp_dsl.sweeps.comparison_report import lines, to_json
+    from mtpp_dsl.sweeps.selection import chosen
+    from mtpp_dsl.sweeps.store import Store
+
+    if json is not None and json != STDOUT:
+        check_writable(json)
+    rules = Rules(fraction(level), fraction(tolerance), fraction(time_tolerance), seconds(time_floor) or 0.0, cpu)
+    if not 0 < rules.level < 1:
+        raise UsageError(f"--level {level}: it is a chance between 0 and 1")
+    sides: list[list[Row]] = []
+    for path in (before, after):
+        with Store.open(path, readonly=True) as store:
+            sides.append(chosen([*store.rows(logs=False)], only))
+    comparison = compare(sides[0], sides[1], rules)
+    if json is not None:
+        text = dumps(to_json(comparison, rules), sys.stdout.encoding if json == STDOUT else "utf-8")
+        if json == STDOUT:
+            sys.stdout.write(text)
+        else:
+            write_text(json, text)
+    if json != STDOUT:
+        for name, path, rows in (("A", before, sides[0]), ("B", after, sides[1])):
+            say(f"{name}: {path}: {len(rows):,} rows{_versions(rows)}")
+        for line in lines(comparison, rules, None if every else 20):
+            say(line)
+    return VerificationError.exit_code if comparison.contradictions else REGRESSION if comparison.regressions else 0
+
+
+def _versions(rows: list[Row]) -> str:
+    """Return by which versions of mtpp rows were made, with a comma before."""
+    found = sorted({row.versions.get("mtpp-dsl", "") for row in rows} - {""})
+    return f", mtpp {', '.join(found)}" if found else ""

@@ -1,0 +1,53 @@
+"""Answers to the same problem that cannot both be true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mtpp_dsl.sweeps.rows import Row
+
+__all__ = ["Contradiction", "contradictions"]
+
+TOLERANCE = 1e-6
+"""Relative: as far as solvers go past a bound before they call it passed."""
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two answers of which one must be wrong: *plan* has a plan that *proof* says cannot be."""
+
+    plan: Row
+    proof: Row
+
+
+def contradictions(rows: Iterable[Row]) -> list[Contradiction]:
+    """Return, for each problem that has one, a plan that is better than a bound, or where there is proven to be none.
+
+    A problem is known by the hash of its spec, its params and its scenario; who solved it, and how, does not matter.
+    """
+    by_problem: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        params = json.dumps(row.params, sort_keys=True, default=str)
+        by_problem.setdefault((row.spec_sha256, params, row.scenario), []).append(row)
+    found = (_contradiction(group) for group in by_problem.values())
+    return [each for each in found if each is not None]
+
+
+def _contradiction(rows: Sequence[Row]) -> Contradiction | None:
+    plans = [row for row in rows if row.value is not None]
+    for proof in rows:
+        if plans and proof.status == "infeasible":
+            return Contradiction(plans[0], proof)
+    for sign, sense in ((1.0, "minimize"), (-1.0, "maximize")):
+        values = [row for row in plans if row.sense == sense]
+        bounds = [row for row in rows if row.bound is not None and row.sense == sense]
+        if not values or not bounds:
+            continue
+        best = min(values, key=lambda row: sign * float(row.value or 0.0))
+        proof = max(bounds, key=lambda row: sign * float(row.bound or 0.0))
+        value, bound = float(best.value or 0.0), float(proof.bound or 0.0)
+        if sign * (bound - value) > TOLERANCE * max(abs(value), abs(bound)):
+            return Contradiction(best, proof)
+    return None
