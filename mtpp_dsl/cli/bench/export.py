@@ -1,0 +1,52 @@
+"""``mtpp bench export DB -o FILE``: the rows of a database for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["export"]
+
+STDOUT = Path("-")
+
+
+def export(
+    database: Annotated[Path, typer.Argument(metavar="DB", help="A database of results.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE|-", help="A .csv or .parquet file; - prints CSV.")
+    ],
+    columns: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these, with commas between them.", show_default=False)
+    ] = None,
+    only: Annotated[
+        list[str],
+        typer.Option(
+            metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False
+        ),
+    ] = [],  # noqa: B006  typer copies defaults
+) -> int:
+    """Write the rows of a database as CSV or Parquet, each param with a column of its own.
+
+    All columns are written but the logs, which --columns may name. Parquet needs pyarrow (pip install
+    'mtpp-dsl[parquet]'). In Python, Store.open(path).frame() is the same as a table of pandas.
+
+    Exit codes: 0 written · 2 the call is wrong, the database cannot be read, or the file not be written.
+    """
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.sweeps.export import export as write
+    from mtpp_dsl.sweeps.export import table_of, to_csv
+    from mtpp_dsl.sweeps.selection import chosen
+    from mtpp_dsl.sweeps.store import Store
+
+    names = [name.strip() for name in (columns or "").split(",") if name.strip()]
+    with Store.open(database, readonly=True) as store:
+        rows = chosen([*store.rows(logs="log" in names)], only)
+    if output == STDOUT:
+        sys.stdout.write(to_csv(table_of(rows, names)))
+    else:
+        write(rows, output, names)
+        say(f"{output}: {len(rows):,} rows")
+    return 0
