@@ -15,9 +15,11 @@ from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.outcome import FAILED
 from mtpp_dsl.sweeps.statistics import Floats, codes
 
-__all__ = ["NEEDED", "WITHOUT", "Runs", "plain", "sorted_values"]
+__all__ = ["MISSING", "NEEDED", "WITHOUT", "Runs", "plain", "sorted_values"]
 
-WITHOUT = FAILED | {"unknown", "refused"}
+MISSING = "missing"
+"""State of a run of a sweep that a database does not have."""
+WITHOUT = FAILED | {"unknown", "refused", MISSING}
 """States of runs that have no figure: neither plan nor bound nor proof."""
 NEEDED = (
     *("key", "sweep", "problem", "grp", "spec_sha256", "params", "scenario", "method", "label", "options", "solver"),

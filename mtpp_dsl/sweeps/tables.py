@@ -16,7 +16,7 @@ from mtpp_dsl.sweeps.notes import failures, rules, sets
 from mtpp_dsl.sweeps.numerals import Numeral, written
 from mtpp_dsl.sweeps.runs import Runs, plain, sorted_values
 
-__all__ = ["Cell", "Column", "Table", "make_table", "places_in_common"]
+__all__ = ["Cell", "Column", "Table", "expanded", "make_table", "places_in_common"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Table:
         notes: whole sentences: what the figures are, what failed, what is not comparable.
         title: may be "".
         columns: what each column but the first shows.
+        numerals: how its figures are written.
     """
 
     head: tuple[str, ...]
@@ -51,6 +52,7 @@ class Table:
     notes: tuple[str, ...]
     title: str = ""
     columns: tuple[Column, ...] = ()
+    numerals: tuple[Numeral, ...] = ()
 
 
 def make_table(
@@ -83,7 +85,7 @@ def make_table(
     if not shown:
         raise UsageError("no run is left to show" if len(runs) else "there are no runs")
     notes: list[str] = []
-    each = [one for column in columns for one in _expanded(runs, column, shown)]
+    each = [one for column in columns for one in expanded(runs, column, shown)]
     found = {(c.show, c.best): measured(runs, c.show, c.best, shown) for c in each}
     if common:
         shown, said = places_in_common(runs, list(found.values()), shown)
@@ -110,7 +112,9 @@ def make_table(
         for r, value in enumerate(order)
     )
     notes = [*rules(each, numerals, grid), *notes, *failures(grid, each), *sets(runs, shown), *contradictions(runs)]
-    return Table((_row_head(rows), *(column.name for column in each)), lines, tuple(notes), title, tuple(each))
+    return Table(
+        (_row_head(rows), *(column.name for column in each)), lines, tuple(notes), title, tuple(each), tuple(numerals)
+    )
 
 
 def places_in_common(runs: Runs, found: Sequence[Measured], shown: Sequence[int]) -> tuple[list[int], list[str]]:
@@ -135,7 +139,7 @@ def column_of(runs: Runs, column: Column) -> set[int] | None:
     return set(runs.places(column.where)) if column.where else None
 
 
-def _expanded(runs: Runs, column: Column, shown: Sequence[int]) -> list[Column]:
+def expanded(runs: Runs, column: Column, shown: Sequence[int]) -> list[Column]:
     """Return a column for each value of ``by``, or the column itself, named."""
     if not column.by:
         return [replace(column, name=column.name or MEASURES_HEADS.get(column.show, column.show))]

@@ -63,11 +63,11 @@ def _joined(runs: Runs, meeting: Sequence[int], name: str) -> dict[str, Any]:
     else:
         found = "bound" if bound is not None else max(set(status), key=status.count)
     sums = {column: float(np.nansum(runs.numbers(column)[meeting])) for column in ("seconds", "cpu", "total")}
-    keys = " ".join(str(runs.columns["key"][i]) for i in meeting)
+    keys = " ".join(str(runs.columns["key"][i]) for i in meeting) if "key" in runs.columns else ""
     own = {"key": keys, "label": name, "method": name, "status": found, "value": value, "bound": bound, "gap": gap}
     own |= sums | {"memory": _best(runs.numbers("memory")[meeting], largest=True)}
     seeds = {runs.field("seed")[i] for i in meeting}
-    return row | {column: own[column] for column in _OWN} | {"seed": max(seeds, default=0)}
+    return row | {column: own[column] for column in _OWN if column in row} | {"seed": max(seeds, default=0)}
 
 
 def _best(values: Any, *, largest: bool) -> float | None:
