@@ -75,6 +75,7 @@ class MethodBase:
         may_need_none: it uses several solvers, or ends without one where that proves the same; it takes no options.
         writes_model: it honours ``write_model`` of the limits, whatever becomes of the problem.
         needs_start: it works on a plan that it is given, and is not asked without one.
+        seeded: another seed of the limits may give another answer; else a sweep runs it once for all seeds.
         baseline: it is there to be compared with, and not recommended to those whom another method refuses.
         engines: the solvers with models of their own that it uses, and it uses no other...
         backends: ...but for the MIP solvers, any of them.
@@ -93,6 +94,7 @@ class MethodBase:
     may_need_none: bool = False
     writes_model: bool = False
     needs_start: bool = False
+    seeded: bool = True
     baseline: bool = False
     engines: tuple[str, ...] = ()
     backends: bool = False

@@ -82,27 +82,33 @@ def analyse(
     return _read(spec, search, held).analyse(params, graph=graph, scenario=scenario)
 
 
-def read(spec: str | os.PathLike[str], search: Sequence[Path] = ()) -> Spec:
+def read(spec: str | os.PathLike[str], search: Sequence[Path] = (), *, folder: Path | None = None) -> Spec:
     """Read and parse a spec, with what it includes, and give its params no value yet.
 
     Args:
         spec: a path, or the text itself (recognised by a newline or a ``{``).
         search: folders where ``include`` looks after the including file's own.
+        folder: where the paths in a text start from; None is the working folder. A path has its own.
 
     Raises:
         SpecError: with every error of the syntax, each in its place.
         UsageError: the file is missing or unreadable.
     """
-    found = _read(spec, search)
+    found = _read(spec, search, within=folder)
     if found.parsed.diagnostics:
         raise SpecError(found.parsed.diagnostics)
     return found
 
 
-def _read(spec: str | os.PathLike[str], search: Sequence[Path], texts: Mapping[str, str] | None = None) -> Spec:
-    """Read and parse a spec, broken or not."""
+def _read(
+    spec: str | os.PathLike[str],
+    search: Sequence[Path],
+    texts: Mapping[str, str] | None = None,
+    within: Path | None = None,
+) -> Spec:
+    """Read and parse a spec, broken or not; paths in a text start from the folder *within*, else the working one."""
     if isinstance(spec, str) and ("\n" in spec or "{" in spec):
-        source, folder, path = Source("<text>", spec), Path(), None
+        source, folder, path = Source("<text>", spec), within or Path(), None
     else:
         path = Path(spec)
         folder = path.parent

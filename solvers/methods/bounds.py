@@ -25,6 +25,7 @@ class Simple(Scoped, MethodBase):
 
     name = "simple"
     gives: Gives = "bound"
+    seeded = False
     summary = "the largest node, or longest path on links, and each device's share of the work (archer2024, Lemma 3.3)"
     scopes = (
         replace(LOADS, constraints=(*LOADS.constraints, Replicate)),
@@ -63,6 +64,7 @@ class Anchor(Scoped, MethodBase):
 
     name = "anchor"
     gives: Gives = "bound"
+    seeded = False
     summary = "cheapest set that contains each node, by minimum cuts, and shares of the work that is left"
     scopes = (LOADS, NETWORK_LOADS)
 
@@ -79,6 +81,7 @@ class Node(Scoped, MethodBase):
 
     name = "node"
     gives: Gives = "bound"
+    seeded = False
     summary = "each node's work, and for each of its tensors the transfer or the work at its other end"
     scopes = (LOADS,)
 
@@ -97,6 +100,7 @@ class Count(Scoped, MethodBase):
 
     name = "count"
     gives: Gives = "bound"
+    seeded = False
     summary = "all work, and each tensor once for every device that must pay it, by minimum cuts and cliques"
     scopes = (LOADS,)
 
@@ -144,6 +148,7 @@ class Interval(Scoped, MethodBase):
 
     name = "interval"
     gives: Gives = "bound"
+    seeded = False
     summary = "work that must run within time intervals of a schedule on links (Fernandez, Bussell 1973)"
     scopes = (PATHS,)
 
@@ -166,6 +171,7 @@ class CriticalPath(Scoped, MethodBase):
 
     name = "critical-path"
     gives: Gives = "bound"
+    seeded = False
     summary = "longest path on links, with every node on its best device and the transfers this takes"
     scopes = (PATHS, REPEATED)
 

@@ -59,6 +59,7 @@ class PipeDream(Scoped, MethodBase):
     name = "pipedream"
     gives: Gives = "plan"
     baseline = True
+    seeded = False
     summary = "contracts branchings to single nodes, then splits the path optimally (PipeDream's optimizer)"
     scopes = (checking(CHAINS),)
 
@@ -122,6 +123,7 @@ class Scotch(Scoped, MethodBase):
     name = "scotch"
     gives: Gives = "plan"
     baseline = True
+    seeded = False
     summary = "balanced partition over the accelerators with a small cut, by the program Scotch (pellegrini2009)"
     scopes = (checking(BY_MOVES),)
 

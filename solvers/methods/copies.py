@@ -21,6 +21,7 @@ class CopiesOfChains(Scoped, MethodBase):
 
     name = "copies"
     gives: Gives = "plan and bound"
+    seeded = False
     summary = "several routes that share the inputs: prices on devices, branch and bound over what they hold"
     scopes = (
         Scope(

@@ -18,6 +18,7 @@ class ListScheduler(Scoped, MethodBase):
 
     summary: ClassVar[str]
     gives: Gives = "plan"
+    seeded = False
     scopes: tuple[Scope, ...] = (checking(ONE_SAMPLE),)
 
     @rows_checked

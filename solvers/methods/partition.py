@@ -238,6 +238,7 @@ class Branching(Scoped, MethodBase):
 
     name = "branching"
     gives: Gives = "plan and bound"
+    seeded = False
     summary = "optimal partition of a few dozen nodes over equal devices, by branch and bound with weights of the nodes"
     scopes = (
         checking(

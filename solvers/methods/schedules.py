@@ -31,6 +31,7 @@ class BranchAndBound(Scoped, MethodBase):
 
     name = "branch-and-bound"
     gives: Gives = "plan and bound"
+    seeded = False
     summary = "optimal schedules of small graphs on links, by depth-first branch and bound"
     scopes = (checking(ONE_SAMPLE),)
 

@@ -61,6 +61,7 @@ class SingleDevice(Scoped, MethodBase):
     name = "single-device"
     gives: Gives = "plan"
     baseline = True
+    seeded = False
     summary = "everything on the fastest device that can hold it"
     scopes = CHECKED
 
@@ -82,6 +83,7 @@ class Expert(Scoped, MethodBase):
     gives: Gives = "plan"
     baseline = True
     needs_start = True
+    seeded = False
     summary = "the split given with --start, checked and evaluated as it is"
     scopes = (*CHECKED, replace(SUBGRAPHS, constraints=EVERY, without=(BatchSizes, PinChunks)))
 
