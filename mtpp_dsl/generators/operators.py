@@ -102,7 +102,7 @@ class Operators:
             memory=[one + kept * other for one, other in zip(self._params, self._output, strict=True)],
             kinds=self._kinds,
             labels=self._labels,
-            work_unit="FLOP",
+            work_unit="s" if self._dtype else "FLOP",
             size_unit="B",
             costs=costs,
         )
