@@ -130,8 +130,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = refuse_foreign(connection, str(path))
-        if version < VERSION:
-            migrate(connection, version)
+        migrate(connection, version)  # which writes the version again where there is nothing else to do, to find out
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

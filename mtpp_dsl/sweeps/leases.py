@@ -58,7 +58,7 @@ def _machine() -> str:
     """Return what tells this machine, since it was started, and its space of process numbers from others."""
     parts = [platform.node()]
     with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip())
     with suppress(OSError):
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

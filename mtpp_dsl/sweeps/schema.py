@@ -84,10 +84,10 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> int:
     if version < 1:
         raise UsageError(f"{path} says that it is of mtpp, and of no version of its tables")
     expected = _expected(version)
-    odd = sorted(found ^ expected, key=lambda entry: (entry in expected, entry))
+    odd = sorted(found ^ expected, key=lambda entry: (entry in expected, entry[0] == "index", entry))
     if odd:
         kind, name, _ = odd[0]
-        what = f"a {kind} {name!r:.60}" if odd[0] in found else f"no {kind} {name!r} as mtpp makes it"
+        what = f"the {kind} {name!r:.60}" if odd[0] in found else f"no {kind} {name!r} as mtpp makes it"
         raise UsageError(f"{path} was not written by mtpp alone: it has {what}. Nothing of it was read")
     return version
 
