@@ -47,7 +47,7 @@ def train_and_report(
     limit = seconds(time_limit)
     check_writable(output)
     policy = None if start is None else built_in(POLICY).from_json(read_json(start))
-    problems = {str(source): read_problem(source, define, include) for source in sources}
+    problems = {name: problem for source in sources for name, problem in _problems(source, define, include)}
     method = built_in(METHOD)()
     for name, problem in problems.items():
         why = refusal(method, problem)
@@ -72,6 +72,27 @@ def train_and_report(
         _report(problems, found.lessons)
         say(f"{output}: {found.updates} updates in {format_quantity(spent, 's')}")
     return 0 if telling.signal is None else listener.exit_code(telling.signal)
+
+
+def _problems(source: Path, define: Sequence[str], include: Sequence[Path]) -> list[tuple[str, Problem]]:
+    """Return the problem of a spec, or those of a sweep that are makespans on links, with their names."""
+    if source.suffix != ".toml":
+        return [(str(source), read_problem(source, define, include))]
+    if define or include:
+        raise UsageError(f"-D and -I are for specs; {source} says itself what its specs are and what params are")
+    from mtpp_dsl.sweeps.expansion import expand
+    from mtpp_dsl.sweeps.file import read_sweep
+    from mtpp_dsl.sweeps.problem_files import problem_of
+
+    runs = {run.problem: run for run in reversed(expand(read_sweep(source)))}
+    found = [(name, problem_of(run)) for name, run in reversed(runs.items())]
+    method = built_in(METHOD)()
+    fit = [(name, problem) for name, problem in found if refusal(method, problem) is None]
+    if not fit:
+        raise UsageError(f"{source} has no problem to train on; of {found[0][0]!r}: {refusal(method, found[0][1])}")
+    if len(fit) < len(found):
+        say(f"{source}: {len(found) - len(fit)} of {len(found)} problems are left out: they are no makespans on links")
+    return fit
 
 
 class _Telling:

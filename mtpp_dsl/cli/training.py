@@ -13,7 +13,9 @@ __all__ = ["train"]
 def train(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SPEC...", help="A .mtpp file; may be repeated.", show_default=False),
+        typer.Argument(
+            metavar="SPEC|SWEEP.toml...", help="Specs, or sweeps, whose problems are meant.", show_default=False
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="POLICY.json", help="Write the policy here.")],
     define: Annotated[

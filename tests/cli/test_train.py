@@ -43,6 +43,29 @@ def test_a_policy_is_trained_and_used(spec: str, tmp_path: Path, capsys: pytest.
     assert found["time"]["train"] > 0
 
 
+def test_problems_of_a_sweep_are_generated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each seed of a sweep is a problem to train on; what is no makespan is left out, and said."""
+    text = SPEC.replace("seed = 1", "seed = s").replace("mtpp 1", "mtpp 1\nparam s: int = 0")
+    (tmp_path / "a.mtpp").write_text(text)
+    (tmp_path / "b.mtpp").write_text(SPEC.replace("links", "shared").replace("makespan", "bottleneck"))
+    sweep = tmp_path / "s.toml"
+    sweep.write_text("""mtpp-sweep = 1
+name = "training"
+methods = ["heft", "placeto"]
+[[problems]]
+spec = "a.mtpp"
+params = {s = "1..3"}
+[[problems]]
+spec = "b.mtpp"
+""")
+    assert run(["train", str(sweep), "-o", str(tmp_path / "p.json"), "--updates", "2"]) == 0
+    assert "1 of 4 problems are left out" in capsys.readouterr().out
+    assert len(json.loads((tmp_path / "p.json").read_text())["trained"]["on"]) == 3
+    sweep.write_text(sweep.read_text().replace('spec = "a.mtpp"\nparams = {s = "1..3"}\n[[problems]]\n', ""))
+    assert run(["train", str(sweep), "-o", str(tmp_path / "q.json")]) == 2
+    assert "no problem to train on" in capsys.readouterr().err
+
+
 def test_wrong_calls_are_refused(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A spec without a makespan, a policy that is none, and a method that takes none."""
     Path(spec).with_name("b.mtpp").write_text(SPEC.replace("links", "shared").replace("makespan", "bottleneck"))
