@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, prod
+from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.errors import UsageError, did_you_mean
@@ -13,7 +14,7 @@ from mtpp_dsl.language.lower import Spec
 from mtpp_dsl.language.lower import read as read_spec
 from mtpp_dsl.sweeps.globbing import Found, found_specs
 from mtpp_dsl.sweeps.problem_entries import filled
-from mtpp_dsl.sweeps.problem_files import Hashes, declared, fingerprint, path_params, substituted, values_of
+from mtpp_dsl.sweeps.problem_files import Absent, Hashes, declared, fingerprint, path_params, substituted, values_of
 from mtpp_dsl.sweeps.run import Run, Scalar, digest
 from mtpp_dsl.sweeps.sweep import MethodEntry, ProblemEntry, Settings, Sweep
 
@@ -67,10 +68,14 @@ class Expansion:
 
     Args:
         sweep: what is expanded.
+
+    Attributes:
+        left_out: the problems whose files are not there, where the sweep says ``missing = "skip"``.
     """
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
+        self.left_out: list[str] = []
         self._hashes = Hashes()
         self._digests: dict[tuple[str, tuple[Scalar, ...]], str] = {}
 
@@ -79,7 +84,7 @@ class Expansion:
         found: dict[str, Run] = {}
         places: dict[str, str] = {}
         for entry in self.sweep.problems:
-            specs = found_specs(entry, self.sweep.folder, self.sweep.data)
+            specs = self._specs(entry)
             methods = self._methods(entry)
             self._check_count(entry, len(specs), methods, len(found))
             for problem in itertools.chain.from_iterable(self._problems(entry, spec) for spec in specs):
@@ -93,6 +98,16 @@ class Expansion:
                     for run in self._runs_of(problem, method):
                         found.setdefault(run.key, run)
         return list(found.values())
+
+    def _specs(self, entry: ProblemEntry) -> list[Found]:
+        """Return the specs of an entry; none where they are not there and may be left out."""
+        try:
+            return found_specs(entry, self.sweep.folder, self.sweep.data)
+        except Absent:
+            if entry.missing != "skip":
+                raise
+            self.left_out.append(", ".join(entry.specs))
+            return []
 
     def _methods(self, entry: ProblemEntry) -> list[MethodEntry]:
         return [each for each in self.sweep.methods if entry.methods is None or each.label in entry.methods]
@@ -119,11 +134,17 @@ class Expansion:
         varied = [name for name, values in entry.params.items() if len(values) > 1]
         for values in itertools.product(*entry.params.values()):
             params = dict(zip(entry.params, values, strict=True))
+            shown = {name: Path(str(value)).stem if name in files else value for name, value in params.items()}
+            there = entry.missing != "skip" or all(self._is_there(params[name]) for name in params if name in files)
             for scenario in entry.scenarios:
-                words = {**found.words, "scenario": scenario, "group": entry.group, **params}
+                words = {**found.words, "scenario": scenario, "group": entry.group, **shown}
+                called = _name(entry, words, [f"{name}={shown[name]}" for name in varied])
+                if not there:
+                    self.left_out.append(called)
+                    continue
                 yield _Problem(
                     entry=entry,
-                    name=_name(entry, words, [f"{name}={params[name]}" for name in varied]),
+                    name=called,
                     spec=found.spec,
                     sha256=self._sha256(found, spec, values_of(spec, params, str(folder), data), scenario, files),
                     params=params,
@@ -131,6 +152,13 @@ class Expansion:
                     scenario=scenario,
                     words=words,
                 )
+
+    def _is_there(self, value: Scalar) -> bool:
+        """Return whether there is a file that a param names."""
+        try:
+            return (self.sweep.folder / substituted(str(value), self.sweep.data)).is_file()
+        except Absent:
+            return False
 
     def _sha256(
         self, found: Found, spec: Spec, values: Mapping[str, Scalar], scenario: str, files: frozenset[str]
@@ -148,7 +176,13 @@ class Expansion:
         """Yield the runs of a problem by a method."""
         sweep = self.sweep
         settings = self._settings(problem.entry, method)
-        start, started = self._start(problem, method)
+        try:
+            start, started = self._start(problem, method)
+        except Absent:
+            if problem.entry.missing != "skip":
+                raise
+            self.left_out.append(f"{problem.name} by {method.label}")
+            return
         limits: dict[str, Any] = {
             "time_limit": None if settings.time_limit == inf else settings.time_limit,
             "memory_limit": None if settings.memory_limit == inf else settings.memory_limit,
@@ -200,7 +234,7 @@ class Expansion:
         path = filled(method.start, problem.words)
         sha = self._hashes(str(self.sweep.folder / substituted(path, self.sweep.data)))
         if not sha:
-            raise UsageError(f"method {method.label!r} starts from {path}, for problem {problem.name!r}: no such file")
+            raise Absent(f"method {method.label!r} starts from {path}, for problem {problem.name!r}: no such file")
         return path, sha
 
     def _coarsen(self, method: MethodEntry) -> str:

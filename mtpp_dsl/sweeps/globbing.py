@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from mtpp_dsl.errors import UsageError
-from mtpp_dsl.sweeps.problem_files import substituted
+from mtpp_dsl.sweeps.problem_files import Absent, substituted
 from mtpp_dsl.sweeps.run import Scalar
 from mtpp_dsl.sweeps.sweep import ProblemEntry
 
@@ -41,7 +41,8 @@ def found_specs(entry: ProblemEntry, folder: Path, data: str) -> list[Found]:
     """Return the specs of an entry, each once, in the order of its globs and then of their names.
 
     Raises:
-        UsageError: a glob stands for nothing, for too much, or begins with ``**`` at the root.
+        Absent: a glob stands for nothing.
+        UsageError: a glob stands for too much, or begins with ``**`` at the root.
     """
     if entry.text:
         return [Found(entry.text, folder, {"stem": entry.stem, "folder": folder.name}, "its text")]
@@ -60,11 +61,11 @@ def _matching(pattern: str, folder: Path, data: str, place: str) -> list[str]:
     rest = parts[len(fixed.parts) :]
     try:
         base = folder / substituted(str(fixed), data)
-    except UsageError as error:
-        raise UsageError(f"{place}: {error}") from None
+    except Absent as error:
+        raise Absent(f"{place}: {error}") from None
     if not rest:
         if not base.is_file():
-            raise UsageError(f"{place}: there is no file {pattern}")
+            raise Absent(f"{place}: there is no file {pattern}")
         return [pattern]
     if base == Path(base.anchor) and "**" in rest:
         raise UsageError(f"{place}: {pattern}: '**' does not begin at the root: name a folder")
@@ -73,7 +74,7 @@ def _matching(pattern: str, folder: Path, data: str, place: str) -> list[str]:
     except (ValueError, NotImplementedError, OSError) as error:
         raise UsageError(f"{place}: {pattern}: {error}") from None
     if not paths:
-        raise UsageError(f"{place}: there is no file like {pattern}")
+        raise Absent(f"{place}: there is no file like {pattern}")
     if len(paths) > MAX_FILES:
         raise UsageError(f"{place}: {pattern} stands for more than {MAX_FILES:,} files")
     return sorted((fixed / path.relative_to(base).as_posix()).as_posix() for path in paths)

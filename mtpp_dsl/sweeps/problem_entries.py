@@ -16,16 +16,16 @@ from mtpp_dsl.sweeps.sweep import ProblemEntry
 __all__ = ["BUILT_IN_NAMES", "filled", "placeholders", "read_problem"]
 
 BUILT_IN_NAMES = ("stem", "folder", "scenario", "group")
-"""What may stand in braces in names, beside names of params."""
+"""What may stand in braces in names, beside names of params: for a file, its stem."""
 MAX_TEXT = 2**20
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([^{}]*)\}")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def placeholders(template: str) -> list[str]:
-    """Return the names in braces.
+    """Return the names in braces, but for those behind a dollar.
 
-    >>> placeholders("{stem}-k{k}")
+    >>> placeholders("${MTPP_DATA}/{stem}-k{k}")
     ['stem', 'k']
     """
     return _PLACEHOLDER.findall(template)
@@ -67,6 +67,7 @@ def read_problem(fields: Fields, labels: Collection[str], number: int) -> Proble
         name=fields.word("name"),
         group=fields.word("group"),
         methods=fields.words("methods"),
+        missing=fields.read_or("missing", _missing, "error"),
         settings=fields.settings(),
         stem=generator or f"text-{number}",
         place=text.span(fields.key).place,
@@ -149,6 +150,12 @@ def _scenarios(value: Any) -> tuple[str, ...]:
     if not all(isinstance(each, str) for each in found):
         raise UsageError('expected the name of a scenario, or a list of them; "" is none')
     return tuple(dict.fromkeys(map(str, found)))
+
+
+def _missing(value: Any) -> str:
+    if value not in ("error", "skip"):
+        raise UsageError('expected "error", or "skip" to leave out problems whose files are not there')
+    return str(value)
 
 
 def _text(value: Any) -> str:

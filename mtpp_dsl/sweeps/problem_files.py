@@ -23,6 +23,7 @@ from mtpp_dsl.problem import Problem
 from mtpp_dsl.sweeps.run import Run, Scalar, digest
 
 __all__ = [
+    "Absent",
     "Changed",
     "Fingerprint",
     "Hashes",
@@ -42,6 +43,10 @@ _FORMATS_ALONE = ("msr", "moirai", "model", "graph", "dot")
 
 class Changed(UsageError):
     """The spec, or a file that it reads, is not what it was when the sweep was read."""
+
+
+class Absent(UsageError):
+    """A file that a sweep names is not there, or there is no folder of data."""
 
 
 class Hashes:
@@ -89,12 +94,12 @@ def substituted(text: str, data: str) -> str:
     """Return a path of a sweep file with the data folder in place of ``${MTPP_DATA}``.
 
     Raises:
-        UsageError: it names the data folder, and there is none.
+        Absent: it names the data folder, and there is none.
     """
     if DATA not in text:
         return text
     if not data:
-        raise UsageError(f"{text}: there is no folder of data: set MTPP_DATA to where it is")
+        raise Absent(f"{text}: there is no folder of data: set MTPP_DATA to where it is")
     return text.replace(DATA, data)
 
 

@@ -78,6 +78,7 @@ class ProblemEntry:
         name: of a problem, with ``{stem}``, ``{scenario}``, ``{group}`` and names of params; "" for one made of these.
         group: for tables; "" for none.
         methods: labels of the methods that solve these; None for all.
+        missing: what is done where a file is not there: ``error``, or ``skip`` to leave the problem out.
         settings: limits of their own.
         place: of the entry in the file, for messages.
     """
@@ -90,6 +91,7 @@ class ProblemEntry:
     name: str = ""
     group: str = ""
     methods: tuple[str, ...] | None = None
+    missing: str = "error"
     settings: Settings = LEFT_OPEN
     place: str = ""
 
