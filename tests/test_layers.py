@@ -92,7 +92,7 @@ CORE = {  # what a part of the core may import beside itself
         "report",
         "sweeps",
     },
-    "cli.bench": DATA | {"api", "cli", "contracts", "language", "registry", "report", "sweeps"},
+    "cli.bench": DATA | {"api", "cli", "contracts", "executors", "language", "registry", "report", "sweeps"},
     "__main__": {"cli"},
 }
 BELOW_MODELS = DATA | {"contracts", "registry", "views"}

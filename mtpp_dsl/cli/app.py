@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mtpp_dsl.base.late import late
 from mtpp_dsl.cli.commands import commands_of
 from mtpp_dsl.cli.execution import profile, run
 from mtpp_dsl.cli.import_torch import import_app
@@ -23,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(import_app, name="import")
+app.add_typer(late("mtpp_dsl.cli.bench.app:bench_app"), name="bench")  # which imports other parts of this package
 command = commands_of(app)
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="A .mtpp file.", show_default=False)]

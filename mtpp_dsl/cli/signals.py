@@ -21,15 +21,16 @@ TWICE = 0.25
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up", "SIGBREAK": "interrupted"}
 HEARD = {int(getattr(signal, name)): word for name, word in WORDS.items() if hasattr(signal, name)}
 """The signals that are listened to, of those that the system has, and what is said of them."""
+STOPPING = "stopping, with the best plan and bound so far"
 SHOW_CURSOR = "\x1b[?25h"
 
 
 class Listener:
     """Hears signals, and decides by what is being done.
 
-    While a spec is read, and in all commands but ``solve``, there is nothing to keep: the process ends at once. While a
-    method searches, the first signal asks it to stop; what it has found is then written as ever. Once the answer is
-    there, a signal no longer changes it. A second signal always ends the process at once.
+    While a spec is read, and in all commands but ``solve`` and ``bench``, there is nothing to keep: the process ends at
+    once. While a method searches, the first signal asks it to stop; what it has found is then written as ever. Once the
+    answer is there, a signal no longer changes it. A second signal always ends the process at once.
 
     Attributes:
         stopped_by: the signal that stopped the search, None if it ended by itself.
@@ -41,6 +42,7 @@ class Listener:
         self._writing = False
         self._heard = -TWICE
         self._asked = False
+        self._saying = STOPPING
 
     def listen(self) -> None:
         """Take the signals over, for the rest of the process; only from its main thread."""
@@ -60,8 +62,14 @@ class Listener:
                 signal.signal(number, signal.SIG_IGN)
 
     @contextmanager
-    def searching(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Have the first signal call *stop* while the block runs, until it says :meth:`found`."""
+    def searching(self, stop: Callable[[], None], saying: str = STOPPING) -> Iterator[None]:
+        """Have the first signal call *stop* while the block runs, until it says :meth:`found`.
+
+        Args:
+            stop: asks what is being done to end.
+            saying: what the user is told then.
+        """
+        self._saying = saying
         self.stopped_by, self._stop, self._writing, self._asked = None, stop, False, False
         try:
             yield
@@ -96,7 +104,7 @@ class Listener:
                 return
             self.stopped_by = number
             stop()
-            _say(f"{HEARD[number]}: stopping, with the best plan and bound so far (signal again to quit at once)")
+            _say(f"{HEARD[number]}: {self._saying} (signal again to quit at once)")
         elif now - before >= TWICE:
             self._leave(number, f"{HEARD[number]}: quit at once")
 

@@ -1,0 +1,78 @@
+"""What is printed of a sweep at its end: how its runs ended, method by method, and where the results are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from mtpp_dsl.base.units import counted
+from mtpp_dsl.cli.bench.durations import said
+from mtpp_dsl.cli.screen import screen_width, show
+from mtpp_dsl.report.columns import wrapped
+from mtpp_dsl.sweeps.loop import Summary
+from mtpp_dsl.sweeps.outcome import FAILED, STATUS_MEANINGS
+from mtpp_dsl.sweeps.rendering import table_lines
+from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.sweeps.store import Store
+from mtpp_dsl.sweeps.tables import Cell, Table
+
+__all__ = ["show_outcomes"]
+
+MOST_FAILURES = 5
+
+
+def show_outcomes(store: Store, runs: Sequence[Run], summary: Summary) -> None:
+    """Print how many runs of each method have ended in which way, the first failures, and what to do next."""
+    wanted = {run.key: run for run in runs}
+    found = store.columns(["key", "status", "seconds", "error"])
+    at = [place for place, key in enumerate(found["key"]) if key in wanted]
+    width = screen_width()
+    rows = [(wanted[found["key"][i]], found["status"][i], found["seconds"][i], found["error"][i]) for i in at]
+    if rows:
+        show(table_lines(_table(rows), width))
+    failed = [(run, status, error) for run, status, _, error in rows if status in FAILED]
+    lines = [_failure(run, status, error) for run, status, error in failed[:MOST_FAILURES]]
+    if len(failed) > MOST_FAILURES:
+        lines.append(f"… and {len(failed) - MOST_FAILURES} more have failed")
+    lines.append(_done(summary, len(wanted)))
+    if failed:
+        lines.append("--retry failed does those again that have failed")
+    if rows:
+        lines.append(f"{store.path} has the results: mtpp bench table {store.path}")
+    show(each for line in lines for each in wrapped(Text(line), width, hanging=2))
+
+
+def _done(summary: Summary, total: int) -> str:
+    """Return what was done, and what is left."""
+    parts = [f"{counted(summary.recorded, 'run')} in {said(summary.seconds)}"]
+    if summary.skipped:
+        parts.append(f"{summary.skipped:,} of {total:,} had a result before")
+    if summary.elsewhere:
+        parts.append(f"{summary.elsewhere:,} are being done by another process")
+    left = summary.left - summary.elsewhere
+    if left:
+        parts.append(f"{left:,} are left: the same command goes on")
+    return "; ".join(parts)
+
+
+def _failure(run: Run, status: str, error: str) -> str:
+    seed = f", seed {run.seed}" if run.seed else ""
+    why = error.strip().partition("\n")[0] or STATUS_MEANINGS[status]
+    return f"{status}: {run.problem} by {run.label}{seed}: {why[:200]}"
+
+
+def _table(rows: Sequence[tuple[Run, str, float | None, str]]) -> Table:
+    """Return the table of methods by statuses, with the mean time of the runs that have one."""
+    counts = Counter((run.label, status) for run, status, *_ in rows)
+    labels = dict.fromkeys(run.label for run, *_ in rows)
+    there = [status for status in STATUS_MEANINGS if any(counts[label, status] for label in labels)]
+    lines = []
+    for label in labels:
+        times = [seconds for run, _, seconds, _ in rows if run.label == label and seconds is not None]
+        mean = said(sum(times) / len(times)) if times else ""
+        each = [str(counts[label, status] or "") for status in there]
+        total = sum(counts[label, status] for status in there)
+        lines.append(tuple(map(Cell, (label, str(total), *each, mean))))
+    return Table(("method", "runs", *there, "mean time"), tuple(lines), ())

@@ -1,0 +1,97 @@
+"""What ``mtpp bench SWEEP.toml`` does: read, choose, run, report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from mtpp_dsl.base.amounts import seconds
+from mtpp_dsl.cli.bench.dry_run import show_plan
+from mtpp_dsl.cli.bench.live import Live
+from mtpp_dsl.cli.bench.outcomes import show_outcomes
+from mtpp_dsl.cli.ending import NOTHING_FOUND
+from mtpp_dsl.cli.signals import listener
+from mtpp_dsl.contracts import Executor
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.executors.addresses import open_executor
+from mtpp_dsl.executors.local import LOCAL
+from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
+from mtpp_dsl.sweeps.expansion import expand
+from mtpp_dsl.sweeps.file import read_sweep
+from mtpp_dsl.sweeps.loop import Summary, default_jobs, run_sweep
+from mtpp_dsl.sweeps.run import Run
+from mtpp_dsl.sweeps.selection import chosen, statuses
+from mtpp_dsl.sweeps.store import Store
+
+__all__ = ["BenchCall", "run_all", "run_and_report"]
+
+
+@dataclass(frozen=True)
+class BenchCall:
+    """The arguments of ``mtpp bench SWEEP.toml``, as given."""
+
+    sweep: Path
+    db: Path | None
+    jobs: int | None
+    size: str | None
+    dry_run: bool
+    only: list[str]
+    retry: str | None
+    time_limit: str | None
+    shard: str | None
+    scheduler: str | None
+    quiet: bool
+    verbose: bool
+
+
+def run_and_report(call: BenchCall) -> int:
+    """Read the sweep, do what has no result yet, and print what came of it; return the exit code."""
+    if call.quiet and call.verbose:
+        raise UsageError("--quiet and --verbose exclude each other")
+    retry = statuses(call.retry) if call.retry is not None else frozenset()
+    part = parts_of(call.shard) if call.shard is not None else None
+    sweep = read_sweep(call.sweep, call.size)
+    if call.time_limit is not None:
+        sweep = with_time_limit(sweep, seconds(call.time_limit))
+    runs = chosen(expand(sweep), call.only)
+    if part is not None:
+        runs = shard_of(runs, *part)
+    database = call.db or call.sweep.with_suffix(".sqlite")
+    if call.dry_run:
+        return show_plan(sweep, runs, database, retry, call.jobs or default_jobs(LOCAL, runs))
+    executor: Executor = LOCAL if call.scheduler is None else open_executor(call.scheduler)
+    try:
+        with Store.open(database) as store:
+            summary = run_all(runs, store, executor, call.jobs, retry, quiet=call.quiet, verbose=call.verbose)
+            if not call.quiet:
+                show_outcomes(store, runs, summary)
+    finally:
+        if executor is not LOCAL:
+            executor.close()
+    if listener.stopped_by is not None:
+        return listener.exit_code(listener.stopped_by)
+    return NOTHING_FOUND if summary.left else 0
+
+
+def run_all(
+    runs: Sequence[Run],
+    store: Store,
+    executor: Executor,
+    jobs: int | None,
+    retry: Collection[str],
+    *,
+    quiet: bool,
+    verbose: bool = False,
+) -> Summary:
+    """Do the runs that have no result yet, and show how far they are; the first signal ends it in good order."""
+    todo = store.pending(runs, retry)
+    count = default_jobs(executor, todo) if jobs is None else jobs
+    live = Live(todo, count, quiet=quiet, verbose=verbose)
+    stop = Event()
+    saying = "stopping; what has a result is kept, and the same command goes on"
+    with listener.searching(stop.set, saying), live.shown():
+        summary = run_sweep(runs, store, executor, count, retry=retry, watcher=live, stop=stop)
+        listener.found()
+    return summary
