@@ -34,6 +34,12 @@ class Preparing(AbstractContextManager["Preparing"]):
         with self._lock:
             return self._spent + (monotonic() - self._began if self._inside else 0.0)
 
+    @property
+    def running(self) -> bool:
+        """Whether code is being prepared now."""
+        with self._lock:
+            return self._inside > 0
+
     def add(self, seconds: float) -> None:
         """Add what another process has spent for this one."""
         with self._lock:

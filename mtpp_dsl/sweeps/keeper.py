@@ -12,6 +12,7 @@ from mtpp_dsl.errors import UsageError
 from mtpp_dsl.sweeps.outcome import Outcome
 from mtpp_dsl.sweeps.processes import kills_for_memory, measurable
 from mtpp_dsl.sweeps.solver_process import Heard, SolverProcess
+from mtpp_dsl.sweeps.solving import COMPILING
 from mtpp_dsl.sweeps.watch import Watch, amount, now
 
 __all__ = ["GRACE", "GRACE_SHARE", "Keeper", "Leaving"]
@@ -22,8 +23,8 @@ READING = 60.0
 """Seconds beside its time limit in which a process has to be ready, and a run to have read its spec."""
 TICK, SLOW_TICK = 0.025, 0.25
 """Seconds between looks at a run with a limit of memory, and at one without."""
-SETTLED = 2.0
-"""Seconds after its answer in which a process has to say that a run has left nothing behind."""
+SETTLED = 5.0
+"""Seconds after its answer in which a process has to say whether a run has left anything behind."""
 GROWTH = 300 << 20
 """Bytes by which a process may have grown between runs; it is then replaced by a new one."""
 SHARE = 0.25
@@ -93,6 +94,7 @@ class Keeper:
     def __init__(self, leaving: Callable[[], bool] = lambda: False) -> None:
         self._leaving = leaving
         self._process: SolverProcess | None = None
+        self._unsettled = False
 
     def start(self) -> SolverProcess:
         """Return the process, and start one where there is none; it prepares itself while this one goes on."""
@@ -105,6 +107,7 @@ class Keeper:
         if self._process is not None:
             self._process.end()
             self._process = None
+            self._unsettled = False
 
     def run(self, run: dict[str, Any], grace: float | None = None) -> Outcome:
         """Have a run solved, and return its outcome.
@@ -127,6 +130,7 @@ class Keeper:
             )
         if grace is None:
             grace = GRACE + GRACE_SHARE * (time or 0.0)
+        self.settle()
         used = self.start().runs > 0
         if used and most is not None and self.start().held > SHARE * most:
             self.end()
@@ -165,7 +169,7 @@ class Keeper:
             except (UsageError, TypeError, ValueError):
                 heard = Heard("garbage")
             else:
-                self._settle(process)
+                self._unsettled = True
                 return outcome
         if heard.kind != "ended":
             return self._over(attempt, watch, "crashed", "the process wrote what is no answer, and was ended")
@@ -177,9 +181,22 @@ class Keeper:
             status = "memory"
         return self._over(attempt, watch, status, f"the process that solved ended: {why}")
 
-    def _settle(self, process: SolverProcess) -> None:
-        """Replace a process in which a run has left something behind, or that has grown."""
-        heard = process.hear(SETTLED)
+    def settle(self) -> None:
+        """Wait until a run that was answered has left nothing behind; replace the process if it has, or has grown.
+
+        Raises:
+            Leaving: nobody wants another run.
+        """
+        if not self._unsettled:
+            return
+        process, until, heard = self.start(), monotonic() + SETTLED, None
+        while monotonic() < until and (heard is None or heard.kind not in ("idle", "ended", "garbage")):
+            if self._leaving():
+                raise Leaving
+            heard = process.hear(SLOW_TICK)
+            if heard is not None and heard.kind == "compiling":
+                until = monotonic() + 2 * COMPILING
+        self._unsettled = False
         clean = heard is not None and heard.kind == "idle" and heard.said.get("clean") is True
         if not clean or process.held > (process.first or 0) + GROWTH:
             self.end()

@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from mtpp_dsl.base.preparation import PREPARING
 from mtpp_dsl.sweeps.processes import die_with, prefer_to_end
 
 if TYPE_CHECKING:
     from mtpp_dsl.executors.wire import Wire
 
-__all__ = ["main", "message", "parts"]
+__all__ = ["COMPILING", "main", "message", "parts"]
 
 SETTLING = 0.3
 """Seconds that threads of a run are given to end after it."""
+LOOK = 0.02
+"""Seconds between looks at them."""
+COMPILING = 120.0
+"""The same while one compiles: its code is then on disk, and no run has to wait for it again."""
 
 
 def message(token: str, kind: str, body: str = "", **more: Any) -> bytes:
@@ -55,19 +60,26 @@ def main(wire: Wire) -> None:
             before = threading.enumerate()
             outcome = attempt(run, solving=lambda: wire.put(message(token, "solving")))
             wire.put(message(token, "outcome", json.dumps(outcome.to_json())))
-            wire.put(message(token, "idle", clean=_clean(before)))
+            wire.put(message(token, "idle", clean=_clean(before, lambda: wire.put(message(token, "compiling")))))
     except (EOFError, OSError):  # the keeper has gone
         os._exit(0)
 
 
-def _clean(before: Collection[threading.Thread]) -> bool:
-    """Return whether a run has left nothing behind that would disturb the next: a thread at work, or a process."""
-    until = monotonic() + SETTLING
-    for thread in threading.enumerate():
-        if thread not in before:
-            thread.join(max(until - monotonic(), 0.0))
-            if thread.is_alive():
-                return False
+def _clean(before: Collection[threading.Thread], compiling: Callable[[], None]) -> bool:
+    """Return whether a run has left nothing behind that would disturb the next: a thread at work, or a process.
+
+    Args:
+        before: the threads before the run.
+        compiling: called if one of the threads that are left compiles, which takes longer.
+    """
+    until, told = monotonic() + SETTLING, False
+    while left := [thread for thread in threading.enumerate() if thread not in before]:
+        if PREPARING.running and not told:
+            compiling()
+            until, told = monotonic() + COMPILING, True
+        if monotonic() > until:
+            return False
+        left[0].join(LOOK)
     return not _has_children()
 
 

@@ -37,6 +37,7 @@ def main(wire: Wire) -> None:
         while (message := inbox.get()) is not None:
             _, number, run, grace = message
             wire.send(("outcome", number, keeper.run(run, grace)))
+            keeper.settle()
     except Leaving:
         pass
     except OSError as error:
