@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
@@ -250,6 +251,11 @@ def _by_phase(evaluation: Evaluation, d: int) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what takes part in an answer, without importing any of it."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> Mapping[str, str]:
     found = {"python": platform.python_version()}
     for package in ("mtpp-dsl", "pyomo", "highspy", "numpy", "ortools"):
         try:

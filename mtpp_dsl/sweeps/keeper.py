@@ -137,6 +137,8 @@ class Keeper:
             used = False
         outcome = self._attempt(_Attempt(json.dumps(run), time, most, grace))
         if used and outcome.status in ("crashed", "memory"):
+            if self.start().runs:
+                self.end()
             outcome = self._attempt(_Attempt(json.dumps(run), time, most, grace))
         return outcome
 

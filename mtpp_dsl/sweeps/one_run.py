@@ -9,24 +9,23 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from inspect import Parameter, signature
 from pathlib import Path
 from time import monotonic
 from traceback import extract_tb
 from typing import Any
 
-from mtpp_dsl.api import find_method, solve
+from mtpp_dsl.api import solve
 from mtpp_dsl.base.files import read_json
-from mtpp_dsl.contracts import Method, method_traits
-from mtpp_dsl.errors import MtppError, Refused, SpecError, UsageError, VerificationError, did_you_mean
-from mtpp_dsl.language.lower import load as load_spec
+from mtpp_dsl.contracts import method_traits
+from mtpp_dsl.errors import MtppError, Refused, SpecError, VerificationError
 from mtpp_dsl.plans.plan import Plan
 from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER
 from mtpp_dsl.problem import Problem
-from mtpp_dsl.registry import built_in
 from mtpp_dsl.report.json import result_to_json, versions
 from mtpp_dsl.sweeps.machines import machine_class
+from mtpp_dsl.sweeps.methods import method_of
 from mtpp_dsl.sweeps.outcome import Outcome
+from mtpp_dsl.sweeps.problem_files import Changed, problem_of, substituted
 from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.watch import now
 
@@ -46,6 +45,8 @@ def attempt(run: Run, solving: Callable[[], None] = lambda: None) -> Outcome:
     folder = Path.cwd()
     try:
         return clock.stamped(_attempted(run, clock, solving))
+    except Changed as error:
+        return clock.stamped(Outcome("changed", error=str(error)))
     except Refused as error:
         return clock.stamped(Outcome("refused", error=str(error)))
     except MemoryError as error:
@@ -92,11 +93,10 @@ def _cpu() -> float:
 
 def _attempted(run: Run, clock: _Clock, solving: Callable[[], None]) -> Outcome:
     _same_chances(run.seed or 0)
-    spec = run.spec if run.in_place else Path(run.folder, run.spec)
-    problem = load_spec(spec, run.params, scenario=run.scenario or None)
+    problem = problem_of(run)
     clock.problem = problem
-    method = _method(run)
-    start = Plan.from_json(problem, read_json(run.start)) if run.start else None
+    method = method_of(run)
+    start = _start(run, problem)
     clock.solving = monotonic()
     solving()
     result = solve(
@@ -124,33 +124,11 @@ def _same_chances(seed: int) -> None:
         numpy.random.seed(seed % 2**32)
 
 
-def _method(run: Run) -> Method:
-    """Return the method of a run, with its options, on a coarsened graph where that is asked for.
-
-    Raises:
-        PluginError: there is no such method or solver.
-        UsageError: the method does not take an option.
-    """
-    method = find_method(run.method, run.solver or DEFAULT_SOLVER)
-    if run.options:
-        method = _with_options(method, run)
-    if run.coarsen:
-        coarse: Method = built_in("mtpp_dsl.solvers.reductions.coarsened:coarsened")(method, run.coarsen)
-        return coarse
-    return method
-
-
-def _with_options(method: Method, run: Run) -> Method:
-    kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    known = [each.name for each in signature(type(method)).parameters.values() if each.kind in kinds]
-    if type(method).__name__ == "MipMethod":
-        known = []
-    for name in run.options:
-        if name not in known:
-            there = f"; it has {', '.join(known)}" if known else ""
-            raise UsageError(f"method {run.method!r} has no option {name!r}{did_you_mean(name, known)}{there}")
-    made: Method = type(method)(**run.options)
-    return made
+def _start(run: Run, problem: Problem) -> Plan | None:
+    """Return the plan that a run starts from, if any."""
+    if not run.start:
+        return None
+    return Plan.from_json(problem, read_json(Path(run.folder, substituted(run.start, run.data))))
 
 
 def _outcome(data: dict[str, Any], seconds: float) -> Outcome:

@@ -42,6 +42,8 @@ HELD = ("RssAnon:", "RssShmem:", "VmSwap:")
 """What a process holds for itself; pages of files, such as libraries, are shared and can be given back."""
 PATIENCE = 5.0
 """Seconds after which processes that a kill does not end, as in a broken file system, are left."""
+LOOKS = 2
+"""So often in a row nothing is found before all have ended: one may pass from parent to parent during a look."""
 PAUSE = 0.002
 """Seconds between looks at whether all have ended."""
 
@@ -90,14 +92,14 @@ def _control(option: int, value: int) -> None:
 
 def descendants(pid: int) -> list[int]:
     """Return the processes that *pid* has started, and those that these have started, as far as they still run."""
+    table = _table()
     children: dict[int, list[int]] = {}
-    for child, entry in _table().items():
-        if not entry.dead:
-            children.setdefault(entry.parent, []).append(child)
+    for child, entry in table.items():
+        children.setdefault(entry.parent, []).append(child)
     found, next_ones = [], [pid]
-    while next_ones:
+    while next_ones:  # one that has ended may still stand for the parent of others: they are looked at one by one
         below = [child for parent in next_ones for child in children.get(parent, ())]
-        found += below
+        found += [child for child in below if not table[child].dead]
         next_ones = below
     return found
 
@@ -176,8 +178,10 @@ def kills_for_memory() -> int:
 
 def end_all(below: int) -> None:
     """Kill every process below the process *below*, and those that they start meanwhile, and wait for their end."""
-    until = monotonic() + PATIENCE
-    while (found := descendants(below)) and monotonic() < until:
+    until, clear = monotonic() + PATIENCE, 0
+    while clear < LOOKS and monotonic() < until:
+        found = descendants(below)
+        clear = 0 if found else clear + 1
         for pid in found:
             with suppress(OSError):
                 os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))

@@ -56,12 +56,6 @@ class Hostile:
     def leaves(self) -> None:
         sys.exit(3)
 
-    def vanishes(self) -> None:
-        os._exit(0)
-
-    def aborts(self) -> None:
-        os.abort()
-
     def segfaults(self) -> None:
         ctypes.string_at(0)
 
