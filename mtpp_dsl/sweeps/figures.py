@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.sweeps.measures import Measured
+from mtpp_dsl.sweeps.measures import MEASURES, Measure, Measured
 from mtpp_dsl.sweeps.runs import Runs
 from mtpp_dsl.sweeps.statistics import AGGREGATES, Floats
 
@@ -52,6 +52,22 @@ class Rule:
         """The N of ``parN``, else 0."""
         match = _PAR.match(self.failed)
         return int(match[1]) if match else 0
+
+    def fitting(self, show: str) -> Rule:
+        """Return the rule as far as it goes with a measure: one of several, which are asked for together.
+
+        Numbers of problems stay sums, and penalties are for times and for ratios.
+        """
+        measure = MEASURES.get(show)
+        if measure is None:
+            return self
+        over = "" if measure.kind == "count" else self.over
+        return replace(self, over=over, failed=self.failed if not self.penalty or _penal(measure) else "say")
+
+
+def _penal(measure: Measure) -> bool:
+    """Return whether there is a worst figure that runs which failed may count as."""
+    return measure.kind == "time" or (measure.kind == "ratio" and measure.better == "lower")
 
 
 @dataclass(frozen=True)
@@ -143,10 +159,10 @@ def _with_penalties(runs: Runs, measured: Measured, places: Sequence[int], rule:
     """Return the values of all runs, with what those count as that failed."""
     if not rule.penalty:
         return measured.values
-    kind, better = measured.measure.kind, measured.measure.better
+    kind = measured.measure.kind
     if kind == "count":
         return measured.values
-    if kind != "time" and not (kind == "ratio" and better == "lower"):
+    if not _penal(measured.measure):
         raise UsageError(
             f"{rule.failed} is for times and for ratios that are better when lower: {measured.measure.head} has no "
             "worst figure to count. Ask for --failed say or none"

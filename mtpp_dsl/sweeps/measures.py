@@ -11,7 +11,7 @@ from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.runs import WITHOUT, Runs
 from mtpp_dsl.sweeps.statistics import Floats, best_in_groups, ratios, winners
 
-__all__ = ["MEASURES", "Measure", "Measured", "answered", "contests", "contradictions", "measured"]
+__all__ = ["MEASURES", "Contest", "Measure", "Measured", "answered", "contests", "contradictions", "measured"]
 
 TIE = 1e-9
 """Values this close, relatively, are equal: sums in another order differ so much."""
@@ -91,23 +91,48 @@ def _reason(show: str, status: str) -> str:
     return "no bound" if show in ("bound", "gap", "bound/plan", "ratio-to-bound") else "not said"
 
 
-def contests(runs: Runs) -> list[list[int]]:
+@dataclass(frozen=True)
+class Contest:
+    """The runs that meet.
+
+    Attributes:
+        problem: its number.
+        seed: of the methods that have several; that of the first method where none has.
+        runs: their places.
+        single: whether the problem has no other contest, so that it counts for every seed.
+    """
+
+    problem: int
+    seed: object
+    runs: Sequence[int]
+    single: bool
+
+
+def contests(runs: Runs, places: Sequence[int] | None = None) -> list[Contest]:
     """Return the runs that meet: those of one problem with one seed.
 
     A method with one seed alone on a problem, as one without random choices has, meets the others at each of theirs.
+
+    Args:
+        runs: all that is known.
+        places: of those that take part; all if not given.
     """
     numbers, problems = runs.problems
     labels, seeds = runs.field("label"), runs.field("seed")
     of_problem: list[dict[str, dict[object, list[int]]]] = [{} for _ in problems]
-    for i, problem in enumerate(numbers):
-        of_problem[problem].setdefault(labels[i], {}).setdefault(seeds[i], []).append(i)
-    found: list[list[int]] = []
-    for methods in of_problem:
-        several = [by_seed for by_seed in methods.values() if len(by_seed) > 1] or list(methods.values())
-        found += [
-            [i for one in methods.values() for i in (next(iter(one.values())) if len(one) == 1 else one.get(seed, []))]
-            for seed in dict.fromkeys(seed for by_seed in several for seed in by_seed)
-        ]
+    for i in range(len(runs)) if places is None else places:
+        of_problem[numbers[i]].setdefault(labels[i], {}).setdefault(seeds[i], []).append(i)
+    found: list[Contest] = []
+    for problem, methods in enumerate(of_problem):
+        several = [by_seed for by_seed in methods.values() if len(by_seed) > 1] or list(methods.values())[:1]
+        met = list(dict.fromkeys(seed for by_seed in several for seed in by_seed))
+        for seed in met:
+            meeting = [
+                i
+                for one in methods.values()
+                for i in (next(iter(one.values())) if len(one) == 1 else one.get(seed, []))
+            ]
+            found.append(Contest(problem, seed, meeting, len(met) == 1))
     return found
 
 
@@ -200,7 +225,7 @@ def _time_ratio(runs: Runs, best: str) -> Floats:
 
 
 def _wins(runs: Runs, _: str) -> Floats:
-    return winners(answered(runs, "value"), contests(runs), runs.maximize, TIE)
+    return winners(answered(runs, "value"), [each.runs for each in contests(runs)], runs.maximize, TIE)
 
 
 def _with_plan(runs: Runs, _: str) -> Floats:

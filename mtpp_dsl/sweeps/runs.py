@@ -55,7 +55,7 @@ class Runs:
     def field(self, name: str) -> list[Any]:
         """Return a field of every run: a column, ``params.NAME``, ``options.NAME``, or text with such in braces.
 
-        A run without it has "".
+        A run without it has "". ``NAME`` alone is a parameter if no column is called so.
 
         Raises:
             UsageError: there is no such column, or no run has such a parameter.
@@ -79,6 +79,8 @@ class Runs:
                 raise UsageError(f"no run has {name}{did_you_mean(key, known)}{_listed(known)}")
             return [each.get(key, "") for each in dicts]
         column = self.columns.get(_SHORT.get(name, name))
+        if column is None and any(name in each for each in self._dicts("params")):
+            return self._read(f"params.{name}")
         if column is None:
             raise UsageError(f"runs have no field {name!r}{did_you_mean(name, self.names())}{_listed(self.names())}")
         return ["" if each is None else each for each in column]

@@ -40,7 +40,7 @@ def with_together(runs: Runs, together: Mapping[str, Sequence[str]]) -> Runs:
         places = [i for i, label in enumerate(labels) if label in parts]
         of_parts = runs.take(places)
         for meeting in contests(of_parts):
-            for column, value in _joined(of_parts, meeting, name).items():
+            for column, value in _joined(of_parts, meeting.runs, name).items():
                 columns[column].append(value)
     return Runs(columns)
 

@@ -1,0 +1,41 @@
+"""The runs of a database that tables and pictures are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from mtpp_dsl.sweeps.runs import Runs
+
+__all__ = ["Database", "Only", "Title", "runs_of"]
+
+Database: TypeAlias = Annotated[Path, typer.Argument(metavar="DB", help="A database of results.")]
+Only: TypeAlias = Annotated[
+    list[str],
+    typer.Option(metavar="WHICH", help="Only these runs: problem* or method=…; may be repeated.", show_default=False),
+]
+Title: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="What stands above it.", show_default=False)]
+
+
+def runs_of(database: Path, only: Sequence[str], *, logs: bool = False) -> Runs:
+    """Return the runs of a database that every one of *only* is true of.
+
+    Args:
+        database: its path.
+        only: as of ``mtpp bench``.
+        logs: whether their logs are read too.
+    """
+    from mtpp_dsl.sweeps.runs import NEEDED, Runs
+    from mtpp_dsl.sweeps.selection import chosen
+    from mtpp_dsl.sweeps.store import Store
+
+    with Store.open(database, readonly=True) as store:
+        runs = Runs(store.columns([*NEEDED, *(["log"] if logs else [])]))
+        if not only:
+            return runs
+        kept = {row.key for row in chosen([*store.rows(logs=False)], only)}
+    return runs.take(i for i, key in enumerate(runs.field("key")) if key in kept)

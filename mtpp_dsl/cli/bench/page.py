@@ -1,0 +1,91 @@
+"""``mtpp bench page PAGE.toml``: a page of results, from its description."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mtpp_dsl.sweeps.page_file import Page
+
+__all__ = ["page"]
+
+
+def page(
+    description: Annotated[Path, typer.Argument(metavar="PAGE.toml", help="What the page shows.")],
+    take: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TABLE", help="First take the rows of PART/TABLE from its database; all of all.", show_default=False
+        ),
+    ] = [],  # noqa: B006  typer copies defaults
+    db: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="--take: from this database, not beside the sweep.", show_default=False),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if the page differs.")] = False,
+) -> int:
+    """Write a page of results: tables with their commands and conditions, beside published numbers.
+
+    The rows that it shows lie in text files beside the description, so that page and files always agree. Every row with
+    a figure worse than the published one is said. docs/tables.md describes PAGE.toml.
+
+    Exit codes: 0 written, or unchanged · 1 --check: the page differs · 2 a file cannot be read, or says what is not
+    known.
+    """
+    from mtpp_dsl.base.writing import write_text
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.errors import UsageError
+    from mtpp_dsl.sweeps.page import page_text
+    from mtpp_dsl.sweeps.page_file import read_page
+
+    read = read_page(description)
+    if db is not None and not take:
+        raise UsageError("--db says where --take takes rows from: say which, or --take all")
+    if check and take:
+        raise UsageError("--check writes nothing, and --take does")
+    _take(read, take, db)
+    text = page_text(read)
+    there = read.output.read_text(encoding="utf-8") if read.output.exists() else None
+    if check:
+        if there != text:
+            say(f"{read.output} is not what {description} and its rows say: run mtpp bench page {description}")
+        return int(there != text)
+    if there == text:
+        say(f"{read.output} is unchanged")
+    else:
+        write_text(read.output, text)
+        say(f"{read.output} is written")
+    return 0
+
+
+def _take(read: Page, take: Sequence[str], db: Path | None) -> None:
+    """Bring the rows of the tables called PART/TABLE, or of all, from their databases to the files of the page."""
+    from mtpp_dsl.cli.screen import say
+    from mtpp_dsl.errors import UsageError, did_you_mean
+    from mtpp_dsl.sweeps.expansion import expand
+    from mtpp_dsl.sweeps.file import read_sweep
+    from mtpp_dsl.sweeps.page_rows import take_rows
+    from mtpp_dsl.sweeps.store import Store
+
+    tables = {f"{part.folder.name}/{table.name}": (part, table) for part in read.parts for table in part.tables}
+    for name in take:
+        if name != "all" and name not in tables:
+            raise UsageError(f"--take {name}: there is no such table{did_you_mean(name, tables)}")
+    done = set()
+    for name in tables if "all" in take else take:
+        part, table = tables[name]
+        target = read.rows_of(part, table)
+        if target in done:
+            continue
+        done.add(target)
+        database = db or table.sweep.with_suffix(".sqlite")
+        if not database.exists():
+            raise UsageError(f"{name}: there is no database {database}; mtpp bench {table.sweep} makes it, or say --db")
+        runs = expand(read_sweep(table.sweep, table.size or None))
+        with Store.open(database, readonly=True) as store:
+            rows, missing = take_rows(store, runs, target)
+        say(f"{target}: {rows} rows{f', of which {missing} have not been run' if missing else ''}")

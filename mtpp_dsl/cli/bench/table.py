@@ -1,0 +1,128 @@
+"""``mtpp bench table DB``: what runs found, as a table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mtpp_dsl.cli.bench.choosing import Database, Only, Title, runs_of
+
+__all__ = ["table"]
+
+_SUFFIXES = {".csv": "csv", ".md": "markdown", ".tex": "latex"}
+_SUMMARY = "solved,proved,wins,ratio,gap,seconds"
+
+
+def table(
+    database: Database,
+    rows: Annotated[
+        str, typer.Option(metavar="FIELD", help="A row for each value: problem, group, label, k, …", show_default=False)
+    ] = "",
+    columns: Annotated[
+        str, typer.Option(metavar="FIELD", help="A column for each value: label, solver, k, …", show_default=False)
+    ] = "",
+    show: Annotated[
+        str,
+        typer.Option(
+            metavar="FIGURES", help="value, bound, gap, ratio, wins, seconds, … (commas).", show_default=False
+        ),
+    ] = "",
+    best: Annotated[
+        str, typer.Option(metavar="LABEL", help="Ratios are to this method's figures; all: to the best of any.")
+    ] = "all",
+    over: Annotated[
+        str,
+        typer.Option(metavar="MEAN", help="Over problems: geomean, mean, median, min, max, sum.", show_default=False),
+    ] = "",
+    seeds: Annotated[str, typer.Option(metavar="MEAN", help="Over seeds: the same, or best, worst.")] = "mean",
+    failed: Annotated[
+        str, typer.Option(metavar="RULE", help="Failed runs: say how many, none, or par2, par10, …")
+    ] = "say",
+    spread: Annotated[bool, typer.Option("--spread", help="Add the least and the largest over seeds.")] = False,
+    common: Annotated[bool, typer.Option("--common", help="Only problems on which every method has a figure.")] = False,
+    digits: Annotated[
+        int | None, typer.Option(min=1, max=15, metavar="N", help="Significant digits.", show_default=False)
+    ] = None,
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="Of values, such as ms.", show_default=False)] = "",
+    title: Title = "",
+    only: Only = [],  # noqa: B006  typer copies defaults
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="FORM", help="terminal, markdown, latex or csv.", show_default=False),
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it: .md, .tex or .csv.", show_default=False),
+    ] = None,
+) -> int:
+    """Show what runs found: a row a method with its wins and means, or what you ask for.
+
+    Figures of several seeds are joined first, then those of several problems: ratios, values and times by geometric
+    means. Runs that failed are never left out silently: (3 of 5) behind a figure says that it is of three runs of five.
+    A FIELD is a column of the database, a param such as k, or text such as "{problem}, {k}". docs/tables.md has all.
+
+    Exit codes: 0 shown · 2 the call is wrong, or the database cannot be read.
+    """
+    from mtpp_dsl.base.writing import check_writable, write_text
+    from mtpp_dsl.cli.screen import screen_width
+    from mtpp_dsl.cli.screen import show as show_lines
+    from mtpp_dsl.sweeps.figures import Column, Rule
+    from mtpp_dsl.sweeps.rendering import FORMATS, table_lines
+    from mtpp_dsl.sweeps.tables import make_table
+
+    form = _form(form, output)
+    if output is not None:
+        check_writable(output)
+    rows, columns, figures = _asked(rows, columns, show)
+    rule, several = Rule(over, seeds, failed), len(figures) > 1
+    asked = [
+        Column(
+            "" if not columns else f"{{}} {figure}" if several else "{}",
+            figure,
+            columns,
+            best=best,
+            rule=rule.fitting(figure) if several else rule,
+            spread=spread,
+            digits=digits,
+            unit=unit if figure in ("value", "bound") else "",
+        )
+        for figure in figures
+    ]
+    made = make_table(runs_of(database, only), rows, asked, title=title, common=common)
+    if form == "terminal" and output is None:
+        show_lines(table_lines(made, screen_width()))
+        return 0
+    text = FORMATS[form](made) if form in FORMATS else "".join(f"{line.plain}\n" for line in table_lines(made, 80))
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(output, text)
+    return 0
+
+
+def _form(form: str, output: Path | None) -> str:
+    """Return the form that was asked for, or that the name of the file says."""
+    from mtpp_dsl.errors import UsageError, did_you_mean
+    from mtpp_dsl.sweeps.rendering import FORMATS
+
+    if not form:
+        form = "terminal" if output is None else _SUFFIXES.get(output.suffix.lower(), "")
+        if not form:
+            raise UsageError(f"cannot tell the form of {output}: it ends in .md, .tex or .csv, or say --format")
+    known = ("terminal", *FORMATS)
+    if form not in known:
+        raise UsageError(f"--format {form}: there is no such form{did_you_mean(form, known)}; it is {', '.join(known)}")
+    return form
+
+
+def _asked(rows: str, columns: str, show: str) -> tuple[str, str, list[str]]:
+    """Return the fields of rows and columns and the figures: a summary by method where nothing is said."""
+    if not (rows or columns or show):
+        show = _SUMMARY
+    elif rows not in ("", "label", "method") and not columns and not show:
+        columns = "label"
+    figures = [name.strip() for name in (show or "value").split(",") if name.strip()]
+    return rows or ("problem" if columns in ("label", "method") else "label"), columns, figures

@@ -1,0 +1,79 @@
+"""Pictures of runs: every kind in every format, the same each time, with what must be said."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.sweeps.panels import KINDS, Asked
+from mtpp_dsl.sweeps.pictures import COLOURS, MARKERS, STYLES, draw_runs
+from mtpp_dsl.sweeps.runs import Runs
+from tests.sweeps.made_runs import columns
+
+RUNS = Runs(
+    columns(
+        *(
+            {
+                "problem": f"p{k}$_{{x}}$",
+                "params": {"k": k},
+                "nodes": 10 * k,
+                "label": label,
+                "seed": seed,
+                "value": 1.0 + k + 0.1 * seed,
+                "log": [[0.1 * k, 2.0 + k, None], [0.2 * k, 1.0 + k + 0.1 * seed, 1.0]],
+                "seconds": 0.3 * k,
+            }
+            for k in (2, 4)
+            for label in ("heft", "sa")
+            for seed in range(3 if label == "sa" else 1)
+        ),
+        {"problem": "p9", "params": {"k": 9}, "nodes": 90, "status": "memory", "value": None},
+    )
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_drawn_the_same_each_time(kind, tmp_path):
+    texts = []
+    for name in ("a.svg", "b.svg"):
+        said = draw_runs(RUNS, Asked(kind, x={"line": "k", "bars": "problem"}.get(kind, "")), tmp_path / name)
+        assert said == ["sa has no runs of 1 of 3 problems: p9."]
+        texts.append((tmp_path / name).read_text())
+    assert texts[0] == texts[1]
+    assert "<!-- heft -->" in texts[0]
+    assert "<!-- sa -->" in texts[0]
+
+
+def test_axes_say_what_they_show_and_in_which_unit(tmp_path):
+    for asked, words in (
+        (Asked("profile"), ["value / best value", "share of problems within", "least to largest over seeds"]),
+        (Asked("gap"), ["time (s)", "mean gap to the bound (%)"]),
+        (Asked("size", panels="k"), ["nodes", "time (s)", "k = 2", "k = 4", "failed, at its limit"]),
+        (Asked("bars", "value"), ["value (s)", "problem", "out of memory"]),
+        (Asked("line", "value", x="k"), ["value (s)"]),
+    ):
+        draw_runs(RUNS, asked, tmp_path / "a.svg")
+        text = (tmp_path / "a.svg").read_text()
+        for word in words:
+            assert f"<!-- {word}" in text or f"{word} -->" in text, (asked.kind, word)
+
+
+def test_a_png_and_refusals(tmp_path):
+    draw_runs(RUNS, Asked("profile"), tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    for asked, name, said in (
+        (Asked("profil"), "a.png", "did you mean 'profile'"),
+        (Asked("line"), "a.png", "--x params.k"),
+        (Asked("size", "valu"), "a.png", "did you mean 'value'"),
+        (Asked("profile"), "a.gif", "a picture ends in"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            draw_runs(RUNS, asked, tmp_path / name)
+
+
+def test_two_methods_differ_in_more_than_their_colour():
+    looks = [(COLOURS[n % len(COLOURS)], STYLES[n % len(STYLES)], MARKERS[n % len(MARKERS)]) for n in range(40)]
+    assert len({(style, mark) for _, style, mark in looks[:10]}) == 10
+    assert len(set(looks)) == 40
