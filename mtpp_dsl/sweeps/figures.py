@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.sweeps.measures import MEASURES, Measure, Measured
-from mtpp_dsl.sweeps.runs import Runs
+from mtpp_dsl.sweeps.runs import Runs, hint
 from mtpp_dsl.sweeps.statistics import AGGREGATES, Floats
 
 __all__ = ["Column", "Figure", "Rule", "figure_of"]
@@ -42,8 +42,7 @@ class Rule:
     def __post_init__(self) -> None:
         for word, known in ((self.over, ("", *AGGREGATES)), (self.seeds, _WITHIN)):
             if word not in known:
-                names = ", ".join(name for name in known if name)
-                raise UsageError(f"there is no mean called {word!r}{did_you_mean(word, known)}; there are {names}")
+                raise UsageError(f"there is no mean called {word!r}{hint(word, [name for name in known if name])}")
         if self.failed not in ("say", "none") and not self.penalty:
             raise UsageError(f"failed runs do not count as {self.failed!r}: say, none, par2 or par10 (any number)")
 

@@ -7,15 +7,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError, did_you_mean
-from mtpp_dsl.sweeps.runs import WITHOUT, Runs
+from mtpp_dsl.errors import UsageError
+from mtpp_dsl.sweeps.runs import WITHOUT, Runs, hint
 from mtpp_dsl.sweeps.statistics import Floats, best_in_groups, ratios, winners
 
-__all__ = ["MEASURES", "Contest", "Measure", "Measured", "answered", "contests", "contradictions", "measured"]
+__all__ = [
+    "MEASURES",
+    "Contest",
+    "Measure",
+    "Measured",
+    "answered",
+    "contests",
+    "contradictions",
+    "found_after",
+    "measured",
+]
 
 TIE = 1e-9
 """Values this close, relatively, are equal: sums in another order differ so much."""
-_PLANS = ("value", "gap", "ratio", "bound/plan", "ratio-to-bound")
+_PLANS = ("value", "gap", "ratio", "bound/plan", "ratio-to-bound", "found")
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ def measured(runs: Runs, show: str, best: str = "all", among: Sequence[int] | No
         UsageError: there is no such measure, or no run with that label.
     """
     if show not in MEASURES:
-        raise UsageError(f"no figure is called {show!r}{did_you_mean(show, MEASURES)}; there are {', '.join(MEASURES)}")
+        raise UsageError(f"no figure is called {show!r}{hint(show, MEASURES)}")
     measure = MEASURES[show]
     if show == "wins" and among is not None:
         values = np.zeros(len(runs))
@@ -86,7 +96,7 @@ def _reason(show: str, status: str) -> str:
         return _REASONS.get(status, status)
     if status == "infeasible" and show in (*_PLANS, "bound"):
         return "infeasible"
-    if show in ("value", "ratio") or (show != "bound" and status == "bound"):
+    if show in ("value", "ratio", "found") or (show != "bound" and status == "bound"):
         return "no plan"
     return "no bound" if show in ("bound", "gap", "bound/plan", "ratio-to-bound") else "not said"
 
@@ -181,7 +191,7 @@ def _of_label(runs: Runs, label: str, values: Floats) -> Floats:
     numbers, problems = runs.problems
     labels = runs.field("label")
     if label not in labels:
-        raise UsageError(f"no method is called {label!r}{did_you_mean(label, sorted(set(labels)))}")
+        raise UsageError(f"no method is called {label!r}{hint(label, sorted(set(labels)))}")
     chosen = np.array([each == label for each in labels], dtype=bool) & ~np.isnan(values)
     totals = np.bincount(numbers[chosen], weights=values[chosen], minlength=len(problems))
     counts = np.bincount(numbers[chosen], minlength=len(problems))
@@ -213,6 +223,30 @@ def _ratio_to_bound(runs: Runs, best: str) -> Floats:
         return ratios(answered(runs, "value"), _of_label(runs, best, bounds), maximize)
     numbers, problems = runs.problems
     return ratios(answered(runs, "value"), best_in_groups(bounds, numbers, ~maximize, len(problems))[numbers], maximize)
+
+
+def found_after(log: Sequence[Sequence[float | None]] | None, seconds: float | None) -> float | None:
+    """Return when the last improvement of a plan was found, in seconds; *seconds* where there is no log of it.
+
+    >>> found_after([[0.5, 9.0, None], [1.0, 8.0, 2.0], [3.0, 8.0, 4.0]], 5.0)
+    1.0
+    """
+    last, at = None, None
+    for time, incumbent, _ in log or ():
+        if incumbent is not None and incumbent != last:
+            last, at = incumbent, time
+    return seconds if at is None else at
+
+
+def _found(runs: Runs, _: str) -> Floats:
+    """Return when each run had its plan, from the column ``found`` of rows in files or from the logs."""
+    if "found" in runs.columns:
+        times = runs.numbers("found")
+    else:
+        pairs = zip(runs.field("log"), runs.field("seconds"), strict=True)
+        after = [found_after(log or (), None if seconds == "" else seconds) for log, seconds in pairs]
+        times = np.array([np.nan if time is None else time for time in after], dtype=float)
+    return np.where(np.isnan(answered(runs, "value")), np.nan, times)
 
 
 def _time_ratio(runs: Runs, best: str) -> Floats:
@@ -251,6 +285,7 @@ MEASURES: dict[str, Measure] = {
     "solved": Measure("solved", "count", "higher", "sum", _with_plan),
     "proved": Measure("proved", "count", "higher", "sum", _proved),
     "seconds": Measure("time", "time", "lower", "geomean", _column("seconds")),
+    "found": Measure("found after", "time", "lower", "geomean", _found),
     "time-ratio": Measure("time / least", "ratio", "lower", "geomean", _time_ratio),
     "cpu": Measure("CPU time", "time", "lower", "geomean", _column("cpu")),
     "total": Measure("time of the whole run", "time", "lower", "geomean", _column("total")),

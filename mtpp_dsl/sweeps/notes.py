@@ -18,7 +18,7 @@ MAX_NAMES = 4
 
 def rules(columns: Sequence[Column], numerals: Sequence[Numeral], grid: Sequence[Sequence[Figure | None]]) -> list[str]:
     """Return what the figures are, a sentence for each kind."""
-    said: dict[str, None] = {}
+    said: dict[str, dict[str, None]] = {}
     means = {"geomean": "geometric mean", "mean": "mean", "median": "median", "min": "least", "max": "largest"}
     for column, numeral in zip(columns, numerals, strict=True):
         measure = MEASURES[column.show]
@@ -34,18 +34,18 @@ def rules(columns: Sequence[Column], numerals: Sequence[Numeral], grid: Sequence
             parts.append(f"{means[over]} over problems")
         if any(figure.runs > figure.problems for figure in alike):
             parts.append(f"{means.get(column.rule.seeds, column.rule.seeds)} over seeds")
-        text = f"{measure.head}{unit}{': ' if parts else ''}{', '.join(parts)}"
+        text = ", ".join(parts)
         if column.best != "all" and column.show in ("ratio", "bound/plan", "ratio-to-bound", "time-ratio"):
-            text += f", relative to {column.best}"
+            text += f"{', ' if text else ''}relative to {column.best}"
         if column.spread:
-            text += "; [least, largest] over seeds"
+            text += f"{'; ' if text else ''}[least, largest] over seeds"
         if column.rule.penalty:
             what = "the best" if measure.kind == "ratio" else "its time limit"
             if measure.kind in ("ratio", "time"):
-                text += f"; a run that failed counts as {column.rule.penalty} times {what}"
-        if unit or text != measure.head:
-            said[f"{text}."] = None
-    return list(said)
+                text += f"{'; ' if text else ''}a run that failed counts as {column.rule.penalty} times {what}"
+        if unit or text:
+            said.setdefault(text, {})[f"{measure.head}{unit}"] = None
+    return [f"{', '.join(heads)}{': ' if text else ''}{text}." for text, heads in said.items()]
 
 
 def failures(grid: Sequence[Sequence[Figure | None]], columns: Sequence[Column]) -> list[str]:

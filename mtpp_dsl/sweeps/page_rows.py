@@ -11,6 +11,7 @@ from typing import Any
 
 from mtpp_dsl.base.writing import write_text
 from mtpp_dsl.errors import UsageError
+from mtpp_dsl.sweeps.measures import found_after
 from mtpp_dsl.sweeps.run import Run
 from mtpp_dsl.sweeps.runs import MISSING, NEEDED, Runs
 from mtpp_dsl.sweeps.store import Store
@@ -19,7 +20,21 @@ __all__ = ["read_rows", "rows_text", "take_rows"]
 
 _COLUMNS = (
     *("problem", "grp", "params", "scenario", "label", "method", "options", "solver", "coarsen", "seed", "time_limit"),
-    *("threads", "status", "objective", "sense", "unit", "value", "bound", "gap", "seconds", "cpu", "total", "memory"),
+    *(
+        "threads",
+        "status",
+        "objective",
+        "sense",
+        "unit",
+        "value",
+        "bound",
+        "gap",
+        "seconds",
+        "found",
+        "cpu",
+        "total",
+        "memory",
+    ),
     *("nodes", "edges", "devices", "started", "machine", "version", "spec_sha256"),
 )
 _TEXTS = {
@@ -27,7 +42,7 @@ _TEXTS = {
     *("started", "machine", "version", "spec_sha256"),
 }
 _OBJECTS = {"params", "options"}
-_ROUNDED = {"seconds": 4, "cpu": 4, "total": 4}
+_ROUNDED = {"seconds": 4, "found": 4, "cpu": 4, "total": 4}
 _HASH = 12
 """So much of a hash tells problems of one name apart."""
 
@@ -38,7 +53,11 @@ def take_rows(store: Store, runs: Sequence[Run], path: Path) -> tuple[int, int]:
     Returns:
         How many there are, and how many runs are missing.
     """
-    columns = store.columns([name for name in NEEDED if name != "key"] + ["key"])
+    columns = store.columns([*NEEDED, "log"])
+    columns["found"] = [
+        found_after(log, seconds) if value is not None else None
+        for log, seconds, value in zip(columns["log"], columns["seconds"], columns["value"], strict=True)
+    ]
     at = {key: i for i, key in enumerate(columns["key"])}
     rows, missing = [], 0
     for run in runs:

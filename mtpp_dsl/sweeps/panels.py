@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mtpp_dsl.base.units import display_unit
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.sweeps.curves import along, gaps, profiles, sizes
 from mtpp_dsl.sweeps.figures import Rule, figure_of
 from mtpp_dsl.sweeps.measures import MEASURES, measured
-from mtpp_dsl.sweeps.runs import Runs, plain, sorted_values
+from mtpp_dsl.sweeps.runs import Runs, hint, plain, sorted_values
 from mtpp_dsl.text.visible import visible
 
 __all__ = ["KINDS", "Asked", "shown"]
@@ -222,14 +222,14 @@ def _bars(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
 def _unit(runs: Runs, show: str) -> tuple[str, float]:
     """Return the unit that fits a measure of these runs, and how many base units it is."""
     if show not in MEASURES:
-        raise UsageError(f"no figure is called {show!r}{did_you_mean(show, MEASURES)}; there are {', '.join(MEASURES)}")
+        raise UsageError(f"no figure is called {show!r}{hint(show, MEASURES)}")
     kind = MEASURES[show].kind
     if kind == "share":
         return "%", 0.01
     if kind == "time":
         return "s", 1.0
-    units = {unit for unit in runs.field("unit") if unit}
-    base = {"bytes": "B", "value": units.pop() if len(units) == 1 else ""}.get(kind, "")
+    units = runs.units(range(len(runs)))
+    base = {"bytes": "B", "value": units[0] if len(units) == 1 else ""}.get(kind, "")
     values = [value for value in measured(runs, show).values if np.isfinite(value)] if base else []
     return display_unit(values, base)
 

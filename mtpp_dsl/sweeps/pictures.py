@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl.base.extras import need
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.report.picture import check_picture
 from mtpp_dsl.sweeps.measures import contradictions
 from mtpp_dsl.sweeps.notes import sets
 from mtpp_dsl.sweeps.panels import KINDS, Asked, shown
-from mtpp_dsl.sweeps.runs import Runs, plain, sorted_values
+from mtpp_dsl.sweeps.runs import Runs, hint, plain, sorted_values
 
 __all__ = ["Asked", "draw_runs"]
 
@@ -34,9 +34,7 @@ def draw_runs(runs: Runs, asked: Asked, path: Path) -> list[str]:
     """
     check_picture(path)
     if asked.kind not in KINDS:
-        raise UsageError(
-            f"no picture is called {asked.kind!r}{did_you_mean(asked.kind, KINDS)}; there are {', '.join(KINDS)}"
-        )
+        raise UsageError(f"no picture is called {asked.kind!r}{hint(asked.kind, KINDS)}")
     if not len(runs):
         raise UsageError("there are no runs to draw")
     need("matplotlib", "plots")

@@ -15,7 +15,7 @@ from mtpp_dsl.errors import UsageError, did_you_mean
 from mtpp_dsl.sweeps.outcome import FAILED
 from mtpp_dsl.sweeps.statistics import Floats, codes
 
-__all__ = ["MISSING", "NEEDED", "WITHOUT", "Runs", "plain", "sorted_values"]
+__all__ = ["MISSING", "NEEDED", "WITHOUT", "Runs", "hint", "plain", "sorted_values"]
 
 MISSING = "missing"
 """State of a run of a sweep that a database does not have."""
@@ -76,13 +76,13 @@ class Runs:
             dicts = self._dicts(of)
             if self.length and not any(key in each for each in dicts):
                 known = sorted({other for each in dicts for other in each})
-                raise UsageError(f"no run has {name}{did_you_mean(key, known)}{_listed(known)}")
+                raise UsageError(f"no run has {name}{hint(key, known)}")
             return [each.get(key, "") for each in dicts]
         column = self.columns.get(_SHORT.get(name, name))
         if column is None and any(name in each for each in self._dicts("params")):
             return self._read(f"params.{name}")
         if column is None:
-            raise UsageError(f"runs have no field {name!r}{did_you_mean(name, self.names())}{_listed(self.names())}")
+            raise UsageError(f"runs have no field {name!r}{hint(name, self.names())}")
         return ["" if each is None else each for each in column]
 
     def names(self) -> list[str]:
@@ -117,16 +117,25 @@ class Runs:
 
     @cached_property
     def maximize(self) -> npt.NDArray[np.bool_]:
-        """Whether larger values are better, of each run."""
-        return np.array([sense == "maximize" for sense in self.field("sense")], dtype=bool)
+        """Whether larger values are better, of each run: as any run of its problem says."""
+        numbers, problems = self.problems
+        up = np.zeros(len(problems), dtype=bool)
+        for number, sense in zip(numbers, self.field("sense"), strict=True):
+            up[number] |= sense == "maximize"
+        return up[numbers]
+
+    def units(self, places: Iterable[int]) -> list[str]:
+        """Return the units of the values and bounds of the runs at *places*; "" is one of those without."""
+        units, values, bounds = self.field("unit"), self.field("value"), self.field("bound")
+        return sorted({str(units[i]) for i in places if values[i] != "" or bounds[i] != ""})
 
     @cached_property
     def problems(self) -> tuple[npt.NDArray[np.int64], list[Any]]:
         """The number of each run's problem, and the problems.
 
-        Two runs are of one problem if its name, its text, its parameters, the scenario and the objective are the same.
+        Two runs are of one problem if its name, its text, its parameters and the scenario are the same.
         """
-        asked = ("problem", "spec_sha256", "params", "scenario", "objective")
+        asked = ("problem", "spec_sha256", "params", "scenario")
         known = [self.columns[name] for name in asked if name in self.columns]
         return codes(zip(*([_frozen(each) for each in column] for column in known), strict=True))
 
@@ -163,5 +172,11 @@ def _frozen(value: Any) -> Any:
     return json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else value
 
 
-def _listed(known: Sequence[str]) -> str:
-    return f"; there are {', '.join(known)}" if known else "; there are none"
+def hint(word: str, known: Iterable[str]) -> str:
+    """Return what a message says behind a word that is not known: the word that was meant, else all that there are.
+
+    >>> hint("valu", ["value", "gap"]), hint("x", ["value", "gap"])
+    ("; did you mean 'value'?", '; there are value, gap')
+    """
+    words = list(known)
+    return did_you_mean(word, words) or (f"; there are {', '.join(words)}" if words else "; there are none")

@@ -176,7 +176,7 @@ def _numerals(
     runs: Runs, columns: Sequence[Column], grid: Sequence[Sequence[Figure | None]], shown: Sequence[int]
 ) -> list[Numeral]:
     """Return how the figures of each column are written: columns that show the same share a unit."""
-    units = sorted({runs.field("unit")[i] or "" for i in shown})
+    units = runs.units(shown)
     found = []
     for column in columns:
         measure = MEASURES[column.show]

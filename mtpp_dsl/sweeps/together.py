@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mtpp_dsl.errors import UsageError, did_you_mean
+from mtpp_dsl.errors import UsageError
 from mtpp_dsl.sweeps.measures import answered, contests
-from mtpp_dsl.sweeps.runs import Runs
+from mtpp_dsl.sweeps.runs import Runs, hint
 
 __all__ = ["with_together"]
 
@@ -36,7 +36,7 @@ def with_together(runs: Runs, together: Mapping[str, Sequence[str]]) -> Runs:
             raise UsageError(f"{name!r} is the label of a method: methods taken together need another name")
         for part in parts:
             if part not in labels:
-                raise UsageError(f"no method is called {part!r}{did_you_mean(part, sorted(set(labels)))}")
+                raise UsageError(f"no method is called {part!r}{hint(part, sorted(set(labels)))}")
         places = [i for i, label in enumerate(labels) if label in parts]
         of_parts = runs.take(places)
         for meeting in contests(of_parts):

@@ -10,7 +10,10 @@ from typer.core import TyperGroup
 from mtpp_dsl.cli.bench.diff import diff
 from mtpp_dsl.cli.bench.export import export
 from mtpp_dsl.cli.bench.merge import merge
+from mtpp_dsl.cli.bench.page import page
+from mtpp_dsl.cli.bench.plot import plot
 from mtpp_dsl.cli.bench.run import run
+from mtpp_dsl.cli.bench.table import table
 from mtpp_dsl.cli.commands import commands_of
 
 __all__ = ["bench_app"]
@@ -44,3 +47,6 @@ command(run)
 command(diff)
 command(export)
 command(merge)
+command(page)
+command(plot)
+command(table)

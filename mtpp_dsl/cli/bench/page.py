@@ -66,7 +66,7 @@ def _take(read: Page, take: Sequence[str], db: Path | None) -> None:
     """Bring the rows of the tables called PART/TABLE, or of all, from their databases to the files of the page."""
     from mtpp_dsl.cli.screen import say
     from mtpp_dsl.errors import UsageError, did_you_mean
-    from mtpp_dsl.sweeps.expansion import expand
+    from mtpp_dsl.sweeps.expansion import Expansion
     from mtpp_dsl.sweeps.file import read_sweep
     from mtpp_dsl.sweeps.page_rows import take_rows
     from mtpp_dsl.sweeps.store import Store
@@ -85,7 +85,10 @@ def _take(read: Page, take: Sequence[str], db: Path | None) -> None:
         database = db or table.sweep.with_suffix(".sqlite")
         if not database.exists():
             raise UsageError(f"{name}: there is no database {database}; mtpp bench {table.sweep} makes it, or say --db")
-        runs = expand(read_sweep(table.sweep, table.size or None))
+        expansion = Expansion(read_sweep(table.sweep, table.size or None))
+        runs = expansion.runs()
         with Store.open(database, readonly=True) as store:
             rows, missing = take_rows(store, runs, target)
+        if expansion.left_out:
+            say(f"{table.sweep}: left out, as their files are not there: {', '.join(expansion.left_out)}")
         say(f"{target}: {rows} rows{f', of which {missing} have not been run' if missing else ''}")

@@ -58,6 +58,6 @@ def plot(
     check_picture(output)
     check_writable(output)
     asked = Asked(kind, show, x, panels, to, solved, best, Rule(over, seeds, failed), title)
-    for note in draw_runs(runs_of(database, only, logs=kind == "gap"), asked, output):
+    for note in draw_runs(runs_of(database, only, logs=kind == "gap" or show == "found"), asked, output):
         say(note)
     return 0

@@ -91,7 +91,7 @@ def table(
         )
         for figure in figures
     ]
-    made = make_table(runs_of(database, only), rows, asked, title=title, common=common)
+    made = make_table(runs_of(database, only, logs="found" in figures), rows, asked, title=title, common=common)
     if form == "terminal" and output is None:
         show_lines(table_lines(made, screen_width()))
         return 0
@@ -105,8 +105,9 @@ def table(
 
 def _form(form: str, output: Path | None) -> str:
     """Return the form that was asked for, or that the name of the file says."""
-    from mtpp_dsl.errors import UsageError, did_you_mean
+    from mtpp_dsl.errors import UsageError
     from mtpp_dsl.sweeps.rendering import FORMATS
+    from mtpp_dsl.sweeps.runs import hint
 
     if not form:
         form = "terminal" if output is None else _SUFFIXES.get(output.suffix.lower(), "")
@@ -114,7 +115,7 @@ def _form(form: str, output: Path | None) -> str:
             raise UsageError(f"cannot tell the form of {output}: it ends in .md, .tex or .csv, or say --format")
     known = ("terminal", *FORMATS)
     if form not in known:
-        raise UsageError(f"--format {form}: there is no such form{did_you_mean(form, known)}; it is {', '.join(known)}")
+        raise UsageError(f"--format {form}: there is no such form{hint(form, known)}")
     return form
 
 
