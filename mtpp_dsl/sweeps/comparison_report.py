@@ -64,7 +64,7 @@ def _paired(comparison: Comparison) -> Iterator[str]:
 
 
 def _explained(rules: Rules) -> Iterator[str]:
-    yield f"p: chance of this where nothing has changed (Wilcoxon signed rank, Holm); level {format_gap(rules.level)}"
+    yield f"p: chance of this without a change (Wilcoxon signed rank, Holm); level {format_gap(rules.level)}"
     yield (
         f"same: values and bounds within {format_gap(rules.tolerance)}, "
         f"{'processor ' if rules.cpu else ''}times within {format_gap(rules.time_tolerance)}"
