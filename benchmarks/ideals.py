@@ -1,10 +1,12 @@
-"""Exact contiguous splits of the published workloads, beside tarnawski2020, Table 1; other devices; and large nets.
+"""Exact contiguous splits: published workloads on other devices, nets with millions of ideals, and random graphs.
 
 Workloads are looked for in $MTPP_DATA, else in ../shared/data beside the repository; those that are not there are left
 out. Times are those of one process, after the first call has loaded the compiled code.
 
-    python benchmarks/ideals.py            everything (some minutes)
-    python benchmarks/ideals.py published  or: devices, series, random
+The workloads as published are in benchmarks/papers/tarnawski2020/table1.toml.
+
+    python benchmarks/ideals.py          everything (some minutes)
+    python benchmarks/ideals.py devices  or: series, random
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import resource
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -31,24 +32,6 @@ from mtpp_dsl.solvers.methods.partition import MAX_BYTES, Ideals
 
 DATA = Path(os.environ.get("MTPP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FOLDER = DATA / "dnn-partitioning" / "throughput"
-TABLE = {  # time per sample and running time of the dynamic programme in Table 1
-    "OperatorGraphs/bert_l-3_inference": (27.92, "1 s"),
-    "OperatorGraphs/bert_l-6_inference": (29.58, "5 s"),
-    "OperatorGraphs/bert_l-12_inference": (147.48, "19 s"),
-    "OperatorGraphs/resnet50_inference": (124.35, "0 s"),
-    "OperatorGraphs/bert_l-3_training": (65.30, "8 s"),
-    "OperatorGraphs/bert_l-6_training": (72.86, "25 s"),
-    "OperatorGraphs/bert_L-12_training": (438.00, "1 m"),
-    "OperatorGraphs/resnet50_training": (255.19, "2 s"),
-    "LayerGraphs/bert24_inference": (17.79, "0 s"),
-    "LayerGraphs/resnet50_inference": (33.77, "0 s"),
-    "LayerGraphs/inceptionv3_inference": (51.55, "32 m"),
-    "LayerGraphs/gnmt_inference": (32.91, "29 s"),
-    "LayerGraphs/bert24_training": (41.75, "1 s"),
-    "LayerGraphs/resnet50_training": (78.63, "1 s"),
-    "LayerGraphs/inceptionv3_training": (122.76, "58 m"),
-    "LayerGraphs/gnmt_training": (107.00, "42 s"),
-}
 SWEPT = (
     "LayerGraphs/inceptionv3_inference",
     "LayerGraphs/inceptionv3_training",
@@ -59,19 +42,17 @@ SWEPT = (
 DEVICES = ((2, 1), (3, 2), (4, 2), (8, 1), (8, 4), (16, 2), (32, 1), (64, 2))
 
 
-def workload(name: str, devices: tuple[int, int] | None = None) -> Problem:
-    """Return a published workload under the paper's constraints, on (accelerators, CPUs) or as the file says."""
+def workload(name: str, devices: tuple[int, int]) -> Problem:
+    """Return a published workload under the paper's constraints, on (accelerators, CPUs)."""
     read = Msr().read(FOLDER / f"{name}.json")
     graph = read.graph
     assert read.interconnect is not None
     colors = np.unique(graph.colors[graph.colors >= 0]).tolist()
     together = [Colocate(nodes=tuple(np.flatnonzero(graph.colors == color).tolist())) for color in colors]
-    placed = list(read.devices)
-    if devices is not None:
-        accelerator = next(d for d in placed if d.pays_io)
-        cpu = next(d for d in placed if not d.pays_io)
-        placed = [replace(accelerator, name=f"acc[{i}]") for i in range(devices[0])]
-        placed += [replace(cpu, name=f"cpu[{i}]") for i in range(devices[1])]
+    accelerator = next(d for d in read.devices if d.pays_io)
+    cpu = next(d for d in read.devices if not d.pays_io)
+    placed = [replace(accelerator, name=f"acc[{i}]") for i in range(devices[0])]
+    placed += [replace(cpu, name=f"cpu[{i}]") for i in range(devices[1])]
     constraints = [Acyclic(parts="forward"), Memory(), *together]
     return Problem.create(graph, placed, read.interconnect, constraints=constraints)
 
@@ -97,21 +78,6 @@ def present(names: list[str]) -> list[str]:
     if missing:
         print(f"not at {FOLDER}: {', '.join(missing)}")
     return [name for name in names if name not in missing]
-
-
-def published() -> None:
-    """Print value, bound and time of every workload, and of all together."""
-    names = present(list(TABLE))
-    print(f"{'workload':36} {'paper':>7} {'paper s':>7} {'value':>13} {'bound':>13} {'status':>9} {'s':>6}")
-    total = 0.0
-    for name in names[:1]:
-        solve(workload(name))  # loads what is compiled
-    for name in names:
-        result, took = solve(workload(name))
-        total += took
-        print(f"{name:36} {TABLE[name][0]:7.2f} {TABLE[name][1]:>7} {cells(result)} {took:6.2f}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"all: {total:.2f} s, peak memory of the process {peak} MB")
 
 
 def devices() -> None:
@@ -172,7 +138,7 @@ def look_alikes() -> None:
                 row(model, on_stages(regal(n, model, "own-memory"), k), 20.0)
 
 
-PARTS = {"published": published, "devices": devices, "series": large, "random": look_alikes}
+PARTS = {"devices": devices, "series": large, "random": look_alikes}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
