@@ -19,6 +19,7 @@ from mtpp_dsl.checks.infeasible import forced_together, quick
 from mtpp_dsl.checks.verification import check_result, settled, verify
 from mtpp_dsl.contracts import (
     Engine,
+    Executor,
     Formulation,
     FormulationFamily,
     Limits,
@@ -31,11 +32,12 @@ from mtpp_dsl.contracts import (
     why_not,
 )
 from mtpp_dsl.errors import PluginError, Refused, SolverError, UsageError, VerificationError, nearest
+from mtpp_dsl.executors.addresses import opened
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan, plan_of
 from mtpp_dsl.plans.result import OPTIMAL_GAP, Bound, Result
 from mtpp_dsl.plugins import supervision
-from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_solver
+from mtpp_dsl.plugins.honoured import DEFAULT_SOLVER, check_solver, refuse_options, refuse_scheduler, refuse_solver
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.problem.counting import Recognised, restored
 
@@ -168,6 +170,7 @@ def solve(
     progress: Progress | None = None,
     checkpoint: Path | str | None = None,
     target: str | None = None,
+    scheduler: str | Executor | None = None,
 ) -> Result:
     """Find a plan and a bound, and check both independently.
 
@@ -188,6 +191,9 @@ def solve(
         progress: to watch and to stop the search.
         checkpoint: where to keep the best answer so far, as JSON, whenever it has become better.
         target: the runtime that the plan is for: its limits are constraints, and what they cost is in the result.
+        scheduler: where processes run: the address of a Dask scheduler such as ``tcp://host:8786``,
+            ``local-cluster:2``, or what :func:`mtpp_dsl.executors.addresses.open_executor` returns, which is left open;
+            None for this machine.
 
     Returns:
         A result whose plan, if any, has passed :func:`mtpp_dsl.checks.verification.verify`.
@@ -203,6 +209,27 @@ def solve(
     threads, seed = None if threads is None else whole("threads", threads, 1), whole("seed", seed, 0)
     check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
+    if scheduler is not None:
+        refuse_scheduler(problem, chosen, write_model)
+    if isinstance(scheduler, str):
+        with opened(scheduler) as executor:
+            left = None if time_limit is None else max(LEAST_TIME, began + time_limit - monotonic())
+            return solve(
+                problem,
+                chosen,
+                solver=solver,
+                time_limit=left,
+                gap=gap,
+                threads=threads,
+                seed=seed,
+                start=start,
+                solver_options=solver_options,
+                write_model=write_model,
+                progress=progress,
+                checkpoint=checkpoint,
+                target=target,
+                scheduler=executor,
+            )
     if target is not None:
         problem = late("mtpp_dsl.answers.again:under_target")(problem, target)
     if problem.target is not None:
@@ -219,11 +246,12 @@ def solve(
             write_model=write_model,
             progress=progress,
             checkpoint=checkpoint,
+            scheduler=scheduler,
         )
     if problem.later:
         if write_model is not None:
             raise UsageError("each of several objectives has a model of its own: leave all but one out to write it")
-        call = _several(chosen, solver, gap, threads, seed, solver_options, checkpoint)
+        call = _several(chosen, solver, gap, threads, seed, solver_options, checkpoint, scheduler)
         several: Result = call.in_order(problem, time_limit, start, progress or Progress())
         return several
     traits = method_traits(chosen)
@@ -244,9 +272,10 @@ def solve(
             f"method {chosen.name!r} may not allow the plan that is in the progress given: give it as start"
         )
     start, notes = _take_start(problem, start, None if traits.own_rows else progress)
-    most = max(FEW_THREADS, 2 * (os.cpu_count() or 1))
+    most = max(FEW_THREADS, 2 * (os.cpu_count() or 1) if scheduler is None else scheduler.slots)
     if threads is not None and threads > most:
-        notes = (*notes, f"{most} threads are used, not {threads}: this machine has {os.cpu_count()} cores")
+        there = f"this machine has {os.cpu_count()} cores" if scheduler is None else f"the cluster has {most} slots"
+        notes = (*notes, f"{most} threads are used, not {threads}: {there}")
         threads = most
     forced = forced_together(problem)
     limits = Limits(
@@ -258,6 +287,7 @@ def solve(
         solver_options=dict(solver_options or {}),
         start=start,
         write_model=None if write_model is None else Path(write_model),
+        executor=scheduler,
     )
     with kept(checkpoint, problem, chosen.name, seed, progress) as keep:
         impossible = None if write_model is not None else quick(problem)  # the model is written even so

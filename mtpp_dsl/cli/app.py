@@ -98,6 +98,14 @@ def solve(
             min=1, metavar="N", help="Number of threads of the solver, or of processes of auto.", show_default=False
         ),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Spread over a Dask cluster: tcp://host:8786 or local-cluster:2.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")] = 0,
     start: Annotated[
         Path | None, typer.Option(metavar="PLAN.json", help="Start from this plan.", show_default=False)
@@ -190,6 +198,7 @@ def solve(
             time_limit=time_limit,
             gap=gap,
             threads=threads,
+            scheduler=scheduler,
             seed=seed,
             start=start,
             solver_option=solver_option,

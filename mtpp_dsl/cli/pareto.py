@@ -89,6 +89,7 @@ def front_and_report(
                 seed=call.seed,
                 start=start,
                 progress=progress,
+                scheduler=call.scheduler,
             )
         listener.found()
         written = _report(call, found)

@@ -58,6 +58,7 @@ class SolveCall:
     time_limit: str
     gap: str
     threads: int | None
+    scheduler: str | None
     seed: int
     start: Path | None
     solver_option: list[str]
@@ -116,6 +117,7 @@ def solve_and_report(call: SolveCall) -> int:
                 write_model=call.write_model,
                 checkpoint=call.checkpoint,
                 progress=progress,
+                scheduler=call.scheduler,
             )
         listener.found()
         written = _report(call, problem, result, read)

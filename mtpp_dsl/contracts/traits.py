@@ -74,6 +74,7 @@ class MethodBase:
             them is told.
         may_need_none: it uses several solvers, or ends without one where that proves the same; it takes no options.
         writes_model: it honours ``write_model`` of the limits, whatever becomes of the problem.
+        spreads: it takes processes from the executor of the limits, so that one call spreads over a cluster.
         needs_start: it works on a plan that it is given, and is not asked without one.
         seeded: another seed of the limits may give another answer; else a sweep runs it once for all seeds.
         baseline: it is there to be compared with, and not recommended to those whom another method refuses.
@@ -93,6 +94,7 @@ class MethodBase:
     uses_solver: bool = False
     may_need_none: bool = False
     writes_model: bool = False
+    spreads: bool = False
     needs_start: bool = False
     seeded: bool = True
     baseline: bool = False

@@ -8,10 +8,11 @@ from time import monotonic
 
 from mtpp_dsl.api import DEFAULT_TIME, find_method
 from mtpp_dsl.base.amounts import Duration, Share, seconds_of, share_of, whole
-from mtpp_dsl.contracts import Method, Progress
+from mtpp_dsl.contracts import Executor, Method, Progress
 from mtpp_dsl.drivers.rows import keeping, worded
 from mtpp_dsl.drivers.several import Several
 from mtpp_dsl.drivers.stage import Stage
+from mtpp_dsl.executors.addresses import opened
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.front import Front, costs_of, without_dominated
 from mtpp_dsl.plans.plan import Plan, plan_of
@@ -42,6 +43,7 @@ def front(
     seed: int = 0,
     start: Plan | Mapping[str, object] | None = None,
     progress: Progress | None = None,
+    scheduler: str | Executor | None = None,
 ) -> Front:
     """Find plans of which none is better than another in both of two objectives, with a proof for each.
 
@@ -61,6 +63,7 @@ def front(
         seed: of everything random.
         start: a plan to start from.
         progress: to watch and to stop the search.
+        scheduler: where processes run, as of :func:`mtpp_dsl.solve`.
 
     Raises:
         UsageError: there are no such objectives, or no row can speak of one of them.
@@ -72,11 +75,12 @@ def front(
     limit = seconds_of("time_limit", time_limit)
     check_solver(solver)
     chosen = find_method(method, solver) if isinstance(method, str) else method
-    once = Several(chosen, solver, share_of("gap", gap), threads, seed, None, None)
-    for asked in (pair, replace(pair, objective=pair.later[0], later=(pair.objective,))):
-        once.refuse(asked)
-    given = None if start is None else plan_of(problem, start).of(None)
-    return _Search(pair, once, points, limit, progress or Progress(), given).front()
+    with opened(scheduler) as executor:
+        once = Several(chosen, solver, share_of("gap", gap), threads, seed, None, None, executor)
+        for asked in (pair, replace(pair, objective=pair.later[0], later=(pair.objective,))):
+            once.refuse(asked)
+        given = None if start is None else plan_of(problem, start).of(None)
+        return _Search(pair, once, points, limit, progress or Progress(), given).front()
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 from mtpp_dsl.api import instead, solve
 from mtpp_dsl.checkpoint import Whole, kept
-from mtpp_dsl.contracts import Method, Progress, why_not
+from mtpp_dsl.contracts import Executor, Method, Progress, why_not
 from mtpp_dsl.drivers.lexicographic import solve_in_order, stages
 from mtpp_dsl.errors import Refused
 from mtpp_dsl.plans.plan import Plan, plan_of
@@ -31,6 +31,7 @@ class Several:
     seed: int
     solver_options: Mapping[str, Any] | None
     checkpoint: Path | str | None
+    scheduler: Executor | None = None
 
     def refuse(self, problem: Problem) -> None:
         """Refuse a problem of several objectives if the method cannot take one of them after those before it.
@@ -82,6 +83,7 @@ class Several:
                     gap=self.gap,
                     threads=self.threads,
                     seed=self.seed,
+                    scheduler=self.scheduler,
                     start=start,
                     solver_options=self.solver_options,
                     progress=progress,

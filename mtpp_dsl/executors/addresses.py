@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mtpp_dsl import registry
 from mtpp_dsl.contracts import Executor
 from mtpp_dsl.errors import UsageError, nearest
 
-__all__ = ["open_executor"]
+__all__ = ["open_executor", "opened"]
 
 
 def open_executor(address: str) -> Executor:
@@ -27,6 +30,23 @@ def open_executor(address: str) -> Executor:
             found: Executor = kind(address)
             return found
     raise UsageError(
-        f"--scheduler {address!r}: no executor takes addresses that begin with {scheme!r}{nearest(scheme, known)}; "
-        f"there are: {', '.join(known)}"
+        f"no scheduler has an address that begins with {scheme!r}, as {address!r} does{nearest(scheme, known)} "
+        f"(there are: {', '.join(known)})"
     )
+
+
+@contextmanager
+def opened(scheduler: str | Executor | None) -> Iterator[Executor | None]:
+    """Give what starts processes for the block: one at an address is opened and closed, another is given as it is.
+
+    Raises:
+        UsageError, PluginError: as of :func:`open_executor`.
+    """
+    if not isinstance(scheduler, str):
+        yield scheduler
+        return
+    executor = open_executor(scheduler)
+    try:
+        yield executor
+    finally:
+        executor.close()

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from mtpp_dsl import registry
-from mtpp_dsl.contracts import Formulation, FormulationFamily, Method, formulation_traits, method_traits
+from mtpp_dsl.contracts import Formulation, FormulationFamily, Method, formulation_traits, method_traits, refusal
 from mtpp_dsl.errors import PluginError, Refused, UsageError, did_you_mean
 from mtpp_dsl.problem import Problem
 
-__all__ = ["DEFAULT_SOLVER", "check_solver", "refuse_options", "refuse_solver"]
+__all__ = ["DEFAULT_SOLVER", "check_solver", "refuse_options", "refuse_scheduler", "refuse_solver"]
 
 DEFAULT_SOLVER = "highs"
 MODEL_FILES = (".lp", ".mps")
@@ -78,6 +78,46 @@ def refuse_options(
     _check_file(Path(write_model))
 
 
+def refuse_scheduler(problem: Problem, method: Method, write_model: Path | str | None) -> None:
+    """Refuse a cluster for what runs in one process, or writes a file.
+
+    Raises:
+        UsageError: with methods that spread.
+    """
+    if not method_traits(method).spreads:
+        raise UsageError(
+            f"method {method.name!r} runs in one process, and so has no use for a scheduler{_that_spread(problem)}"
+        )
+    if write_model is not None:
+        raise UsageError(f"{write_model} would be written on another machine: leave out the scheduler to write a model")
+
+
+def _that_spread(problem: Problem) -> str:
+    """Return which methods for *problem* spread over a cluster, in words."""
+    names = []
+    for name in registry.available(registry.METHODS):
+        try:
+            method: Method = registry.load(registry.METHODS, name)()
+        except (PluginError, TypeError):  # a broken one is no help
+            continue
+        if method_traits(method).spreads and refusal(method, problem) is None:
+            names.append(name)
+    for name in registry.available(registry.FORMULATIONS):
+        formulation = _formulation(name)
+        if isinstance(formulation, FormulationFamily) and formulation.accepts(problem) is None:
+            names.append(name)
+    return f"; choose --method {' or '.join(names)}" if names else ""
+
+
+def _formulation(name: str) -> Formulation | FormulationFamily | None:
+    """Return a formulation by its name, or None where it is a plug-in that cannot be imported, which is no help."""
+    try:
+        found: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
+    except PluginError:
+        return None
+    return found
+
+
 def _check_file(path: Path) -> None:
     if path.suffix.lower() not in MODEL_FILES:
         raise UsageError(f"cannot write a model as {path.name!r}: use the suffix .lp or .mps")
@@ -89,9 +129,8 @@ def _instead(problem: Problem) -> str:
     """Return which formulations of *problem* a MIP solver can be asked for, in words; those that give a plan first."""
     found: list[tuple[bool, str]] = []
     for name in registry.available(registry.FORMULATIONS):
-        try:
-            formulation: Formulation | FormulationFamily = registry.load(registry.FORMULATIONS, name)()
-        except PluginError:  # a broken one is no help
+        formulation = _formulation(name)
+        if formulation is None:
             continue
         if not formulation_traits(formulation).baseline and formulation.accepts(problem) is None:
             found.append((formulation.role == "relaxation", name))

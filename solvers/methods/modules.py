@@ -28,6 +28,7 @@ class _ByParts(Scoped, MethodBase):
 
     gives: Gives = "plan and bound"
     uses_solver = True
+    spreads = True
     scopes = (checking(ONE_SAMPLE),)
 
     def available(self) -> Availability:
@@ -126,6 +127,7 @@ class MilpSplit(Scoped, MethodBase):
     summary = "cuts the graph into modules where few tensors cross, solves and combines them (ghannane2023, 3.3)"
     gives: Gives = "plan and bound"
     uses_solver = True
+    spreads = True
     backends = True
     engines = ("cp-sat",)
     options = ("channels", "module_time_limit", "module_method")
@@ -188,6 +190,7 @@ class SplitBound(Scoped, MethodBase):
     summary = "combines bounds on modules that few tensors join (ghannane2023, 3.3.2, corrected)"
     gives: Gives = "bound"
     uses_solver = True
+    spreads = True
     engines = ("cp-sat",)
     options = ("channels",)
     scopes = (replace(PATHS, soft=False), BATCH)

@@ -101,6 +101,7 @@ class Lns(Scoped, MethodBase):
     summary = "large-neighbourhood search for schedules: CP-SAT re-optimises one part of the plan after another"
     gives: Gives = "plan"
     uses_solver = True
+    spreads = True
     engines = ("cp-sat",)
     scopes = (replace(ONE_SAMPLE, constraints=(*ONE_SAMPLE.constraints, Linear), decisions=MOVED), BATCH)
 

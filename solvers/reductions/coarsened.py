@@ -48,6 +48,7 @@ class Coarse(MethodBase):
         self.traits = traits = method_traits(method)
         self.may_need_none = traits.may_need_none
         self.uses_solver, self.writes_model = traits.uses_solver, traits.writes_model
+        self.spreads = traits.spreads
         self.engines, self.backends = traits.engines, traits.backends
 
     def accepts(self, problem: Problem) -> str | None:

@@ -10,17 +10,40 @@ from time import monotonic, sleep
 
 import pytest
 
+from mtpp_dsl import Progress, load, solve
+from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import Ended, UsageError
 from mtpp_dsl.executors import dask as dask_executor
 from mtpp_dsl.executors.addresses import open_executor
 from mtpp_dsl.executors.dask import Dask
 from mtpp_dsl.executors.versions import versions
+from mtpp_dsl.solvers.methods.bounds import Simple
+from mtpp_dsl.solvers.methods.partition import SliceGraph
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.race import cores, run_together
 from mtpp_dsl.testing import check_executor
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="sends signals")]
 
 ECHO = "mtpp_dsl.plugins.echo"
+MODULES = """
+mtpp 1
+graph from generator rwnn (model = "er", p = 0.2, nodes = 3, modules = 2, channels = 2, dependence = "strong", seed = 7)
+device cpu (speed = 0.141, memory = 256 GiB)
+device gpu (speed = 1.0, memory = 40 GiB)
+interconnect links
+link cpu <-> gpu (bandwidth = 24 GiB/s, latency = 10 us)
+minimize makespan
+"""
+STAGES = """
+mtpp 1
+graph from generator regal (nodes = 8, seed = 3)
+device d[2]
+interconnect shared (bandwidth = 1)
+minimize bottleneck
+constraint acyclic
+"""
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +79,7 @@ def test_a_worker_that_dies_ends_its_processes(cluster: Dask) -> None:
     third = cluster.start(ECHO)
     third.tell(("echo", 2))
     assert third.hear(10) == 2
+    one.end()
     other.end()
     third.end()
 
@@ -82,3 +106,54 @@ def test_other_versions_are_refused(cluster: Dask, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(dask_executor, "CONNECT", 0.5)
     with pytest.raises(UsageError, match=r"no scheduler of Dask .* answers at tcp://127.0.0.1:9"):
         open_executor("tcp://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(("spec", "method"), [(MODULES, "milp-split"), (MODULES, "decomposition"), (STAGES, "guess")])
+def test_one_solve_spreads_over_it(cluster: Dask, spec: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes run there, and value and bound are those of this machine, with the same seed."""
+    problem, started = load(spec), []
+    start = cluster.start
+    monkeypatch.setattr(cluster, "start", lambda module: started.append(module) or start(module))
+    here, there = solve(problem, method, seed=1, threads=2), solve(problem, method, seed=1, scheduler=cluster)
+    assert there.status == here.status
+    assert there.cost == here.cost
+    assert here.bound is not None
+    assert there.bound is not None
+    assert there.bound.cost == pytest.approx(here.bound.cost, rel=1e-9)
+    assert started
+    assert not cluster._channels
+
+
+def test_lanes_of_auto_run_on_it(cluster: Dask) -> None:
+    """Lanes tell one another of plans and bounds across workers, within the time of the limits."""
+    problem, progress = load(STAGES), Progress()
+    lanes = [[Task(SliceGraph())], [Task(Simple())]]
+    results, notes = run_together(problem, lanes, Limits(time=60, executor=cluster), progress, to_the_end=True)
+    assert sorted(result.method for result in results) == ["simple", "slicegraph"]
+    assert notes == ()
+    assert progress.plan is not None
+    assert progress.bound is not None
+    assert cores(Limits(executor=cluster, threads=9)) == 2
+
+
+def test_a_bound_survives_workers_that_die(cluster: Dask) -> None:
+    """The guess whose worker is killed is solved again elsewhere, and the answer is the same."""
+    problem, killed = load(STAGES), []
+
+    def kill(progress: Progress, _: object) -> None:
+        channel = next(iter(cluster._channels.values()), None)
+        if not killed and channel is not None and channel.link is not None:
+            killed.append(channel.link.worker)
+            cluster._client.run(_die, workers=[channel.link.worker], wait=False)
+
+    watcher = Progress(kill)
+    there = solve(problem, "guess", scheduler=cluster, progress=watcher)
+    here = solve(problem, "guess")
+    assert here.bound is not None
+    assert there.bound is not None
+    assert there.bound.cost == pytest.approx(here.bound.cost, rel=1e-9)
+    assert killed
+
+
+async def _die() -> None:
+    os._exit(1)

@@ -6,10 +6,12 @@ import pickle
 
 import pytest
 
+from mtpp_dsl import solve
 from mtpp_dsl.contracts import Limits
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.executors.addresses import open_executor
 from mtpp_dsl.executors.local import LOCAL, Local
+from mtpp_dsl.plugins.samples import small
 from mtpp_dsl.testing import check_executor
 
 
@@ -25,8 +27,17 @@ def test_addresses_say_how_many_and_which() -> None:
     for wrong in ("local:0", "local:many", "local-cluster:0"):
         with pytest.raises(UsageError, match="how many"):
             open_executor(wrong)
-    with pytest.raises(UsageError, match=r"begin with 'tpc'.*'tcp'.*there are: local, dask, tcp"):
+    with pytest.raises(UsageError, match=r"begins with 'tpc'.*'tcp'.*there are: local, dask, tcp"):
         open_executor("tpc://host:1")
+
+
+def test_what_runs_in_one_process_has_no_use_for_a_scheduler() -> None:
+    """It is refused before anybody is asked, with the methods that spread; so is a model on another machine."""
+    problem = small()["chain"]
+    with pytest.raises(UsageError, match=r"'slicegraph' runs in one process.*choose --method auto or guess"):
+        solve(problem, "slicegraph", scheduler="tcp://nowhere:1")
+    with pytest.raises(UsageError, match="on another machine"):
+        solve(problem, "guess", scheduler="tcp://nowhere:1", write_model="x.lp")
 
 
 def test_limits_travel_without_their_executor() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from math import inf
 from threading import Lock
 from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 from mtpp_dsl.contracts import Executor
-from mtpp_dsl.errors import SolverError, UsageError, did_you_mean
+from mtpp_dsl.errors import Ended, SolverError, UsageError, did_you_mean
 from mtpp_dsl.solvers.backends.cpsat.installed import availability
 from mtpp_dsl.solvers.backends.cpsat.process import Process
 from mtpp_dsl.solvers.backends.cpsat.request import Asked, Effort, Reply
@@ -22,8 +24,13 @@ LOOK = 0.05
 """Seconds between looks at the clock and at whether somebody asked to stop."""
 AGAIN = 0.5
 """Seconds between words to CP-SAT that it should stop."""
+TRIES = 3
+"""How often a request is begun whose process on a cluster is lost."""
 GRACE, STOP_GRACE = 5.0, 1.0
 """Seconds that CP-SAT may go on after its time, as its process takes some to start, or after it was asked to stop."""
+
+UNUSED: MutableMapping[Executor, list[Process]] = WeakKeyDictionary()
+"""Processes on clusters between two requests: each holds a slot, so that all pools on a cluster share them."""
 
 S = TypeVar("S")
 News: TypeAlias = Callable[[int | None, S | None, int | None], None]
@@ -47,7 +54,6 @@ class Engine:
     def __init__(self, executor: Executor | None = None) -> None:
         self._executor = executor
         self._process: Process | None = None
-        self._number = 0
 
     def solve(
         self,
@@ -72,18 +78,48 @@ class Engine:
             UsageError: an option of *effort* that CP-SAT does not have, or whose value it refuses.
         """
         effort = effort or Effort()
+        until = monotonic() + effort.seconds
+        for left in reversed(range(1 if self._executor is None else TRIES)):
+            try:
+                return self._ask(request, effort, stopped, news, log)
+            except Ended:  # on this machine it was short of memory, as a rule; a cluster has other workers
+                if not left or stopped():
+                    raise
+                effort = replace(effort, seconds=max(0.0, until - monotonic()))
+        raise AssertionError
+
+    def _ask(
+        self,
+        request: Asked[S],
+        effort: Effort,
+        stopped: Callable[[], bool],
+        news: News[S] | None,
+        log: Callable[[str], None] | None,
+    ) -> Reply[S]:
+        """Ask the process, which is started if there is none; it raises what :meth:`solve` raises."""
         if self._process is None or not self._process.alive:
-            self.close()
-            self._process = Process(self._executor)
-        self._number += 1
-        wait = _Wait(self._process, self._number, request, effort, stopped, news, log)
-        answer = wait.answer()
+            self._end()
+            self._process = _unused(self._executor) or Process(self._executor)
+        wait = _Wait(self._process, self._process.numbered(), request, effort, stopped, news, log)
+        try:
+            answer = wait.answer()
+        except Ended:
+            self._end()
+            raise
         if wait.killed:
-            self.close()
+            self._end()
+        elif self._executor is not None:  # others may need the slot that it holds
+            UNUSED.setdefault(self._executor, []).append(self._process)
+            self._process = None
         return answer
 
     def close(self) -> None:
-        """End the process; the next request starts another."""
+        """End the process, and of a cluster all that nobody uses; the next request starts another."""
+        self._end()
+        while (process := _unused(self._executor)) is not None:
+            process.end()
+
+    def _end(self) -> None:
         if self._process is not None:
             self._process.end()
             self._process = None
@@ -93,6 +129,19 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _unused(executor: Executor | None) -> Process | None:
+    """Return a process on a cluster that runs and has nothing to do, if there is one."""
+    unused = [] if executor is None else UNUSED.get(executor, [])
+    while True:
+        try:
+            process = unused.pop()
+        except IndexError:
+            return None
+        if process.alive:
+            return process
+        process.end()
 
 
 class _Wait(Generic[S]):

@@ -31,6 +31,12 @@ class Process:
             self._channel = (executor or LOCAL).start(MODULE)
         except OSError as error:
             raise SolverError(f"no process could be started for CP-SAT: {error}") from error
+        self._number = 0
+
+    def numbered(self) -> int:
+        """Return the number of the next request to this process."""
+        self._number += 1
+        return self._number
 
     @property
     def alive(self) -> bool:
@@ -45,12 +51,12 @@ class Process:
         """Return the next message, or None if none comes within *seconds*.
 
         Raises:
-            SolverError: the process has died.
+            Ended: the process has died.
         """
         try:
             return self._channel.hear(seconds)
         except Ended as error:
-            raise SolverError(f"the process of CP-SAT died: {error}") from error
+            raise Ended(f"the process of CP-SAT died: {error}") from error
 
     def end(self) -> None:
         """Kill the process."""

@@ -32,6 +32,7 @@ class Auto(MethodBase):
     name = "auto"
     gives: Gives = "plan and bound"
     uses_solver = True
+    spreads = True
     may_need_none = True
     backends = True
     engines = ("cp-sat",)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Progress
+from mtpp_dsl.contracts import Backend, Formulation, FormulationFamily, Limits, Outcome, Progress
 from mtpp_dsl.plans.result import Termination
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.mip.model_files import member_path
 from mtpp_dsl.solvers.methods.mip.one_model import Proven, Solved, solve_one
+from mtpp_dsl.solvers.methods.mip.spread_members import spread
+from mtpp_dsl.solvers.runtime.portfolio.race import cores
 
 __all__ = ["FamilySolved", "solve_family"]
 
@@ -65,6 +67,8 @@ def solve_family(
 ) -> FamilySolved:
     """Solve the members one after the other, each given an equal share of the time that is left.
 
+    With an executor in the limits they are solved side by side in processes of it, and here what is left over.
+
     A member is left as soon as its bound passes the least of those before it: it cannot be the least. So it is when it
     is *enough*, the cost of a plan.
     A member cut short by its time counts with its dual bound.
@@ -72,7 +76,12 @@ def solve_family(
     members = list(family.members(problem))
     solved: list[tuple[Formulation, Solved, bool]] = []
     least = enough
+    ready = _elsewhere(members, backend, problem, limits, progress, enough)
     for number, member in enumerate(members):
+        if number in ready:
+            solved.append((member, *ready[number]))
+            least = min(least, _cost(ready[number][0]))
+            continue
         watch = _Watch(progress)
         share = limits.remaining / (len(members) - number)
         path = limits.write_model and member_path(limits.write_model, family.name, member.name)
@@ -85,10 +94,25 @@ def solve_family(
             _teller(watch, least),
         )
         solved.append((member, result, watch.passed))
-        cost = -inf if result.proven is None else result.proven.cost
+        cost = _cost(result)
         least = min(least, cost)
         progress.say(f"{member.name}: {'no bound' if result.proven is None else f'bound {cost:.6g}'}")
     return _least(solved)
+
+
+def _elsewhere(
+    members: list[Formulation], backend: Backend, problem: Problem, limits: Limits, progress: Progress, enough: float
+) -> dict[int, tuple[Solved, bool]]:
+    """Solve members in processes of the executor of the limits, if there is one; return what became of which."""
+    count = min(len(members), cores(limits))
+    if limits.executor is None or limits.write_model is not None or count < 2:
+        return {}
+    found = dict(enumerate(spread(members, backend.name, problem, limits, progress, enough, count)))
+    if progress.stopped or limits.remaining <= 0:
+        ended: Termination = "interrupted" if progress.stopped else "time_limit"
+        unsolved = Solved(Outcome(ended, None, None, by=backend.name), None, None, 1.0, 0.0, 0.0, 0.0), False
+        return {number: one or unsolved for number, one in found.items()}
+    return {number: one for number, one in found.items() if one is not None}
 
 
 def _teller(watch: _Watch, least: float) -> Callable[[float | None, Proven | None], None]:
@@ -98,8 +122,13 @@ def _teller(watch: _Watch, least: float) -> Callable[[float | None, Proven | Non
     return tell
 
 
+def _cost(solved: Solved) -> float:
+    """Return the bound of a member; ``-inf`` if it has none."""
+    return -inf if solved.proven is None else solved.proven.cost
+
+
 def _least(solved: list[tuple[Formulation, Solved, bool]]) -> FamilySolved:
-    worst, result, _ = min(solved, key=lambda entry: -inf if entry[1].proven is None else entry[1].proven.cost)
+    worst, result, _ = min(solved, key=lambda entry: _cost(entry[1]))
     short = [
         entry.outcome.termination
         for _, entry, passed in solved

@@ -71,6 +71,7 @@ class MipMethod(MethodBase):
         self.name = formulation.name
         self.summary = formulation.summary
         self.gives: Gives = GIVES[formulation.role]
+        self.spreads = isinstance(formulation, FormulationFamily)
         self.baseline = formulation_traits(formulation).baseline
         self.own_rows = has_own_rows(formulation)
         self.scopes = formulation_traits(formulation).scopes
@@ -94,7 +95,8 @@ class MipMethod(MethodBase):
             raise Refused(f"method {self.name!r} was made with solver {name!r}, not {limits.solver!r}")
         backend: Backend = load(BACKENDS, name)()
         check(backend, limits)
-        if self.apart and worthwhile(self.formulation, problem, limits, progress):
+        spread = self.spreads and limits.executor is not None
+        if self.apart and not spread and worthwhile(self.formulation, problem, limits, progress):
             return solve_apart(MipMethod(self.formulation, self.backend), problem, limits, progress)
         run = _Run(self.formulation, backend, problem, limits, progress)
         impossible = quick(problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from pickle import PicklingError
@@ -33,11 +34,12 @@ MODULE = "mtpp_dsl.solvers.runtime.portfolio.lane_worker"
 def cores(limits: Limits) -> int:
     """Return how many processes may run at once.
 
-    That is the number of threads asked for, or of cores this process, or the cluster of the limits, may use, and no
-    more than the memory is enough for.
+    That is the number of threads asked for, or of cores this process may use, and no more than the memory is enough
+    for; of a cluster no more than it has slots.
     """
-    executor = limits.executor or LOCAL
-    return max(1, min(executor.slots if limits.threads is None else limits.threads, executor.room))
+    if limits.executor is not None:
+        return max(1, min(limits.threads or sys.maxsize, limits.executor.slots, limits.executor.room))
+    return max(1, min(LOCAL.slots if limits.threads is None else limits.threads, LOCAL.room))
 
 
 def run_together(

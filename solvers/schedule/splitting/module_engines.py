@@ -11,14 +11,17 @@ from types import TracebackType
 
 from mtpp_dsl.checks.verification import verify
 from mtpp_dsl.contracts import Limits, Method, Progress, method_traits
-from mtpp_dsl.errors import Refused
+from mtpp_dsl.errors import Refused, SolverError
 from mtpp_dsl.plans.evaluation import evaluate
 from mtpp_dsl.plans.plan import Plan
+from mtpp_dsl.plans.result import Result
 from mtpp_dsl.problem import Problem
 from mtpp_dsl.solvers.backends.cpsat.engine import Pool
 from mtpp_dsl.solvers.backends.cpsat.first_plans import known
 from mtpp_dsl.solvers.backends.cpsat.pool import ask
 from mtpp_dsl.solvers.backends.cpsat.request import Effort
+from mtpp_dsl.solvers.runtime.portfolio.lane import Task
+from mtpp_dsl.solvers.runtime.portfolio.race import run_together
 from mtpp_dsl.solvers.schedule.search.batch_annealing import improve
 from mtpp_dsl.solvers.schedule.splitting.module_floor import floor
 
@@ -147,7 +150,8 @@ class ByCpSat(Engine):
 class ByMethod(Engine):
     """Solves each module by a method.
 
-    A method that uses a MIP solver gets one module at a time, since models cannot be built side by side.
+    A method that uses a MIP solver gets one module at a time, since models cannot be built side by side. With an
+    executor in the limits each module has a process of it.
 
     Args:
         method: accepts the modules.
@@ -156,7 +160,7 @@ class ByMethod(Engine):
 
     def __init__(self, method: Method, limits: Limits, size: int, stopped: Callable[[], bool]) -> None:
         solver = method_traits(method).uses_solver
-        super().__init__(limits, 1 if solver else size, stopped)
+        super().__init__(limits, 1 if solver and limits.executor is None else size, stopped)
         self._method = method
         self.solver = limits.solver if solver else None
 
@@ -168,7 +172,7 @@ class ByMethod(Engine):
         first = listed(problem, self._limits, self._stopped)
         threads = self._limits.threads if solver else None
         own = self._limits.within(seconds, start=first.plan if solver else None, threads=threads)
-        result = self._method.solve(problem, own, _Echo(self._stopped))
+        result = self._result(problem, own)
         bound = max(first.bound, 0.0 if result.bound is None else result.bound.cost)
         if result.infeasibility is not None:
             bound = inf
@@ -176,3 +180,18 @@ class ByMethod(Engine):
         if found.plan is None or (solver and first.cost < found.cost):
             found = replace(first, bound=bound)
         return replace(found, bound=min(found.bound, found.cost))
+
+    def _result(self, problem: Problem, limits: Limits) -> Result:
+        """Return what the method finds, here or in a process of the executor of the limits."""
+        progress = _Echo(self._stopped)
+        if limits.executor is None:
+            return self._method.solve(problem, limits, progress)
+        threads = limits.threads or 1
+        results, notes = run_together(
+            problem, [[Task(self._method)]], limits, progress, threads=threads, to_the_end=True
+        )
+        if not results:  # the time was up, or somebody asked to stop: what it has reported counts
+            return progress.result(self._method.name, limits, "time_limit", plan=progress.plan, bound=progress.bound)
+        if results[-1].termination == "error":
+            raise SolverError(" ".join((*results[-1].notes, *notes)))
+        return results[-1]
