@@ -46,7 +46,7 @@ class Points:
     Attributes:
         x: of each run that has a figure.
         y: of each.
-        failed_x: of each run that has none.
+        failed_x: of each run that failed; a method that refuses a problem did not.
         failed_y: its time limit, or the time that it took.
         medians: of the figures by size, with least and largest.
     """
@@ -150,10 +150,21 @@ def gaps(runs: Runs, to: str = "bound") -> dict[str, Curve]:
         places = [i for i, each in enumerate(labels) if each == label]
         known = best[runs.problems[0]]
         steps = {
-            i: _gap(logs[i] or (), bool(runs.maximize[i]), known[i] if to == "best" else None, grid) for i in places
+            i: _gap(
+                [*(logs[i] or ()), *_end(runs, i)], bool(runs.maximize[i]), known[i] if to == "best" else None, grid
+            )
+            for i in places
         }
         found[label] = _mean_curve(runs, steps, grid)
     return found
+
+
+def _end(runs: Runs, i: int) -> list[tuple[float, float | None, float | None]]:
+    """Return what a run holds at its end, as a last entry of its log: a bound may be found after the search."""
+    ended, value, bound = (float(runs.numbers(name)[i]) for name in ("seconds", "value", "bound"))
+    if runs.field("status")[i] in WITHOUT or np.isnan(ended):
+        return []
+    return [(ended, None if np.isnan(value) else value, None if np.isnan(bound) else bound)]
 
 
 def _gap(log: Sequence[Sequence[Any]], maximize: bool, best: float | None, grid: Floats) -> Floats:
@@ -206,7 +217,8 @@ def sizes(runs: Runs, x: str = "nodes", show: str = "seconds") -> dict[str, Poin
     """
     size, found = runs.numbers(x), measured(runs, show)
     limits, spent = runs.numbers("time_limit"), runs.numbers("seconds")
-    failed = np.array([status in WITHOUT for status in runs.field("status")], dtype=bool) & ~np.isnan(size)
+    lost = WITHOUT - {"refused"}
+    failed = np.array([status in lost for status in runs.field("status")], dtype=bool) & ~np.isnan(size)
     at = np.where(np.isnan(limits), spent, limits)
     held = ~np.isnan(found.values) & ~np.isnan(size)
     if not (held | failed).any():
@@ -215,7 +227,7 @@ def sizes(runs: Runs, x: str = "nodes", show: str = "seconds") -> dict[str, Poin
     labels = np.array(runs.field("label"), dtype=object)
     for label in sorted_values(runs.field("label")):
         own = labels == label
-        there, lost = own & held, own & failed & ~np.isnan(at)
+        there, beyond = own & held, own & failed & ~np.isnan(at)
         steps = np.unique(size[there])
         groups = [found.values[there & (size == step)] for step in steps]
         medians = Curve(
@@ -224,7 +236,7 @@ def sizes(runs: Runs, x: str = "nodes", show: str = "seconds") -> dict[str, Poin
             np.array([group.min() for group in groups]),
             np.array([group.max() for group in groups]),
         )
-        curves[label] = Points(size[there], found.values[there], size[lost], at[lost], medians)
+        curves[label] = Points(size[there], found.values[there], size[beyond], at[beyond], medians)
     return curves
 
 

@@ -87,13 +87,13 @@ def measured(runs: Runs, show: str, best: str = "all", among: Sequence[int] | No
     return Measured(measure, values, reasons)
 
 
-_REASONS = {"unknown": "nothing found", "memory": "out of memory", "killed": "out of time", "missing": "not run"}
+REASONS = {"unknown": "nothing found", "memory": "out of memory", "killed": "out of time", "missing": "not run"}
 
 
 def _reason(show: str, status: str) -> str:
     """Return why a run of this *status* has no such figure."""
     if status in WITHOUT:
-        return _REASONS.get(status, status)
+        return REASONS.get(status, status)
     if status == "infeasible" and show in (*_PLANS, "bound"):
         return "infeasible"
     if show in ("value", "ratio", "found") or (show != "bound" and status == "bound"):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from mtpp_dsl.base.units import counted
 from mtpp_dsl.sweeps.figures import Column, Figure
-from mtpp_dsl.sweeps.measures import MEASURES
+from mtpp_dsl.sweeps.measures import MEASURES, REASONS
 from mtpp_dsl.sweeps.numerals import Numeral
-from mtpp_dsl.sweeps.runs import Runs
+from mtpp_dsl.sweeps.runs import WITHOUT, Runs
 
-__all__ = ["failures", "rules", "sets"]
+__all__ = ["failures", "lost", "rules", "sets"]
 
 MAX_NAMES = 4
 """So many problems are named in a note, the others counted."""
@@ -61,6 +62,19 @@ def failures(grid: Sequence[Sequence[Figure | None]], columns: Sequence[Column])
                 example = f"({figure.counted} of {figure.runs})"
                 return [f"{example}: so many of the runs have a figure, and it is of these alone."]
     return []
+
+
+def lost(runs: Runs) -> list[str]:
+    """Return which methods have runs that failed or were refused, and how many."""
+    said = []
+    for label in dict.fromkeys(runs.field("label")):
+        states = Counter(
+            state for each, state in zip(runs.field("label"), runs.field("status"), strict=True) if each == label
+        )
+        failed = [f"{count} {REASONS.get(state, state)}" for state, count in states.items() if state in WITHOUT]
+        if failed:
+            said.append(f"{label}: of {counted(states.total(), 'run')}, {', '.join(failed)}.")
+    return said
 
 
 def sets(runs: Runs, shown: Sequence[int]) -> list[str]:

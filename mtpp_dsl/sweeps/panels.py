@@ -59,6 +59,18 @@ def _band_in_legend(axes: Any) -> None:
     axes.fill_between([], [], color="#666666", alpha=0.3, linewidth=0, label="least to largest over seeds")
 
 
+def _plain_log(axis: Any) -> None:
+    """Make an axis logarithmic, with plain numbers at its marks."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    low, high = axis.get_view_interval()
+    narrow = low > 0 and high / low < 100
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) -> None:
     show = asked.show or "value"
     curves = profiles(runs, show, asked.solved)
@@ -76,9 +88,9 @@ def _profile(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any
             axes.fill_between(x, low, high, step="post", color=look["color"], alpha=0.15, linewidth=0)
     if any(len(curve.x) and not np.isnan(curve.low).any() for curve in curves.values()):
         _band_in_legend(axes)
-    if largest > 4:
-        axes.set_xscale("log")
     axes.set_xlim(1, end)
+    if largest > 4:
+        _plain_log(axes.xaxis)
     axes.set_ylim(0, 1.02)
     what = {"value": "value / best value", "seconds": "time / shortest time", "cpu": "CPU time / least CPU time"}[show]
     axes.set_xlabel(f"τ: {what}")
@@ -104,7 +116,7 @@ def _gap(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]]) 
             )
     if not all(np.isnan(curve.low).any() for curve in curves.values()):
         _band_in_legend(axes)
-    axes.set_xscale("log")
+    _plain_log(axes.xaxis)
     axes.set_ylim(0, 102)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("mean gap to the bound (%)" if asked.to == "bound" else "mean distance from the best plan (%)")
@@ -136,8 +148,8 @@ def _size(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
             lost = True
     if lost:
         axes.plot([], [], linestyle="", marker="x", color="#666666", label="failed, at its limit")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    _plain_log(axes.xaxis)
+    _plain_log(axes.yaxis)
     axes.set_xlabel(x.rpartition(".")[2])
     axes.set_ylabel(_axis(show, unit))
 
@@ -163,7 +175,7 @@ def _line(axes: Any, runs: Runs, asked: Asked, looks: dict[str, dict[str, Any]])
             axes.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
             axes.set_xticks([], minor=True)
     if MEASURES[show].kind == "time":
-        axes.set_yscale("log")
+        _plain_log(axes.yaxis)
     axes.set_xlabel(asked.x.rpartition(".")[2])
     axes.set_ylabel(_axis(show, unit))
 

@@ -10,7 +10,7 @@ from mtpp_dsl.base.extras import need
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.report.picture import check_picture
 from mtpp_dsl.sweeps.measures import contradictions
-from mtpp_dsl.sweeps.notes import sets
+from mtpp_dsl.sweeps.notes import lost, sets
 from mtpp_dsl.sweeps.panels import KINDS, Asked, shown
 from mtpp_dsl.sweeps.runs import Runs, hint, plain, sorted_values
 
@@ -67,7 +67,7 @@ def draw_runs(runs: Runs, asked: Asked, path: Path) -> list[str]:
             figure.suptitle(shown(asked.title), x=0.01, ha="left", fontsize=12)
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
         figure.savefig(path, metadata=metadata)
-    return [*sets(runs, range(len(runs))), *contradictions(runs)]
+    return [*lost(runs), *sets(runs, range(len(runs))), *contradictions(runs)]
 
 
 def _looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -101,7 +101,7 @@ def test_gaps_begin_at_one_and_keep_their_last_value():
 
 def test_gaps_spread_over_seeds():
     rows = [
-        {"label": "sa", "seed": seed, "log": [[1.0, 2.0, 2.0 - seed]], "problem": problem, "seconds": 2.0}
+        {"label": "sa", "seed": seed, "value": 2.0, "log": [[1.0, 2.0, 2.0 - seed]], "problem": problem, "seconds": 2.0}
         for seed in range(2)
         for problem in "ab"
     ]

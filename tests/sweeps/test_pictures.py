@@ -39,7 +39,7 @@ def test_every_kind_is_drawn_the_same_each_time(kind, tmp_path):
     texts = []
     for name in ("a.svg", "b.svg"):
         said = draw_runs(RUNS, Asked(kind, x={"line": "k", "bars": "problem"}.get(kind, "")), tmp_path / name)
-        assert said == ["sa has no runs of 1 of 3 problems: p9."]
+        assert said == ["heft: of 3 runs, 1 out of memory.", "sa has no runs of 1 of 3 problems: p9."]
         texts.append((tmp_path / name).read_text())
     assert texts[0] == texts[1]
     assert "<!-- heft -->" in texts[0]
