@@ -34,7 +34,7 @@ def statuses(retry: str) -> frozenset[str]:
     for word in (part.strip() for part in retry.split(",")):
         if word not in STATUSES | {"failed", _ALL}:
             known = ("failed", _ALL, *sorted(STATUSES))
-            raise UsageError(f"--retry {word}: there is no such status{did_you_mean(word, known)}; it is {_or(known)}")
+            raise UsageError(f"--retry {word}: there is no such status, only {_and(known)}{did_you_mean(word, known)}")
         found |= FAILED if word == "failed" else STATUSES if word == _ALL else {word}
     return frozenset(found)
 
@@ -96,5 +96,5 @@ def _are(there: Sequence[str]) -> str:
     return f"there are {', '.join(name or '(none)' for name in there[:_SHOWN])}{more}"
 
 
-def _or(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+def _and(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"

@@ -51,10 +51,10 @@ def diff(
     Exit codes: 0 nothing is worse · 1 something is · 2 the call is wrong, or a database cannot be read · 7 two answers
     contradict each other.
     """
-    from mtpp_dsl.base.amounts import fraction, seconds
+    from mtpp_dsl.base.amounts import seconds
     from mtpp_dsl.base.writing import check_writable, write_text
     from mtpp_dsl.cli.screen import say
-    from mtpp_dsl.errors import UsageError, VerificationError
+    from mtpp_dsl.errors import VerificationError
     from mtpp_dsl.report.json import dumps
     from mtpp_dsl.sweeps.comparison import Rules, compare
     from mtpp_dsl.sweeps.comparison_report import lines, to_json
@@ -63,9 +63,13 @@ def diff(
 
     if json is not None and json != STDOUT:
         check_writable(json)
-    rules = Rules(fraction(level), fraction(tolerance), fraction(time_tolerance), seconds(time_floor) or 0.0, cpu)
-    if not 0 < rules.level < 1:
-        raise UsageError(f"--level {level}: it is a chance between 0 and 1")
+    rules = Rules(
+        _share("--level", level),
+        _share("--tolerance", tolerance),
+        _share("--time-tolerance", time_tolerance),
+        seconds(time_floor) or 0.0,
+        cpu,
+    )
     sides: list[list[Row]] = []
     for path in (before, after):
         with Store.open(path, readonly=True) as store:
@@ -83,6 +87,17 @@ def diff(
         for line in lines(comparison, rules, None if every else 20):
             say(line)
     return VerificationError.exit_code if comparison.contradictions else REGRESSION if comparison.regressions else 0
+
+
+def _share(flag: str, text: str) -> float:
+    """Return a share of 1 as a number; errors name the option."""
+    from mtpp_dsl.base.amounts import fraction
+    from mtpp_dsl.errors import UsageError
+
+    try:
+        return fraction(text)
+    except UsageError:
+        raise UsageError(f"{flag} {text}: write a share between 0 and 100 %, such as 5% or 0.05") from None
 
 
 def _versions(rows: list[Row]) -> str:
