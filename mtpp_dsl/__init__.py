@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from mtpp_dsl.problem import Device, Problem
     from mtpp_dsl.problem.graph import Graph
     from mtpp_dsl.running import Running, solve_async, start
+    from mtpp_dsl.sweeps.bench import bench
     from mtpp_dsl.text.source import Diagnostic
 
 __version__ = "0.1.0"
@@ -68,6 +69,7 @@ _HOME = {
     "Running": "running",
     "Spec": "language.lower",
     "analyse": "api",
+    "bench": "sweeps.bench",
     "evaluate": "plans.evaluation",
     "export": "drivers.export",
     "from_gguf": "importers.gguf.importer",
@@ -105,6 +107,7 @@ __all__ = [
     "Running",
     "Spec",
     "analyse",
+    "bench",
     "evaluate",
     "export",
     "from_gguf",

@@ -12,13 +12,14 @@ from mtpp_dsl.cli.bench.dry_run import show_plan
 from mtpp_dsl.cli.bench.live import Live
 from mtpp_dsl.cli.bench.outcomes import show_outcomes
 from mtpp_dsl.cli.ending import NOTHING_FOUND
+from mtpp_dsl.cli.screen import say
 from mtpp_dsl.cli.signals import listener
 from mtpp_dsl.contracts import Executor
 from mtpp_dsl.errors import UsageError
 from mtpp_dsl.executors.addresses import open_executor
 from mtpp_dsl.executors.local import LOCAL
 from mtpp_dsl.sweeps.choosing import parts_of, shard_of, with_time_limit
-from mtpp_dsl.sweeps.expansion import expand
+from mtpp_dsl.sweeps.expansion import Expansion
 from mtpp_dsl.sweeps.file import read_sweep
 from mtpp_dsl.sweeps.loop import Summary, default_jobs, run_sweep
 from mtpp_dsl.sweeps.run import Run
@@ -55,7 +56,12 @@ def run_and_report(call: BenchCall) -> int:
     sweep = read_sweep(call.sweep, call.size)
     if call.time_limit is not None:
         sweep = with_time_limit(sweep, seconds(call.time_limit))
-    runs = chosen(expand(sweep), call.only)
+    expansion = Expansion(sweep)
+    runs = chosen(expansion.runs(), call.only)
+    if expansion.left_out and not call.quiet:
+        say(f"left out, as their files are not there: {', '.join(expansion.left_out)}", stderr=True)
+    if not runs:
+        raise UsageError(f"{call.sweep}: nothing is left to run: the files of all problems are missing")
     if part is not None:
         runs = shard_of(runs, *part)
     database = call.db or call.sweep.with_suffix(".sqlite")
